@@ -1,0 +1,40 @@
+# Bare `make` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+BENCH_VENV := .venv-bench
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench-core lock clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml requirements/test.lock requirements/oracles.lock scripts/make_venv.py
+	@$(PYTHON) scripts/make_venv.py $(VENV) requirements/test.lock
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## Set everything up and show a context cut from this repo's own files
+	@$(BIN)/python scripts/demo.py
+
+test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs)
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest -n 2 -q
+
+lint: $(STAMP)  ## Ruff, style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## Mypy, strict
+	@$(BIN)/mypy
+
+bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and Haystack (several minutes)
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(BENCH_VENV)/bin/python benchmarks/core.py
+
+lock: $(STAMP)  ## Renew the lock files from pyproject.toml
+	@$(BIN)/python scripts/make_lock.py
+
+clean:  ## Remove what the targets made
+	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

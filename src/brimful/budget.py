@@ -1,0 +1,82 @@
+"""How many tokens may the context itself take?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brimful.errors import BudgetError
+
+LARGEST = 1_000_000_000
+"""No model accepts more; a larger number is a mistake (bytes for tokens, a time stamp, an overflow)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A model call's tokens, of which some are spoken for (CFS §3 TokenBudget).
+
+    `total` is the whole context limit to use; what the reserves leave is `available`.
+    `per_doc_overhead` is the estimated price of a document's header, for those who choose before they
+    render (`content_estimate`); what a header really costs is counted on the rendered text (ruling 6).
+
+    >>> Budget(2000).available
+    1200
+    >>> Budget(600)
+    Traceback (most recent call last):
+    brimful.errors.BudgetError: budget of 600 tokens leaves nothing after 800 reserved ...
+    """
+
+    total: int
+    reserved_system: int = 200
+    reserved_query: int = 100
+    reserved_response: int = 500
+    per_doc_overhead: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("total", "reserved_system", "reserved_query", "reserved_response", "per_doc_overhead"):
+            _check(name, getattr(self, name))
+        if self.total <= self.reserved:
+            parts = f"system {self.reserved_system}, query {self.reserved_query}, response {self.reserved_response}"
+            raise BudgetError(
+                f"budget of {self.total} tokens leaves nothing after {self.reserved} reserved ({parts}); "
+                "raise total or lower the reserves"
+            )
+
+    @property
+    def reserved(self) -> int:
+        """Everything that is not for the context."""
+        return self.reserved_system + self.reserved_query + self.reserved_response
+
+    @property
+    def available(self) -> int:
+        """What the rendered context may count at most."""
+        return self.total - self.reserved
+
+    def content_estimate(self, documents: int) -> int:
+        """About how many tokens of text fit beside the headers of so many documents.
+
+        >>> Budget(2000).content_estimate(3)
+        1170
+        """
+        return max(self.available - documents * self.per_doc_overhead, 0)
+
+
+def budget_of(value: Budget | int) -> Budget:
+    """A Budget as it is; an int is the room for the context itself, with nothing reserved.
+
+    >>> budget_of(150).available
+    150
+    """
+    if isinstance(value, Budget):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        raise BudgetError(f"a budget of {value} tokens holds nothing; give at least 1")
+    return Budget(value, reserved_system=0, reserved_query=0, reserved_response=0)
+
+
+def _check(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BudgetError(f"{name} must be a whole number of tokens, got {value!r}")
+    if value < 0:
+        raise BudgetError(f"{name} is {value} tokens; it can't be negative")
+    if value > LARGEST:
+        raise BudgetError(f"{name} is {value} tokens; more than {LARGEST} can't be meant (bytes instead of tokens?)")

@@ -1,0 +1,108 @@
+"""What can go wrong, as one tree with stable codes.
+
+    BrimfulError
+    ├── InputError                the caller's value can't be used (also a ValueError)
+    │   ├── BudgetError           a budget that is negative, absurd, or eaten by its reserves
+    │   ├── ChoiceError           a name that is not among the choices
+    │   │   └── UnknownModelError a model with no known vocabulary
+    │   ├── DocumentError         bytes that are not UTF-8, a missing or doubled document
+    │   ├── FormatError           a rendered text that can't be parsed
+    │   ├── ScoreError            NaN or infinite scores
+    │   ├── SettingError          a threshold or size out of its range
+    │   └── SpanError             a byte range outside its document
+    └── MissingPartError          a vocabulary or grammar that is not installed
+
+Every message names the value and the remedy. `code` never changes once released.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BrimfulError(Exception):
+    """The common root: `except BrimfulError` catches everything this package raises on purpose."""
+
+    code = "error"
+
+
+class InputError(BrimfulError, ValueError):
+    """A value that the caller can correct."""
+
+    code = "input"
+
+
+class BudgetError(InputError):
+    """A budget that can't hold anything."""
+
+    code = "input.budget"
+
+
+class ChoiceError(InputError):
+    """A name that is not among the choices; the message lists close ones."""
+
+    code = "input.choice"
+
+
+class UnknownModelError(ChoiceError):
+    """A model whose vocabulary is not known."""
+
+    code = "input.model"
+
+
+class DocumentError(InputError):
+    """A document that can't be used as it is."""
+
+    code = "input.document"
+
+
+class FormatError(InputError):
+    """A text that was not rendered by this package, or was changed since."""
+
+    code = "input.format"
+
+
+class ScoreError(InputError):
+    """A score that has no place in an order."""
+
+    code = "input.score"
+
+
+class SettingError(InputError):
+    """A setting out of its range."""
+
+    code = "input.setting"
+
+
+class SpanError(InputError):
+    """A byte range that its document does not have."""
+
+    code = "input.span"
+
+
+class MissingPartError(BrimfulError):
+    """Something that must be installed first; never replaced by a silent guess."""
+
+    code = "missing"
+
+
+def choose(value: str, choices: Iterable[str], *, what: str) -> str:
+    """Return `value` if it is one of `choices`, else raise a ChoiceError with close names.
+
+    >>> choose("greedy", ("greedy", "interleaved"), what="packing")
+    'greedy'
+    >>> choose("gredy", ("greedy", "interleaved"), what="packing")
+    Traceback (most recent call last):
+    brimful.errors.ChoiceError: unknown packing 'gredy'; did you mean 'greedy'? choices: greedy, interleaved
+    """
+    known = tuple(choices)
+    if value in known:
+        return value
+    raise ChoiceError(f"unknown {what} {value!r}; {suggest(value, known)}choices: {', '.join(known)}")
+
+
+def suggest(value: str, known: Iterable[str]) -> str:
+    """The "did you mean" part of a message, or nothing when no name is close."""
+    close = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(repr(name) for name in close)}? " if close else ""

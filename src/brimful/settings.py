@@ -1,0 +1,111 @@
+"""Which numbers and choices steer the pipeline, and what do they default to?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+from brimful.errors import SettingError, choose
+
+Sizing = Literal["density", "radial", "elastic"]
+Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
+Packing = Literal["greedy", "interleaved", "score_weighted"]
+Fill = Literal["brim", "relevant"]
+Order = Literal["relevance", "ends"]
+FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic"]
+
+SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+PACKINGS: tuple[Packing, ...] = get_args(Packing)
+FILLS: tuple[Fill, ...] = get_args(Fill)
+ORDERS: tuple[Order, ...] = get_args(Order)
+FORMATS: tuple[FormatName, ...] = get_args(FormatName)
+
+DEFAULT_MODEL = "o200k_base"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """How hits become windows. The seeds' constants, in bytes (ruling 1).
+
+    >>> WindowSettings(max_window_bytes=-1)
+    Traceback (most recent call last):
+    brimful.errors.SettingError: max_window_bytes is -1; it must be at least 1
+    """
+
+    # 085a §2-§3, sizing "density"
+    merge_gap_bytes: int = 500
+    min_viable_bytes: int = 150
+    min_window_bytes: int = 200
+    max_window_bytes: int = 2_500
+    min_padding_bytes: int = 50
+    max_padding_bytes: int = 500
+    # 085b §5.2, sizing "radial"
+    chars_per_token: int = 4
+    expected_results: int = 10
+    # 105 §2.2, sizing "elastic"
+    min_radius_bytes: int = 200
+    max_radius_bytes: int = 32_000
+    # What a policy leaves unspent, or a merge saves, widens the windows (ruling 3 and 4).
+    refill: bool = True
+    # Edges move to the nearest natural boundary of the document's kind.
+    snap: bool = True
+    # Code: also show imports and definitions of the names that a window uses.
+    definitions: bool = False
+
+    # Strategies that link windows into clusters (085b §3)
+    temporal_gap_seconds: int = 3_600
+    related_similarity: float = 0.10
+    semantic_similarity: float = 0.50
+    shared_entities: int = 1
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, lowest={"merge_gap_bytes": 0, "min_padding_bytes": 0, "temporal_gap_seconds": 0})
+        for low, high in (
+            ("min_padding_bytes", "max_padding_bytes"),
+            ("min_radius_bytes", "max_radius_bytes"),
+            ("min_window_bytes", "max_window_bytes"),
+            ("min_viable_bytes", "max_window_bytes"),
+        ):
+            if getattr(self, low) > getattr(self, high):
+                raise SettingError(
+                    f"{low} is {getattr(self, low)}, above {high} = {getattr(self, high)}; swap or adjust them"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class PackSettings:
+    """How windows become a context (CFS AssemblyConfig)."""
+
+    packing: Packing = "greedy"
+    dedup_threshold: float | None = None  # CFS's 0.8 where duplicates are to go; None keeps them
+    max_per_document: int | None = None
+    prefer_recent: bool = False
+    recent_half_life_days: int = 30
+    include_metadata: bool = False
+    order: Order = "relevance"
+    # Cut the best window that does not fit at a boundary, so that its hits still get in.
+    trim: bool = True
+    # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing.
+    fill: Fill = "brim"
+
+    def __post_init__(self) -> None:
+        choose(self.packing, PACKINGS, what="packing")
+        choose(self.order, ORDERS, what="order")
+        choose(self.fill, FILLS, what="fill")
+        _check_numbers(self)
+
+
+def _check_numbers(settings: WindowSettings | PackSettings, *, lowest: dict[str, int] | None = None) -> None:
+    """Whole numbers are at least 1 (or their own lowest value), fractions lie in 0..1."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(field.default, bool) or isinstance(value, str) or value is None:
+            continue
+        if isinstance(field.default, float) or field.name.endswith("threshold"):
+            if not (isinstance(value, int | float) and 0.0 <= value <= 1.0):
+                raise SettingError(f"{field.name} is {value!r}; it must lie between 0 and 1")
+            continue
+        least = (lowest or {}).get(field.name, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise SettingError(f"{field.name} is {value!r}; it must be at least {least}")
