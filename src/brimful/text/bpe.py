@@ -1,0 +1,276 @@
+"""What does a byte-pair vocabulary count, in a whole text, in a slice, and in a sum of texts?
+
+A slice or a sum is counted exactly without the whole, because tokens never cross a joint (`joints.py`): only
+the pieces between the ends and their nearest joints are tokenised, the rest is a difference of sums.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, final
+from unicodedata import normalize
+
+from brimful.errors import MissingPartError
+from brimful.text import fitting
+from brimful.text.joints import last_joint, next_joint, words
+
+if TYPE_CHECKING:
+    from splintr import AnyTokenizer
+
+_STRIDE = 64  # characters between two kept joints of a prepared text
+_REMEMBERED = 65_536  # short texts whose count is kept
+_SHORT = 256  # characters of a short text
+
+# These put a space before the text, so a text behind a joint is counted behind a letter instead.
+_SPACE_FIRST = frozenset({"llama2", "codellama", "mistral_v1", "mistral_v2"})
+# These have no pre-tokeniser and take ten times as long over a text as over its words.
+_WORD_BY_WORD = _SPACE_FIRST | {"gemma2", "gemma3", "gemma4"}
+# In these, SentencePiece's user-defined symbols include some HTML tags: each is one token of ordinary text.
+_WITH_TAGS = frozenset({"gemma2", "gemma3"})
+_LAST_TAG = 260
+# These compose characters before anything else, which splintr leaves to the caller.
+_COMPOSED = frozenset({"qwen3"})
+
+
+@final
+class BpeCounter:
+    """The tokens of a byte-pair vocabulary that splintr carries, loaded at the first count.
+
+    >>> counter = BpeCounter("o200k_base")
+    >>> counter.count("Fills the context to the brim.")
+    8
+    >>> (counter.measure("Fills the con") + counter.measure("text to the brim.")).tokens
+    8
+    >>> counter.prepare("Fills the context to the brim.").count(6, 17)
+    2
+    """
+
+    exact = True
+
+    def __init__(self, vocabulary: str) -> None:
+        self.name = vocabulary
+        self._lead = "a" if vocabulary in _SPACE_FIRST else ""
+        self._word_by_word = vocabulary in _WORD_BY_WORD
+        self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
+
+    def __repr__(self) -> str:
+        return f"BpeCounter({self.name!r})"
+
+    @cached_property
+    def _length(self) -> Callable[[str], int]:
+        return _load(self.name)
+
+    def count(self, text: str) -> int:
+        """The tokens of a whole text."""
+        try:
+            if not self._word_by_word:
+                return self._length(text)
+            first, *others = words(text)
+            return self._length(first) + sum(map(self._memory.__getitem__, others))
+        except UnicodeEncodeError:
+            fitting.utf8(text)  # says where, as a DocumentError
+            raise
+
+    def run(self, text: str) -> int:
+        """The tokens that a text adds where it stands behind a joint."""
+        if self._word_by_word:
+            return sum(map(self._memory.__getitem__, words(text)))
+        return self._length(text)
+
+    def short_run(self, text: str) -> int:
+        """The same, remembered if the text is short."""
+        return self.run(text) if self._word_by_word else self._memory[text]
+
+    def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
+        """The text if it fits, else its longest prefix with the marker behind it that does."""
+        text = fitting.surely_too_long(self, text, max_tokens)
+        return fitting.truncate(self, text, max_tokens, marker=marker)
+
+    def prepare(self, text: str) -> BpeText:
+        """The text's joints, some 64 characters apart, with the tokens up to each."""
+        return BpeText(self, text)
+
+    def measure(self, text: str) -> BpeMeasure:
+        """The text's ends up to their nearest joints, and the tokens between."""
+        try:
+            return BpeMeasure.of(self, text)
+        except UnicodeEncodeError:
+            fitting.utf8(text)
+            raise
+
+    def _tokens_of_word(self, word: str) -> int:
+        return self._length(self._lead + word) - len(self._lead)
+
+
+@final
+class BpeMeasure:
+    """A text as its head up to a joint, the tokens from there to a later joint, and its tail.
+
+    Without a joint there is no tail. Adding re-reads only the tail of the one and the head of the other.
+    """
+
+    __slots__ = ("_counter", "_head", "_inner", "_tail", "_tokens")
+
+    def __init__(self, counter: BpeCounter, head: str, inner: int, tail: str | None) -> None:
+        self._counter = counter
+        self._head = head
+        self._inner = inner
+        self._tail = tail
+        self._tokens: int | None = None
+
+    @classmethod
+    def of(cls, counter: BpeCounter, text: str) -> Self:
+        """The measure of a text not measured yet."""
+        start = next_joint(text)
+        if not start:
+            measure = cls(counter, text, 0, None)
+        else:
+            end = last_joint(text)
+            measure = cls(counter, text[:start], counter.run(text[start:end]) if start < end else 0, text[end:])
+        measure._tokens = measure._count()
+        return measure
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the whole text."""
+        if self._tokens is None:
+            self._tokens = self._count()
+        return self._tokens
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, BpeMeasure) or other._counter is not self._counter:
+            return NotImplemented
+        if not other._head:
+            return self
+        if not self._head:
+            return other
+        between = (self._head if self._tail is None else self._tail) + other._head
+        run = self._counter.short_run
+        if self._tail is None:
+            head_end = next_joint(between) or len(between)
+            head, between = between[:head_end], between[head_end:]
+            if not between and other._tail is None:
+                return type(self)(self._counter, head, 0, None)
+        else:
+            head = self._head
+        inner, tail = self._inner + other._inner, other._tail
+        if tail is None:
+            tail_start = last_joint(between)
+            between, tail = between[:tail_start], between[tail_start:]
+        return type(self)(self._counter, head, inner + (run(between) if between else 0), tail)
+
+    def _count(self) -> int:
+        # A head stands at the text's start, so it is counted as a text of its own.
+        tokens = self._counter.count(self._head) + self._inner
+        return tokens + self._counter.short_run(self._tail) if self._tail else tokens
+
+
+@final
+class BpeText:
+    """A text with the byte offsets of some joints and the tokens up to each: a slice counts only its ends."""
+
+    __slots__ = ("_counter", "_joints", "_raw", "_upto")
+
+    def __init__(self, counter: BpeCounter, text: str) -> None:
+        self._counter = counter
+        self._raw = fitting.utf8(text)
+        self._joints = array("q", [0])
+        self._upto = array("q", [0])
+        single_bytes = len(self._raw) == len(text)
+        position = offset = tokens = 0
+        while position < len(text):
+            end = next_joint(text, position + _STRIDE) or len(text)
+            piece = text[position:end]
+            offset += len(piece) if single_bytes else len(piece.encode())
+            tokens += counter.run(piece)
+            self._joints.append(offset)
+            self._upto.append(tokens)
+            position = end
+
+    def count(self, start: int, end: int) -> int:
+        """The tokens of the slice `[start, end)`."""
+        fitting.check_slice(self._raw, start, end)
+        # Even a slice that begins on a joint has its first piece counted as the start of a text.
+        first = bisect_right(self._joints, start)
+        last = bisect_right(self._joints, end) - 1
+        if last < first:
+            return self._counter.count(self._raw[start:end].decode())
+        head = self._counter.count(self._raw[start : self._joints[first]].decode())
+        tail = self._raw[self._joints[last] : end].decode()
+        return head + self._upto[last] - self._upto[first] + (self._counter.short_run(tail) if tail else 0)
+
+    def fit(self, start: int, max_tokens: int) -> int:
+        """The largest end, on a code point, at which the slice from `start` still fits."""
+        fitting.check_slice(self._raw, start, len(self._raw))
+        if start == len(self._raw):
+            return start
+        counter, joints, upto = self._counter, self._joints, self._upto
+        first = bisect_right(joints, start)
+        piece = self._raw[start : joints[first]].decode()
+        room = max_tokens - counter.count(piece)
+        if room < 0:
+            return start + len(fitting.longest(counter.count, piece, max_tokens).encode())
+        last = bisect_right(upto, upto[first] + room) - 1
+        if last == len(joints) - 1:
+            return len(self._raw)
+        room -= upto[last] - upto[first]
+        piece = self._raw[joints[last] : joints[last + 1]].decode()
+        return joints[last] + len(fitting.longest(counter.short_run, piece, room).encode())
+
+
+class _Memory(dict[str, int]):
+    """Counts of short texts, forgotten all at once when there are too many."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, text: str) -> int:
+        tokens = self._count(text)
+        if len(text) <= _SHORT:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = tokens
+        return tokens
+
+
+def _load(vocabulary: str) -> Callable[[str], int]:
+    try:
+        from splintr import Tokenizer
+    except ImportError as error:
+        raise MissingPartError(
+            f"counting {vocabulary!r} tokens needs the splintr-rs package ({error}); "
+            "run: pip install 'splintr-rs>=0.22,<0.23', or count with tokens_for('approximate')"
+        ) from error
+    try:
+        tokenizer = Tokenizer.from_pretrained(vocabulary)
+    except ValueError as error:
+        raise MissingPartError(
+            f"the installed splintr-rs has no vocabulary {vocabulary!r}; run: pip install 'splintr-rs>=0.22,<0.23'"
+        ) from error
+    # encode() and its batch forms would turn text that looks like a special token into that token.
+    encode = tokenizer.encode_ordinary
+    if vocabulary in _WITH_TAGS:
+        return _beside_tags(tokenizer)
+    if vocabulary in _COMPOSED:
+        return lambda text: len(encode(text if text.isascii() else normalize("NFC", text)))
+    return lambda text: len(encode(text))
+
+
+def _beside_tags(tokenizer: AnyTokenizer) -> Callable[[str], int]:
+    early = (tokenizer.decode_token_bytes(token).decode(errors="replace") for token in range(_LAST_TAG))
+    names = [token for token in early if re.fullmatch(r"</?(?!unused|mask|2mass)[a-z]+[1-6]?>", token)]
+    tag = re.compile("|".join(names))
+    encode = tokenizer.encode_ordinary
+
+    def length(text: str) -> int:
+        if "<" not in text:
+            return len(encode(text))
+        between = tag.split(text)
+        return len(between) - 1 + sum(len(encode(part)) for part in between if part)
+
+    return length
