@@ -1,0 +1,321 @@
+"""What kind of text is this?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Literal
+
+Kind = Literal["prose", "code", "data"]
+
+SNIFF_BYTES = 8_192
+"""How much of a text is read to guess its kind; the guess never depends on the rest."""
+
+_PROSE = {
+    "markdown": "md markdown mdx mkd mdown qmd rmd",
+    "rst": "rst rest",
+    "html": "html htm xhtml shtml",
+    "text": "txt text adoc asciidoc org tex latex textile wiki srt vtt eml",
+}
+_DATA = {
+    "csv": "csv",
+    "tsv": "tsv tab",
+    "json": "json geojson ipynb webmanifest har avsc topojson",
+    "jsonl": "jsonl ndjson jsonlines",
+    "log": "log",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "xml": "xml svg xsd xsl xslt rss atom plist wsdl csproj vcxproj kml gpx xliff",
+    "ini": "ini cfg conf properties env editorconfig desktop service gitconfig",
+}
+_CODE = {
+    "python": "py pyi pyw pyx",
+    "javascript": "js mjs cjs jsx es6",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "java": "java",
+    "c": "c h",
+    "cpp": "cpp cc cxx c++ hpp hh hxx h++ ipp inl tpp",
+    "csharp": "cs csx",
+    "go": "go",
+    "rust": "rs",
+    "ruby": "rb rake gemspec",
+    "php": "php phtml php5",
+    "kotlin": "kt kts",
+    "swift": "swift",
+    "scala": "scala sc sbt",
+    "bash": "sh bash zsh ksh bats",
+    "lua": "lua",
+    "sql": "sql ddl dml psql",
+    "perl": "pl pm",
+    "r": "r",
+    "julia": "jl",
+    "haskell": "hs",
+    "ocaml": "ml",
+    "ocaml_interface": "mli",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "clojure": "clj cljs cljc edn",
+    "elm": "elm",
+    "dart": "dart",
+    "groovy": "groovy gradle",
+    "objc": "m mm",
+    "fsharp": "fs fsx",
+    "powershell": "ps1 psm1 psd1",
+    "fish": "fish",
+    "vim": "vim",
+    "nix": "nix",
+    "zig": "zig",
+    "nim": "nim",
+    "d": "d",
+    "pascal": "pas dpr",
+    "fortran": "f f90 f95 f03 for",
+    "ada": "adb ads",
+    "asm": "asm s",
+    "cuda": "cu cuh",
+    "glsl": "glsl vert frag",
+    "hlsl": "hlsl",
+    "solidity": "sol",
+    "verilog": "v sv svh",
+    "vhdl": "vhd vhdl",
+    "tcl": "tcl",
+    "elisp": "el",
+    "commonlisp": "lisp cl",
+    "scheme": "scm ss",
+    "racket": "rkt",
+    "css": "css",
+    "scss": "scss",
+    "vue": "vue",
+    "svelte": "svelte",
+    "astro": "astro",
+    "graphql": "graphql gql",
+    "proto": "proto",
+    "thrift": "thrift",
+    "hcl": "hcl",
+    "terraform": "tf tfvars",
+    "make": "mk mak",
+    "cmake": "cmake",
+    "meson": "meson",
+    "starlark": "bzl star",
+    "prisma": "prisma",
+    "gdscript": "gd",
+    "wgsl": "wgsl",
+    "matlab": "matlab",
+}
+_TABLES: tuple[tuple[Kind, dict[str, str]], ...] = (("prose", _PROSE), ("data", _DATA), ("code", _CODE))
+_EXTENSIONS: dict[str, tuple[Kind, str]] = {
+    extension: (kind, name)
+    for kind, table in _TABLES
+    for name, extensions in table.items()
+    for extension in extensions.split()
+}
+_NAMES: dict[str, tuple[Kind, str]] = {
+    "makefile": ("code", "make"),
+    "gnumakefile": ("code", "make"),
+    "dockerfile": ("code", "dockerfile"),
+    "containerfile": ("code", "dockerfile"),
+    "cmakelists.txt": ("code", "cmake"),
+    "meson.build": ("code", "meson"),
+    "gemfile": ("code", "ruby"),
+    "rakefile": ("code", "ruby"),
+    "vagrantfile": ("code", "ruby"),
+    "jenkinsfile": ("code", "groovy"),
+    "build.bazel": ("code", "starlark"),
+    ".bashrc": ("code", "bash"),
+    ".bash_profile": ("code", "bash"),
+    ".profile": ("code", "bash"),
+    ".zshrc": ("code", "bash"),
+    ".vimrc": ("code", "vim"),
+    "cargo.lock": ("data", "toml"),
+    "poetry.lock": ("data", "toml"),
+    "uv.lock": ("data", "toml"),
+    "pipfile": ("data", "toml"),
+    "yarn.lock": ("data", "yaml"),
+    "syslog": ("data", "log"),
+    ".env": ("data", "ini"),
+    ".editorconfig": ("data", "ini"),
+    ".gitconfig": ("data", "ini"),
+    "readme": ("prose", "text"),
+    "license": ("prose", "text"),
+    "copying": ("prose", "text"),
+    "changelog": ("prose", "text"),
+    "authors": ("prose", "text"),
+    "notice": ("prose", "text"),
+}
+_WEAK = frozenset({"txt", "text"})  # names that say little: their content may still be data
+_INTERPRETERS = (
+    (b"python", "python"),
+    (b"node", "javascript"),
+    (b"deno", "typescript"),
+    (b"bun", "typescript"),
+    (b"bash", "bash"),
+    (b"zsh", "bash"),
+    (b"fish", "fish"),
+    (b"ruby", "ruby"),
+    (b"perl", "perl"),
+    (b"php", "php"),
+    (b"lua", "lua"),
+    (b"Rscript", "r"),
+    (b"julia", "julia"),
+    (b"tclsh", "tcl"),
+    (b"pwsh", "powershell"),
+    (b"sh", "bash"),
+)
+_JSON_START = re.compile(rb'\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[{"\d\]tfn-]|$))')
+_STAMP = re.compile(
+    rb"(?:<\d{1,3}>\d? ?)?[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[.,]?\d* "
+    rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d"
+    rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
+    rb"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:)|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[\]: ]"
+)
+_CODE_LINE = re.compile(
+    rb"(?:.*[;{}]|.*\)\s*(?:->[^:]+)?:|.*\b(?:then|do|begin))[ \t\r]*$"
+    rb"|\s*(?:import|from|def|class|function|func|fn|package|using|#include|#define|use|const|let|var|return"
+    rb"|public|private|static|if|elif|else|end|for|while|try|except)\b"
+)
+_GUESSES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
+    (name, re.compile(pattern, re.MULTILINE))
+    for name, pattern in (
+        ("php", rb"^<\?php"),
+        (
+            "python",
+            rb"^[ \t]*(?:def \w+\(.*|class \w+.*):[ \t\r]*$|^from [\w.]+ import |^import [\w.]+(?: as \w+)?[ \t\r]*$",
+        ),
+        ("go", rb"^package \w+[ \t\r]*$|^func (?:\(\w+ \*?\w+\) )?\w+\("),
+        ("rust", rb"^[ \t]*(?:pub )?fn \w+.*\{[ \t\r]*$|^use \w+::|\blet mut "),
+        (
+            "java",
+            rb"^import (?:static )?[a-z]+\.[\w.]+;|^[ \t]*public (?:final |abstract )?(?:class|interface) ",
+        ),
+        ("csharp", rb"^using [A-Z][\w.]+;|^namespace [A-Z]"),
+        ("cpp", rb"^[ \t]*(?:template ?<|namespace \w+|using namespace)|std::"),
+        ("c", rb"^#\s*(?:include|define|ifdef)\b"),
+        ("typescript", rb"^[ \t]*(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b"),
+        ("javascript", rb"^[ \t]*(?:export |async )?function\b|=> ?\{|^[ \t]*(?:const|let|var) \w+ ="),
+        ("ruby", rb"^[ \t]*def \w+[^:]*$|^require ['\"]|^[ \t]*end[ \t\r]*$"),
+        ("sql", rb"(?i)^[ \t]*(?:select .* from|create (?:table|view|function|index)|insert into)\b"),
+        ("bash", rb"^[ \t]*(?:fi|done|esac)[ \t\r]*$|^\w+\(\) ?\{"),
+    )
+)
+
+
+def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
+    r"""Tell prose, code and data apart, by name, then shebang, then a bounded look inside.
+
+    The second value names the grammar (code) or the format (data, prose); None when unknown.
+
+    >>> kind_of("src/app.py", b"")
+    ('code', 'python')
+    >>> kind_of("notes", b'{"a": 1}\n{"a": 2}\n')
+    ('data', 'jsonl')
+    """
+    name = PurePosixPath(path.replace("\\", "/")).name.lower()
+    head = content[:SNIFF_BYTES].removeprefix(b"\xef\xbb\xbf")
+    complete = len(content) <= SNIFF_BYTES
+    extension = _extension(name)
+    known = _NAMES.get(name) or _EXTENSIONS.get(extension)
+    if known is not None and extension not in _WEAK:
+        return _refine(known, head, extension=extension, complete=complete)
+    if head.startswith(b"#!"):
+        line = head.split(b"\n", 1)[0]
+        for word, language in _INTERPRETERS:
+            if re.search(rb"[/ ]" + word + rb"[\d.]*(?:\s|$)", line):
+                return "code", language
+    guess = _data_format(head, complete=complete)
+    if guess is not None:
+        return "data", guess
+    if known is not None:
+        return known
+    return _sniff(head, complete=complete)
+
+
+def _extension(name: str) -> str:
+    """The part after the last dot; a rotated log's number is passed over ("app.log.1")."""
+    parts = name.split(".")[1:]
+    while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in ("bak", "orig", "old", "in", "dist")):
+        parts.pop()
+    return parts[-1] if parts else ""
+
+
+def _refine(known: tuple[Kind, str], head: bytes, *, extension: str, complete: bool) -> tuple[Kind, str]:
+    """Settle the few extensions that two formats share."""
+    if extension == "h" and re.search(
+        rb"^[ \t]*(?:class \w|namespace \w|template ?<|public:)|std::", head, re.MULTILINE
+    ):
+        return "code", "cpp"
+    if extension == "m" and not re.search(
+        rb"^[ \t]*(?:#import|@interface|@implementation|@import)", head, re.MULTILINE
+    ):
+        return "code", "matlab"
+    if known == ("data", "json") and _is_json_lines(_whole_lines(head, complete=complete)):
+        return "data", "jsonl"
+    return known
+
+
+def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
+    """The lines of the prefix that have words, without a last one that the prefix cut off."""
+    lines = head.split(b"\n")
+    if not complete and len(lines) > 1:
+        lines.pop()
+    return [line for line in lines if line.strip()]
+
+
+def _is_json_lines(lines: list[bytes]) -> bool:
+    ends = ((b"{", b"}"), (b"[", b"]"))
+    return len(lines) >= 2 and any(
+        all(line.lstrip().startswith(opening) and line.rstrip().endswith(closing) for line in lines)
+        for opening, closing in ends
+    )
+
+
+def _data_format(head: bytes, *, complete: bool) -> str | None:
+    lines = _whole_lines(head, complete=complete)
+    if not lines:
+        return None
+    start = head.lstrip()
+    if start.startswith(b"<?xml"):
+        return "xml"
+    if _is_json_lines(lines):
+        return "jsonl"
+    if _JSON_START.match(head) and (start.rstrip().endswith((b"}", b"]")) or not complete):
+        return "json"
+    stamped = sum(_STAMP.match(line) is not None for line in lines)
+    if stamped * 3 >= len(lines) and (stamped >= 2 or len(lines) == 1) and _STAMP.match(lines[0]):
+        return "log"
+    return _separated(lines)
+
+
+def _separated(lines: list[bytes]) -> str | None:
+    """CSV or TSV when at least three rows have the same number of the same separator."""
+    for separator, name in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
+        counts = [re.sub(rb'"[^"]*"', b"", line).count(separator) for line in lines]
+        most = max(counts)
+        usual = counts[0]
+        even = sum(count == usual for count in counts)
+        wordy = sum(re.search(re.escape(separator) + rb" ", line) is not None for line in lines)
+        if usual and most == usual and len(lines) >= 3 and even * 10 >= len(lines) * 9:
+            if separator != b"\t" and wordy * 2 > len(lines) and usual < 3:
+                continue  # commas followed by blanks are prose
+            if any(line.rstrip().endswith((b";", b"{", b"}")) for line in lines) or lines[0].startswith(b"|"):
+                continue  # code, or a Markdown table
+            return name
+    return None
+
+
+def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
+    """Code by its punctuation and keywords; else prose, by its marks."""
+    start = head.lstrip()[:200].lower()
+    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
+        return "prose", "html"
+    lines = _whole_lines(head, complete=complete)
+    coded = sum(_CODE_LINE.match(line[:300]) is not None for line in lines)
+    if start.startswith(b"<?php") or (coded >= 3 and coded * 5 >= len(lines) * 2):
+        scores = [(len(pattern.findall(head)), -place, name) for place, (name, pattern) in enumerate(_GUESSES)]
+        best, _, language = max(scores)
+        if best:
+            return "code", language
+        if coded * 2 >= len(lines):
+            return "code", None
+    if re.search(rb"^#{1,6} \S|^```|^[-*] \S|\]\(https?:", head, re.MULTILINE):
+        return "prose", "markdown"
+    return "prose", "text"
