@@ -1,0 +1,1 @@
+"""Documents and the places in them that matter."""

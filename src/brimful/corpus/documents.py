@@ -1,0 +1,232 @@
+"""What is a document, and what is a place in it that matters?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
+
+from brimful.errors import DocumentError, ScoreError, SpanError, choose
+from brimful.text.kinds import Kind, kind_of
+from brimful.text.outline import Outline, outline
+from brimful.text.spans import check_span
+
+KINDS: tuple[Kind, ...] = ("prose", "code", "data")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Document:
+    """Immutable bytes with a name (the seeds' compound, document, snapshot).
+
+    `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
+    `kind` and `language` are found from path and content unless given.
+    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows.
+
+    >>> Document("notes.md", "Tea at four.").kind
+    'prose'
+    """
+
+    path: str
+    content: bytes = field(repr=False)
+    time: int | None
+    kind: Kind
+    language: str | None
+    vector: tuple[float, ...] | None = field(repr=False)
+    entities: tuple[str, ...] = field(repr=False)
+    id: str = field(repr=False)
+    _outline: Outline | None = field(repr=False, compare=False)
+    _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
+
+    def __init__(
+        self,
+        path: str,
+        content: str | bytes,
+        *,
+        time: int | None = None,
+        kind: Kind | None = None,
+        language: str | None = None,
+        vector: Iterable[float] | None = None,
+        entities: Iterable[str] = (),
+    ) -> None:
+        name = _check_path(path)
+        if isinstance(content, str):
+            content = _encode(path, content)
+        _check_utf8(path, content)
+        _check_time(time, where=path)
+        found, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
+        hasher = blake3(len(name).to_bytes(8, "big") + name)
+        hasher.update(content)
+        values = {
+            "path": path,
+            "content": content,
+            "time": time,
+            "kind": found,
+            "language": language or found_language,
+            "vector": check_vector(vector, where=path),
+            "entities": tuple(entities),
+            "id": hasher.hexdigest(),
+            "_outline": None,
+            "_newlines": None,
+        }
+        for field_name, value in values.items():
+            object.__setattr__(self, field_name, value)
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    @property
+    def outline(self) -> Outline:
+        """Where this document may be cut; worked out once, when first asked for."""
+        if self._outline is None:
+            object.__setattr__(self, "_outline", outline(self.content, kind=self.kind, language=self.language))
+        assert self._outline is not None
+        return self._outline
+
+    def text(self, start: int, end: int) -> str:
+        """The bytes `[start, end)` as text; both must be code point boundaries."""
+        check_span(start, end, length=len(self.content), where=f" {self.path}")
+        try:
+            return self.content[start:end].decode()
+        except UnicodeDecodeError as error:
+            raise SpanError(f"[{start}, {end}) of {self.path} cuts a UTF-8 character; snap the edges first") from error
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """First and last line (from 1) that `[start, end)` touches."""
+        if self._newlines is None:
+            codes = np.frombuffer(self.content, np.uint8)
+            object.__setattr__(self, "_newlines", np.flatnonzero(codes == ord("\n")))
+        assert self._newlines is not None
+        first, last = np.searchsorted(self._newlines, (start, max(start, end - 1)))
+        return int(first) + 1, int(last) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place in a document that matters for the question (SearchResult, RetrievalResult).
+
+    `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
+    `sequence` is the caller's own number of the piece inside its document, used to break ties.
+    """
+
+    path: str
+    start: int
+    end: int = -1
+    score: float = 0.0
+    sequence: int = field(default=0, kw_only=True)
+    lexical: float | None = field(default=None, kw_only=True)
+    semantic: float | None = field(default=None, kw_only=True)
+    terms: tuple[str, ...] = field(default=(), kw_only=True)
+    time: int | None = field(default=None, kw_only=True)
+    vector: tuple[float, ...] | None = field(default=None, kw_only=True)
+    entities: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.end == -1:
+            object.__setattr__(self, "end", self.start)
+        check_span(self.start, self.end, where=f" of a hit in {self.path!r}")
+        object.__setattr__(self, "score", check_score(self.score, where=f"hit in {self.path!r} at {self.start}"))
+        object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
+        object.__setattr__(self, "terms", tuple(self.terms))
+        object.__setattr__(self, "entities", tuple(self.entities))
+
+    @classmethod
+    def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
+        """The hit for a piece of text that another retriever returned: found in the document's bytes.
+
+        White space may differ (splitters strip and join it); everything else must be the document's own.
+
+        >>> hit = Hit.of(Document("a.txt", "one two\\n three"), "two three", score=0.5)
+        >>> hit.start, hit.end
+        (4, 14)
+        """
+        wanted = _encode(document.path, text).strip()
+        start = document.content.find(wanted)
+        end = start + len(wanted)
+        if start < 0:
+            flexible = rb"\s+".join(re.escape(word) for word in wanted.split())
+            found = re.search(flexible, document.content)
+            if not found:
+                raise SpanError(
+                    f"{document.path} does not hold {text[:40]!r}…; was the piece rewritten by its splitter?"
+                )
+            start, end = found.span()
+        return cls(document.path, start, end, score)
+
+    @property
+    def order(self) -> tuple[float, str, int, int, int]:
+        """Best first: score descending, path, sequence, byte offset (CFS §5, ruling 8)."""
+        return (-self.score, self.path, self.sequence, self.start, self.end)
+
+
+def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:
+    """Documents by path; two different ones under one path are an error, the same one twice is not."""
+    found: dict[str, Document] = {}
+    for document in documents.values() if isinstance(documents, Mapping) else documents:
+        if not isinstance(document, Document):
+            raise DocumentError(
+                f"expected a Document, got {type(document).__name__}: wrap it in Document(path, content)"
+            )
+        if found.setdefault(document.path, document).id != document.id:
+            raise DocumentError(f"two different documents are called {document.path!r}; give each its own path")
+    return found
+
+
+def check_score(value: object, *, where: str) -> float:
+    """A finite float, or a ScoreError that says where it came from; -0.0 counts as 0.0."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise ScoreError(f"score of {where} must be a number, got {value!r}")
+    score = float(value)
+    if not math.isfinite(score):
+        raise ScoreError(f"score of {where} is {score}; it has no place in an order, drop or replace it")
+    return score + 0.0
+
+
+def check_vector(vector: Iterable[float] | None, *, where: str) -> tuple[float, ...] | None:
+    """A tuple of finite floats, or None."""
+    if vector is None:
+        return None
+    values = tuple(float(value) for value in vector)
+    if not all(map(math.isfinite, values)):
+        raise ScoreError(f"vector of {where} has a value that is not finite")
+    return values
+
+
+def _check_path(path: object) -> bytes:
+    if not isinstance(path, str) or not path:
+        raise DocumentError(f"a document needs a path to be cited by, got {path!r}")
+    try:
+        return path.encode()
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            f"path {path!r} has a lone surrogate; rename it, or escape it when you decode it"
+        ) from error
+
+
+def _check_time(time: object, *, where: str) -> None:
+    if time is not None and (isinstance(time, bool) or not isinstance(time, int)):
+        raise DocumentError(f"{where}: time must be whole seconds since 1970 (UTC), got {time!r}")
+
+
+def _encode(path: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            f"{path}: the text has a lone surrogate at character {error.start}; it is not UTF-8"
+        ) from error
+
+
+def _check_utf8(path: str, content: object) -> None:
+    if not isinstance(content, bytes):
+        raise DocumentError(f"{path}: content must be str or bytes, got {type(content).__name__}")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"{path}: byte {error.start} is not UTF-8; decode the file with its own encoding and pass the text"
+        ) from error

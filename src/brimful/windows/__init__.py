@@ -1,0 +1,1 @@
+"""Hits to windows, and windows to clusters."""

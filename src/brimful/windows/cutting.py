@@ -1,0 +1,190 @@
+"""Which bytes does each window hold? Drafts become cuts: within the byte limit, at natural boundaries."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from brimful.corpus.documents import Document, Hit
+from brimful.settings import WindowSettings
+from brimful.text.outline import Record
+from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.windows.drafts import Draft, Joinable, Ruler, draft_windows, places_of, widen
+from brimful.windows.sizing import Size
+from brimful.windows.snapping import snap
+
+
+@dataclass(slots=True)
+class Cut:
+    """A window in bytes, before it has text."""
+
+    document: Document
+    span: Span
+    core: Span
+    hits: tuple[Hit, ...]
+    score: float
+
+
+def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, settings: WindowSettings) -> list[Cut]:
+    """Draft windows document by document (085a §2.1), then turn marks into bytes."""
+    groups: dict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        groups[hit.path].append(hit)
+    drafts: list[tuple[Document, Ruler, Draft]] = []
+    for path in sorted(groups):
+        document = known[path]
+        ruler = Ruler(document)
+        found = draft_windows(
+            places_of(groups[path], ruler),
+            size,
+            length=ruler.length,
+            settings=settings,
+            joinable=_joinable(document),
+        )
+        drafts.extend((document, ruler, draft) for draft in found)
+    if settings.refill and size.budget_bytes is not None:
+        _spread(drafts, size, settings)
+    return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
+
+
+def _joinable(document: Document) -> Joinable:
+    """Anything may stand between two hits, except records of another category (085b §2 Data)."""
+    records = document.outline.records if document.kind == "data" else ()
+    if not any(record.category for record in records):
+        return lambda _end, _start: True
+    starts = [record.start for record in records]
+
+    def same_category(end: int, start: int) -> bool:
+        first = max(bisect_right(starts, max(end - 1, 0)) - 1, 0)
+        last = bisect_right(starts, max(start, end - 1, 0))
+        return len({record.category for record in records[first:last]}) <= 1
+
+    return same_category
+
+
+def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], size: Size, settings: WindowSettings) -> None:
+    """Give what is still unspent to the windows that can grow, evenly, the best first."""
+    assert size.budget_bytes is not None
+    spare = size.budget_bytes - sum(len(draft) for _, _, draft in drafts)
+    largest = size.cap_bytes or 2 * settings.max_radius_bytes
+    order = sorted(range(len(drafts)), key=lambda at: (-drafts[at][2].score, at))
+    for left, at in zip(range(len(order), 0, -1), order, strict=True):
+        document, ruler, draft = drafts[at]
+        before = drafts[at - 1] if at else None
+        after = drafts[at + 1] if at + 1 < len(drafts) else None
+        low = before[2].end if before and before[0] is document else 0
+        high = after[2].start if after and after[0] is document else ruler.length
+        target = min(len(draft) + max(spare, 0) // left, max(largest, len(draft)))
+        spare -= widen(draft, target, low=low, high=high)
+
+
+def _cut(document: Document, ruler: Ruler, draft: Draft) -> Cut:
+    content = document.content
+    hits = tuple(place.hit for place in draft.places)
+    start, end = ruler.first_byte(draft.start), ruler.first_byte(draft.end)
+    core_start = back_to_code_point(content, min(hit.start for hit in hits))
+    core_end = on_to_code_point(content, max(hit.end for hit in hits))
+    if draft.end < draft.core_end:  # one hit longer than the cap: cut and marked (ruling 4)
+        end = core_end = max(back_to_code_point(content, min(end, core_end)), on_to_code_point(content, start + 1))
+    core_start = max(core_start, back_to_code_point(content, start)) if draft.start > draft.core_start else core_start
+    span = Span(
+        min(on_to_code_point(content, start), core_start),
+        max(back_to_code_point(content, end), core_end),
+    )
+    return Cut(document, span, Span(core_start, max(core_end, core_start)), hits, draft.score)
+
+
+def within(cuts: list[Cut], limit: int) -> list[Cut]:
+    """Make windows fit a limit in bytes: the worst give up their padding first, then their place."""
+    excess = sum(len(cut.span) for cut in cuts) - limit
+    kept = sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start))
+    for cut in reversed(kept):
+        if excess <= 0:
+            break
+        spare = min(len(cut.span) - len(cut.core), excess)
+        before = min((cut.core.start - cut.span.start) * spare // max(len(cut.span) - len(cut.core), 1), spare)
+        content = cut.document.content
+        start = min(on_to_code_point(content, cut.span.start + before), cut.core.start)
+        end = max(back_to_code_point(content, cut.span.end - (spare - before)), cut.core.end)
+        excess -= len(cut.span) - (end - start)
+        cut.span = Span(start, end)
+    while excess > 0 and len(kept) > 1:
+        excess -= len(kept.pop().span)
+    if excess > 0:
+        only = kept[0]
+        end = back_to_code_point(only.document.content, only.span.start + limit)
+        only.span = Span(only.span.start, end)
+        only.core = Span(min(only.core.start, end), min(only.core.end, end))
+    return sorted((cut for cut in kept if len(cut.span)), key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
+    """Move edges to natural boundaries, the best window first, and join what then meets."""
+    room = None if limit is None else limit - sum(len(cut.span) for cut in cuts)
+    for cut in sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start)):
+        snapped = snap(cut.document, cut.span, cut.core, room=room)
+        if cut.document.kind == "data":
+            snapped = _same_category(cut.document, snapped, cut.core)
+        if room is not None:
+            room -= len(snapped) - len(cut.span)
+        cut.span = snapped
+    joined: list[Cut] = []
+    for cut in sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start, cut.span.end)):
+        last = joined[-1] if joined else None
+        if (
+            last is None
+            or last.document is not cut.document
+            or cut.span.start > last.span.end
+            or not _join(last, cut, size)
+        ):
+            joined.append(cut)
+    return joined
+
+
+def _join(last: Cut, cut: Cut, size: Size) -> bool:
+    """Join two windows that meet; where the cap or a category keeps them apart, only part them cleanly."""
+    union = Span(last.span.start, max(last.span.end, cut.span.end))
+    fits = size.cap_bytes is None or len(union) <= max(size.cap_bytes, len(last.span), len(cut.span))
+    if not (fits and _joinable(cut.document)(last.core.end, cut.core.start)):
+        if cut.span.start == last.span.end:
+            return False
+        if last.span.end <= cut.core.start:
+            cut.span = Span(last.span.end, max(cut.span.end, last.span.end))
+            return False
+        if last.core.end <= cut.span.start:
+            last.span = Span(last.span.start, cut.span.start)
+            return False
+    last.span = union
+    last.core = Span(min(last.core.start, cut.core.start), max(last.core.end, cut.core.end))
+    last.hits, last.score = (*last.hits, *cut.hits), max(last.score, cut.score)
+    return True
+
+
+def records_in(document: Document, span: Span) -> Sequence[Record]:
+    """The records that a span touches; none in prose and code."""
+    records = document.outline.records
+    first = bisect_right(records, span.start, key=lambda record: record.end)
+    last = bisect_left(records, max(span.end, span.start + 1), key=lambda record: record.start)
+    return records[first:last]
+
+
+def _same_category(document: Document, span: Span, core: Span) -> Span:
+    """Give up records at the edges that are of another category than those that were hit."""
+    touched = records_in(document, span)
+    wanted = {
+        record.category
+        for record in touched
+        if record.end > core.start and record.start < max(core.end, core.start + 1)
+    }
+    start, end = span.start, span.end
+    for record in touched:
+        if record.category in wanted or record.end > core.start:
+            break
+        start = record.end
+    for record in reversed(touched):
+        if record.category in wanted or record.start < core.end:
+            break
+        end = record.start
+    return Span(start, max(end, start))

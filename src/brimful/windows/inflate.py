@@ -1,0 +1,165 @@
+"""From hits to windows: how much around each hit should be read?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from brimful.budget import Budget, budget_of
+from brimful.corpus.documents import Document, Hit, by_path
+from brimful.errors import BudgetError, DocumentError, choose
+from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
+from brimful.text.prose import refers_back
+from brimful.text.spans import Span, check_span, merge_spans
+from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
+from brimful.windows.seams import seams_for
+from brimful.windows.sizing import Size, size_for
+from brimful.windows.strategies import link
+from brimful.windows.window import Cluster, Coherence, Part, Window, goes_on_after, goes_on_before
+
+
+@dataclass(frozen=True, slots=True)
+class Inflation:
+    """Windows, best first, with what was decided on the way. It iterates over its windows."""
+
+    windows: tuple[Window, ...]
+    clusters: tuple[Cluster, ...]
+    size: Size
+    dropped: tuple[Hit, ...]
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self.windows)
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, index: int) -> Window:
+        return self.windows[index]
+
+
+def inflate(
+    hits: Iterable[Hit],
+    documents: Iterable[Document] | Mapping[str, Document],
+    *,
+    budget: Budget | int | None = None,
+    max_bytes: int | None = None,
+    sizing: Sizing = "density",
+    strategy: Strategy = "adjacent",
+    settings: WindowSettings | None = None,
+) -> Inflation:
+    """Surround hits with what is needed to read them, and merge what belongs together (085a, 085b, 105).
+
+    `budget` (tokens) sizes the windows; `max_bytes` is the same in bytes, and then also a limit that
+    the windows together never exceed. Without either, windows grow to the static 2,500 bytes.
+
+    >>> page = Document("tea.md", "Tea came late. Coffee came first. Nobody minded. The end.")
+    >>> [window.text for window in inflate([Hit("tea.md", 15, 21, 1.0)], [page], max_bytes=40)]
+    ['Tea came late. Coffee came first. ']
+    """
+    choose(sizing, SIZINGS, what="sizing")
+    choose(strategy, STRATEGIES, what="strategy")
+    settings = settings or WindowSettings()
+    known = by_path(documents)
+    ranked = _ranked(hits, known)
+    tokens = budget_of(budget).available if budget is not None else None
+    hard_limit = _check_bytes(max_bytes)
+    room = hard_limit if hard_limit is not None else tokens and tokens * settings.chars_per_token
+    size = size_for(
+        sizing,
+        [hit.end - hit.start for hit in ranked],
+        budget_bytes=room,
+        budget_tokens=tokens if hard_limit is None else hard_limit // settings.chars_per_token,
+        settings=settings,
+    )
+    cuts = cuts_for(ranked[: size.kept], known, size, settings)
+    if hard_limit is not None:
+        cuts = within(cuts, hard_limit)
+    if settings.snap:
+        cuts = snapped(cuts, size, hard_limit)
+    windows = _windows(cuts, settings)
+    shown = {hit for window in windows for hit in window.hits}
+    dropped = tuple(hit for hit in ranked if hit not in shown)
+    if strategy == "adjacent":
+        return Inflation(windows, (), size, dropped)
+    clusters = link(windows, strategy, settings=settings)
+    linked = sorted((window for cluster in clusters for window in cluster.windows), key=lambda window: window.order)
+    return Inflation(tuple(linked), clusters, size, dropped)
+
+
+def _ranked(hits: Iterable[Hit], known: Mapping[str, Document]) -> list[Hit]:
+    """Hits in their total order, each once, all inside their documents."""
+    unique = dict.fromkeys(hits)
+    for hit in unique:
+        if not isinstance(hit, Hit):
+            raise DocumentError(f"expected a Hit, got {type(hit).__name__}: wrap it in Hit(path, start, end, score)")
+        if hit.path not in known:
+            raise DocumentError(f"a hit names {hit.path!r}, which is not among the {len(known)} documents given")
+        check_span(hit.start, hit.end, length=len(known[hit.path]), where=f" {hit.path}")
+    ranked = sorted(unique, key=lambda hit: hit.order)
+    if any(one.order == other.order for one, other in pairwise(ranked)):
+        ranked.sort(key=lambda hit: (hit.order, repr(hit)))
+    return ranked
+
+
+def _check_bytes(max_bytes: int | None) -> int | None:
+    if max_bytes is not None and (isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1):
+        raise BudgetError(f"max_bytes is {max_bytes!r}; it must be a whole number of bytes, at least 1")
+    return max_bytes
+
+
+def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...]:
+    """Give the cuts their text, their number inside the document, and their coherence."""
+    windows: list[Window] = []
+    numbers: dict[str, int] = defaultdict(int)
+    for cut in cuts:
+        document, span = cut.document, cut.span
+        hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+        window = Window(
+            document.path,
+            document.text(span.start, span.end),
+            span.start,
+            span.end,
+            score=cut.score,
+            sequence=numbers[document.path],
+            document=document,
+            hits=hits,
+            coherence=_coherence(cut),
+            is_inflated=span != cut.core,
+            cut_start=goes_on_before(document, span.start),
+            cut_end=goes_on_after(document, span.end),
+            seams=seams_for(document, span, definitions=settings.definitions),
+            time=next((hit.time for hit in hits if hit.time is not None), _time_at(document, cut.core)),
+            vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
+            entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
+        )
+        numbers[document.path] += 1
+        windows.append(window)
+    return tuple(sorted(windows, key=lambda window: window.order))
+
+
+def _time_at(document: Document, core: Span) -> int | None:
+    """The time of the first record that was hit, else the document's."""
+    times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
+    return next((time for time in times if time is not None), document.time)
+
+
+def _coherence(cut: Cut) -> Coherence:
+    """A window's own coherence: how its hits connect, whether its edges are natural, whether it can be read alone."""
+    document, span, core = cut.document, cut.span, cut.core
+    covered = sum(len(part) for part in merge_spans(Span(hit.start, max(hit.end, hit.start)) for hit in cut.hits))
+    contact = min(covered / len(core), 1.0) if len(core) and len(cut.hits) > 1 else 1.0
+    outline = document.outline
+    edges = (outline.cut_before(span.start) == span.start) + (outline.cut_before(span.end) == span.end)
+    dangling = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
+    return Coherence.of(
+        Part("contact", contact, 1, f"hits cover {contact:.0%} of the bytes between the first and the last"),
+        Part("edges", edges / 2, 2, f"{edges} of 2 edges are natural boundaries"),
+        Part(
+            "antecedent",
+            0.0 if dangling else 1.0,
+            1,
+            "opens with a word that points back" if dangling else "opens on its own",
+        ),
+    )

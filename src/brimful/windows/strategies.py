@@ -1,0 +1,138 @@
+"""Which windows belong together? Only adjacent spans merge bytes; the rest are linked (ruling 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.errors import choose
+from brimful.settings import STRATEGIES, Strategy, WindowSettings
+from brimful.windows.likeness import FULL, cosine, names_in, overlap, steps_of, terms_of
+from brimful.windows.window import Cluster, Coherence, Part, Window
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """A window with what the strategies compare."""
+
+    window: Window
+    terms: frozenset[str]
+    names: frozenset[str]
+    steps: NDArray[np.int64] | None
+
+    def likeness(self, other: _Card) -> int:
+        """By vectors where both have one, by words otherwise."""
+        if self.steps is not None and other.steps is not None:
+            return cosine(self.steps, other.steps)
+        return overlap(self.terms, other.terms)
+
+
+def link(
+    windows: Iterable[Window], strategy: Strategy, *, settings: WindowSettings | None = None
+) -> tuple[Cluster, ...]:
+    """Group windows into clusters, best cluster first; every window is in exactly one.
+
+    - `adjacent`: each window stands alone, its bytes were merged already.
+    - `temporal`: times at most `temporal_gap_seconds` apart *and* related content.
+    - `semantic`: at least `semantic_similarity` to the cluster's best window.
+    - `narrative`: shared entities *and* time moving forward (reading order inside a document).
+    """
+    choose(strategy, STRATEGIES, what="strategy")
+    settings = settings or WindowSettings()
+    cards = [_card(window) for window in sorted(windows, key=lambda window: window.order)]
+    if strategy == "adjacent":
+        groups = [[card] for card in cards]
+    elif strategy == "semantic":
+        groups = _around_leaders(cards, settings)
+    else:
+        cards.sort(key=lambda card: _moment(card.window))
+        joins = _close_in_time if strategy == "temporal" else _continues
+        groups = _chains(cards, lambda chain, card: joins(chain, card, settings))
+    clusters = [_cluster(group, strategy, settings) for group in groups]
+    return tuple(sorted(clusters, key=lambda cluster: (-cluster.score, min(w.order for w in cluster.windows))))
+
+
+def _card(window: Window) -> _Card:
+    names = frozenset(name.casefold() for name in window.entities) or names_in(window.text)
+    return _Card(window, terms_of(window.text), names, steps_of(window.vector) if window.vector else None)
+
+
+def _moment(window: Window) -> tuple[bool, int, str, int, str]:
+    """Time first where it is known; then place. Windows without a time come last."""
+    return (window.time is None, window.time or 0, window.path, window.start, window.id)
+
+
+def _around_leaders(cards: Sequence[_Card], settings: WindowSettings) -> list[list[_Card]]:
+    """Each window, best first, joins the first cluster whose best window it resembles enough."""
+    least = round(settings.semantic_similarity * FULL)
+    groups: list[list[_Card]] = []
+    for card in cards:
+        home = next((group for group in groups if group[0].likeness(card) >= least), None)
+        if home is None:
+            groups.append([card])
+        else:
+            home.append(card)
+    return groups
+
+
+def _chains(cards: Sequence[_Card], joins: Callable[[Sequence[_Card], _Card], bool]) -> list[list[_Card]]:
+    """Each window, in time order, continues the chain with the most recent end that it may join."""
+    chains: list[list[_Card]] = []
+    for card in cards:
+        home = next((at for at in range(len(chains) - 1, -1, -1) if joins(chains[at], card)), None)
+        if home is None:
+            chains.append([card])
+        else:
+            chain = chains.pop(home)
+            chain.append(card)
+            chains.append(chain)
+    return chains
+
+
+def _close_in_time(chain: Sequence[_Card], card: _Card, settings: WindowSettings) -> bool:
+    last, now = chain[-1].window.time, card.window.time
+    if last is None or now is None or now - last > settings.temporal_gap_seconds:
+        return False
+    least = round(settings.related_similarity * FULL)
+    return any(member.likeness(card) >= least or member.names & card.names for member in chain)
+
+
+def _continues(chain: Sequence[_Card], card: _Card, settings: WindowSettings) -> bool:
+    last = chain[-1].window
+    if last.time is None or card.window.time is None:
+        forward = last.path == card.window.path and last.start <= card.window.start
+    else:
+        forward = last.time <= card.window.time
+    known = frozenset[str]().union(*(member.names for member in chain))
+    return forward and len(known & card.names) >= settings.shared_entities
+
+
+def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> Cluster:
+    if strategy == "semantic":
+        group = sorted(group, key=lambda card: (card.window.path, card.window.start, card.window.id))
+    windows = tuple(replace(card.window, strategy=strategy) for card in group)
+    if len(group) == 1:
+        return Cluster(windows, strategy, windows[0].coherence)
+    return Cluster(windows, strategy, Coherence.of(*_reasons(group, strategy, settings)))
+
+
+def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> list[Part]:
+    """The parts of a cluster's coherence; each neighbour pair of the cluster counts once."""
+    pairs = list(pairwise(group))
+    likeness = sum(one.likeness(other) for one, other in pairs) / len(pairs) / FULL
+    parts = [Part("likeness", likeness, 2, f"neighbours share {likeness:.0%} of their content")]
+    times = [card.window.time for card in group if card.window.time is not None]
+    if len(times) == len(group) and strategy != "semantic":
+        longest = max(later - earlier for earlier, later in pairwise(times))
+        closeness = max(0.0, 1 - longest / max(settings.temporal_gap_seconds, 1))
+        parts.append(Part("closeness", closeness, 1, f"at most {longest} s between neighbours"))
+    if strategy == "narrative":
+        shared = sum(bool(one.names & other.names) for one, other in pairs) / len(pairs)
+        parts.append(Part("entities", shared, 2, f"{shared:.0%} of neighbours speak of the same"))
+    windows = sum(card.window.coherence.score for card in group) / len(group)
+    parts.append(Part("windows", windows, 1, "mean coherence of the windows themselves"))
+    return parts

@@ -1,0 +1,225 @@
+"""What is a window, and what belongs together?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
+
+from blake3 import blake3
+
+from brimful.corpus.documents import Document, Hit, check_score
+from brimful.errors import DocumentError, SpanError
+from brimful.settings import Strategy
+from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+
+MARKER = "..."
+"""What a cut edge shows (085a §4): the document goes on there."""
+
+_SAID = re.compile(rb"\S")
+
+SeamKind = Literal["signature", "definition", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """Source bytes shown before a window so that it can be understood; never part of its range."""
+
+    kind: SeamKind
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One reason for a coherence score: a value in 0..1, its weight, and what it says in words."""
+
+    name: str
+    value: float
+    weight: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coherence:
+    """How well a window or cluster hangs together, in 0..1, with its reasons (085b coherence_score).
+
+    >>> Coherence.of(Part("edges", 1.0, 3, "both"), Part("contact", 0.5, 1, "half")).score
+    0.875
+    """
+
+    score: float
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of(cls, *parts: Part) -> Self:
+        """The weighted mean of the parts, kept to four digits so that it is the same everywhere."""
+        weight = sum(part.weight for part in parts)
+        total = sum(round(part.value * 10_000) * part.weight for part in parts)
+        return cls(total // weight / 10_000 if weight else 1.0, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A range of a document with its text (InflationResult, ContextChunk).
+
+    A window made by `inflate` knows its document. One that another retriever brings needs only
+    path, text and score: it can be packed and rendered, but not grown or verified.
+    `start` and `end` are bytes of the document and exclude the seams.
+
+    >>> Window("a.md", "Chunk 1", score=0.9).end
+    7
+    """
+
+    path: str
+    text: str
+    start: int = 0
+    end: int = -1
+    score: float = field(default=0.0, kw_only=True)
+    sequence: int = field(default=0, kw_only=True)
+    document: Document | None = field(default=None, kw_only=True, repr=False)
+    hits: tuple[Hit, ...] = field(default=(), kw_only=True, repr=False)
+    strategy: Strategy = field(default="adjacent", kw_only=True)
+    coherence: Coherence = field(default=Coherence(1.0), kw_only=True, repr=False)
+    is_inflated: bool = field(default=False, kw_only=True)
+    cut_start: bool = field(default=False, kw_only=True)
+    cut_end: bool = field(default=False, kw_only=True)
+    seams: tuple[Seam, ...] = field(default=(), kw_only=True, repr=False)
+    time: int | None = field(default=None, kw_only=True)
+    vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
+    entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    id: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str) or not self.path:
+            raise DocumentError(f"a window needs a path to be cited by, got {self.path!r}")
+        try:
+            size = len(self.text.encode())
+        except UnicodeEncodeError as error:
+            raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
+        if self.end == -1:
+            object.__setattr__(self, "end", self.start + size)
+        check_span(self.start, self.end, where=f" of a window in {self.path!r}")
+        if self.end - self.start != size:
+            raise SpanError(
+                f"window [{self.start}, {self.end}) of {self.path} holds {size} bytes of text; "
+                "leave `end` out or correct it"
+            )
+        where = f"window in {self.path!r} at {self.start}"
+        object.__setattr__(self, "score", check_score(self.score, where=where))
+        object.__setattr__(self, "id", self._identity())
+
+    @classmethod
+    def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
+        """The bytes `[start, end)` of a document, with its cut edges worked out."""
+        return cls(
+            document.path,
+            document.text(start, end),
+            start,
+            end,
+            score=score,
+            document=document,
+            hits=hits,
+            cut_start=goes_on_before(document, start),
+            cut_end=goes_on_after(document, end),
+            time=document.time,
+            vector=document.vector,
+            entities=document.entities,
+        )
+
+    def resized(self, start: int, end: int) -> Window:
+        """The same window over other bytes of its document; seams that are now inside it go."""
+        assert self.document is not None
+        return replace(
+            self,
+            text=self.document.text(start, end),
+            start=start,
+            end=end,
+            cut_start=goes_on_before(self.document, start),
+            cut_end=goes_on_after(self.document, end),
+            seams=tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end),
+        )
+
+    def joined(self, later: Sequence[Window]) -> Window:
+        """This window and those that follow it without a gap, as one."""
+        hits = {hit for window in (self, *later) for hit in window.hits}
+        return replace(
+            self.resized(self.start, later[-1].end),
+            score=max(window.score for window in (self, *later)),
+            hits=tuple(sorted(hits, key=lambda hit: hit.order)),
+            is_inflated=True,
+        )
+
+    @property
+    def span(self) -> Span:
+        """The bytes of the document that this window holds."""
+        return Span(self.start, self.end)
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in the document, or None for a window without one."""
+        return self.document.lines(self.start, self.end) if self.document else None
+
+    @property
+    def core(self) -> Span:
+        """From the first hit to the end of the last: what must not be cut away."""
+        if not self.hits:
+            return Span(self.start, self.start)
+        first, last = min(hit.start for hit in self.hits), max(hit.end for hit in self.hits)
+        if self.document:
+            first = back_to_code_point(self.document.content, first)
+            last = on_to_code_point(self.document.content, last)
+        return Span(max(self.start, min(first, self.end)), min(self.end, max(last, self.start)))
+
+    @property
+    def order(self) -> tuple[float, str, int, int, int, str]:
+        """Best first (CFS §5): score, path, sequence, byte offset; the id makes the order total."""
+        return (-self.score, self.path, self.sequence, self.start, self.end, self.id)
+
+    def _identity(self) -> str:
+        """Document and range, or path, range and text where no document is known."""
+        hasher = blake3(f"{self.start}:{self.end}:".encode())
+        if self.document:
+            hasher.update(self.document.id.encode())
+        else:
+            hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
+        return hasher.hexdigest(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Windows that belong together, in reading or time order (ruling 14)."""
+
+    windows: tuple[Window, ...]
+    strategy: Strategy
+    coherence: Coherence
+
+    @property
+    def score(self) -> float:
+        """The best window's."""
+        return max(window.score for window in self.windows)
+
+
+def touching(windows: Iterable[Window]) -> list[list[Window]]:
+    """Runs of windows that follow each other in one document without a gap."""
+    runs: list[list[Window]] = []
+    for window in windows:
+        last = runs[-1][-1] if runs else None
+        follows = last and last.document and window.document and last.document.id == window.document.id
+        if follows and last and last.end == window.start:
+            runs[-1].append(window)
+        else:
+            runs.append([window])
+    return runs
+
+
+def goes_on_before(document: Document, start: int) -> bool:
+    """Does the document say anything before `start`?"""
+    return start > 0 and _SAID.search(document.content, 0, start) is not None
+
+
+def goes_on_after(document: Document, end: int) -> bool:
+    """Does the document say anything after `end`?"""
+    return _SAID.search(document.content, end) is not None

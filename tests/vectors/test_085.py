@@ -1,0 +1,104 @@
+"""085a and 085b: the seeds' arithmetic and worked examples."""
+
+import pytest
+
+from brimful import Document, Hit, WindowSettings, inflate
+from brimful.text.spans import Span, merge_spans
+from brimful.windows.sizing import density, padding_for, radial
+
+SETTINGS = WindowSettings()
+PLAIN = WindowSettings(snap=False, refill=False)
+
+
+def page(length: int) -> Document:
+    """A document of so many bytes."""
+    return Document("page.txt", "x" * length)
+
+
+@pytest.mark.parametrize(
+    ("budget", "hits", "kept", "share"),
+    [
+        (1_000, 10, 6, 150),  # SQUEEZE: 10 x 150 > 1,000, so 1,000 // 150 hits at 150
+        (1_500, 10, 10, 150),  # just fits
+        (4_000, 10, 10, 400),  # EXPAND: shared equally
+        (100_000, 10, 10, 2_500),  # the largest window
+        (None, 10, 10, 2_500),  # static fallback
+    ],
+)
+def test_density_arithmetic(budget, hits, kept, share):
+    """085a §3.1: quantity first, down to 150 bytes each, then equal shares up to 2,500."""
+    size = density(budget, [10] * hits, settings=SETTINGS)
+    assert (size.kept, size.share_bytes) == (kept, share)
+    assert size.squeezed == (kept < hits)
+
+
+@pytest.mark.parametrize(
+    ("share", "hit", "padding"), [(150, 100, 50), (400, 100, 150), (2_500, 100, 500), (200, 0, 100)]
+)
+def test_padding(share, hit, padding):
+    """085a §3.2 as ruled: (window - hit) / 2, clamped to 50..500."""
+    assert padding_for(share, hit, settings=SETTINGS) == padding
+
+
+@pytest.mark.parametrize(("gap", "windows"), [(499, 1), (500, 2)])
+def test_merge_threshold(gap, windows):
+    """085a §2.1: hits closer than 500 bytes share a window; at 500 they do not."""
+    hits = [Hit("page.txt", 2_000, 2_100, 1.0), Hit("page.txt", 2_100 + gap, 2_200 + gap, 0.5)]
+    found = inflate(hits, [page(10_000)], max_bytes=400, settings=PLAIN)
+    merged = merge_spans([Span(h.start, h.end) for h in hits], gap=499)
+    assert len(merged) == windows
+    if windows == 2:
+        assert len(found) == 2
+
+
+def test_no_window_above_the_cap():
+    """085a §2.1: whatever merges, no window exceeds 2,500 bytes, and every hit is still shown."""
+    hits = [Hit("page.txt", at, at + 100, 1.0) for at in range(1_000, 9_000, 400)]
+    found = inflate(hits, [page(20_000)], budget=100_000, settings=PLAIN)
+    assert all(len(window.span) <= 2_500 for window in found)
+    assert {hit for window in found for hit in window.hits} == set(hits)
+    for hit in hits:
+        assert any(window.start <= hit.start and hit.end <= window.end for window in found if hit in window.hits)
+
+
+@pytest.mark.parametrize(("tokens", "radius"), [(2_000, 400), (10_000, 2_000), (20_000, 4_000)])
+def test_radius_table(tokens, radius):
+    """085b §5.2: 4 bytes a token, 10 results expected."""
+    assert radial(tokens, 10, settings=SETTINGS).radius_bytes == radius
+    (window,) = inflate([Hit("page.txt", 50_000)], [page(100_000)], budget=tokens, sizing="radial", settings=PLAIN)
+    assert (window.start, window.end) == (50_000 - radius, 50_000 + radius)
+
+
+def test_overlap_merge():
+    """085b §5.4: positions 1000 and 1400 with radius 500 give one window [500, 1900)."""
+    assert merge_spans([Span(500, 1_500), Span(900, 1_900)]) == [Span(500, 1_900)]
+    hits = [Hit("page.txt", 1_000), Hit("page.txt", 1_400)]
+    (window,) = inflate(hits, [page(10_000)], budget=2_500, sizing="radial", settings=PLAIN)
+    assert (window.start, window.end) == (500, 1_900)
+
+
+def test_a_merge_radiates_on():
+    """085b §5.4 "continue radiating": the 600 bytes that the merge saved widen the merged window."""
+    hits = [Hit("page.txt", 1_000), Hit("page.txt", 1_400)]
+    settings = WindowSettings(snap=False)
+    (window,) = inflate(hits, [page(10_000)], budget=2_500, sizing="radial", settings=settings)
+    assert (window.start, window.end) == (200, 2_200)
+
+
+def test_gap_is_filled():
+    """085b §3: A [1000, 1200) and B [1250, 1400) become one window with the bytes [1200, 1250) between."""
+    text = "a" * 1_200 + "<gap>" * 10 + "b" * 1_000
+    hits = [Hit("page.txt", 1_000, 1_200, 1.0), Hit("page.txt", 1_250, 1_400, 1.0)]
+    assert Span(1_000, 1_200).gap_to(Span(1_250, 1_400)) == Span(1_200, 1_250)
+    (window,) = inflate(hits, [Document("page.txt", text)], max_bytes=1_000, settings=PLAIN)
+    assert "<gap>" * 10 in window.text
+    assert (window.start, window.end) == (window.core.start - 300, window.core.end + 300)
+    assert window.core == Span(1_000, 1_400)
+
+
+def test_a_contained_hit_never_shortens_its_container():
+    """Ruling 4: max(end), not the last end."""
+    hits = [Hit("page.txt", 1_000, 2_000, 1.0), Hit("page.txt", 1_100, 1_200, 0.5)]
+    (window,) = inflate(hits, [page(5_000)], budget=2_000, settings=PLAIN)
+    assert window.start <= 1_000
+    assert window.end >= 2_000

@@ -1,0 +1,147 @@
+"""What 085b §2 promises for each kind of content."""
+
+import pytest
+
+from brimful import Document, Hit, WindowSettings, inflate, pack
+
+STORY = """# The brewery
+
+Ada Lovelace opened a small brewery in Lisbon. She had studied engines before. Nobody had asked her to brew.
+
+The first year went badly. It rained all summer. Her barrels leaked.
+"""
+
+MODULE = '''"""Pots and cups."""
+
+import math
+import os.path as paths
+
+LIMIT = 98
+
+
+def helper(level):
+    return math.floor(level)
+
+
+class Pot:
+    """A pot."""
+
+    def fill(self, cup):
+        total = 0
+        for part in cup.parts:
+            total += helper(part)
+            if total > LIMIT:
+                raise OverflowError(total)
+        return total
+
+    def empty(self):
+        return 0
+'''
+
+TABLE = """time,category,amount
+2026-01-01T08:00:00Z,tea,1
+2026-01-01T09:00:00Z,tea,2
+2026-01-01T10:00:00Z,coffee,3
+2026-01-01T11:00:00Z,coffee,4
+2026-01-01T12:00:00Z,tea,5
+"""
+
+
+def hit(document, text, score=1.0):
+    """The hit on a piece of a document."""
+    return Hit.of(document, text, score=score)
+
+
+def test_prose_keeps_the_antecedent_of_a_pronoun():
+    """A window that would open with "She" reaches back to Ada."""
+    page = Document("story.md", STORY)
+    (window,) = inflate([hit(page, "studied engines")], [page], max_bytes=100)
+    assert window.text.startswith("Ada Lovelace opened")
+    assert "She had studied engines before." in window.text
+
+
+def test_prose_windows_are_whole_sentences():
+    """Edges are sentence ends, and the coherence says so."""
+    page = Document("story.md", STORY)
+    (window,) = inflate([hit(page, "barrels")], [page], max_bytes=60)
+    assert window.text.strip().endswith("Her barrels leaked.")
+    assert {part.name: part.value for part in window.coherence.parts}["edges"] == 1.0
+
+
+def test_code_keeps_the_enclosing_signature():
+    """Lines from the middle of a method come with the class and the method they belong to."""
+    page = Document("pots.py", MODULE)
+    settings = WindowSettings(max_window_bytes=200)
+    (window,) = inflate([hit(page, "total += helper(part)")], [page], max_bytes=80, settings=settings)
+    assert "def fill" not in window.text
+    assert [seam.text for seam in window.seams] == ["class Pot:", "    def fill(self, cup):"]
+    text = pack([window], budget=200, fill="relevant").text
+    assert "[IN: class Pot:]\n[IN:     def fill(self, cup):]\n" in text
+
+
+def test_code_shows_the_whole_function_where_it_fits():
+    """085b §5.3: expand to function boundaries where possible, indentation kept."""
+    page = Document("pots.py", MODULE)
+    (window,) = inflate([hit(page, "total += helper(part)")], [page], budget=100)
+    assert window.text.startswith("    def fill(self, cup):\n        total = 0\n")
+    assert window.text.rstrip().endswith("return total")
+
+
+def test_code_shows_definitions_and_imports_when_asked():
+    """The import and the definitions behind the names that a window uses."""
+    page = Document("pots.py", MODULE)
+    settings = WindowSettings(definitions=True)
+    (window,) = inflate([hit(page, "total += helper(part)")], [page], max_bytes=220, settings=settings)
+    shown = {seam.text for seam in window.seams if seam.kind == "definition"}
+    assert any("def helper(level):" in text for text in shown)
+    assert any(text.startswith("LIMIT = 98") for text in shown)
+    assert not any("paths" in text for text in shown)
+    (plain,) = inflate([hit(page, "total += helper(part)")], [page], max_bytes=220)
+    assert not any(seam.kind == "definition" for seam in plain.seams)
+
+
+def test_data_windows_are_whole_records_with_their_header():
+    """A row is never cut, and its header row comes along."""
+    page = Document("sales.csv", TABLE)
+    (window,) = inflate([hit(page, "coffee,3")], [page], max_bytes=40)
+    assert window.text == "2026-01-01T10:00:00Z,coffee,3\n"
+    assert [seam.text for seam in window.seams] == ["time,category,amount"]
+
+
+def test_data_keeps_time_order():
+    """Records stand in the order of their times, however the hits were ranked; a window knows its time."""
+    page = Document("sales.csv", TABLE)
+    hits = [hit(page, "tea,5", 0.9), hit(page, "tea,1", 0.1), hit(page, "coffee,3", 0.5)]
+    context = pack(inflate(hits, [page], max_bytes=450), budget=300, fill="relevant")
+    times = [window.time for window in context.windows]
+    assert times == sorted(times)
+    assert times[0] == 1_767_254_400  # 2026-01-01T08:00:00Z
+
+
+def test_data_keeps_the_category_of_records():
+    """Two tea records with coffee between them stay two windows; neither takes coffee along."""
+    page = Document("sales.csv", TABLE)
+    hits = [hit(page, "tea,2"), hit(page, "tea,5")]
+    windows = inflate(hits, [page], max_bytes=400)
+    assert sorted(window.text for window in windows) == [
+        "2026-01-01T12:00:00Z,tea,5\n",
+        "time,category,amount\n2026-01-01T08:00:00Z,tea,1\n2026-01-01T09:00:00Z,tea,2\n",
+    ]
+
+
+@pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
+@pytest.mark.parametrize("indent", ["  ", "        "])
+def test_white_space_does_not_steer_the_choice_in_code(sizing, indent):
+    """085b §5.3: the same statements are chosen, however deep the code is indented."""
+
+    def module(indent):
+        lines = [f"{indent}step_{n} = prepare(step_{n - 1})" for n in range(1, 200)]
+        return "def brew(step_0):\n" + "\n".join(lines) + "\n"
+
+    def chosen(indent):
+        page = Document("brew.py", module(indent))
+        (window,) = inflate([hit(page, "step_30 = prepare")], [page], budget=200, sizing=sizing)
+        return [line.strip() for line in window.text.splitlines() if line.strip()]
+
+    assert chosen(indent) == chosen("    ")
+    assert 3 < len(chosen(indent)) < 199

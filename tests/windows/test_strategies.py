@@ -1,0 +1,125 @@
+"""Strategies: which windows are linked, and why."""
+
+import pytest
+
+from brimful import Document, Hit, Window, WindowSettings, inflate, pack
+from brimful.windows.strategies import link
+
+HOUR = 3_600
+
+
+def chat(name, text, time=None, **known):
+    """One message as a document of its own, wholly hit."""
+    document = Document(f"{name}.txt", text, time=time, **known)
+    return document, Hit(document.path, 0, len(document), 1.0)
+
+
+def clusters(strategy, *messages, **settings):
+    """The paths of each cluster, as a set of tuples."""
+    documents, hits = zip(*messages, strict=True)
+    found = inflate(hits, documents, strategy=strategy, settings=WindowSettings(**settings))
+    return found, sorted(tuple(window.path[0] for window in cluster.windows) for cluster in found.clusters)
+
+
+def test_temporal_needs_close_times_and_related_content():
+    """Close and related are linked; close but unrelated are not; related but far apart are not."""
+    _, found = clusters(
+        "temporal",
+        chat("a", "the kettle whistles in the kitchen", 0),
+        chat("b", "that kettle is far too loud", 600),
+        chat("c", "quarterly numbers look poor", 700),
+        chat("d", "the kettle whistles in the kitchen", 600 + 2 * HOUR),
+    )
+    assert found == [("a", "b"), ("c",), ("d",)]
+
+
+def test_temporal_order_is_time_order():
+    """A cluster is shown in the order of its times, whatever the scores."""
+    inflation, _ = clusters(
+        "temporal",
+        chat("b", "kettle loud indeed", 600),
+        chat("a", "kettle loud maybe", 0),
+        chat("c", "kettle loud", 900),
+    )
+    context = pack(inflation, budget=200)
+    assert [window.path for window in context.windows] == ["a.txt", "b.txt", "c.txt"]
+    assert context.text.count("[DOC: ") == 3
+
+
+def test_semantic_by_vectors():
+    """High similarity of vectors links, whatever the words."""
+    _, found = clusters(
+        "semantic",
+        chat("a", "one", vector=(1.0, 0.0)),
+        chat("b", "two", vector=(0.9, 0.1)),
+        chat("c", "three", vector=(0.0, 1.0)),
+    )
+    assert found == [("a", "b"), ("c",)]
+
+
+def test_semantic_by_words():
+    """Without vectors the words decide."""
+    _, found = clusters(
+        "semantic",
+        chat("a", "copper kettles boil water quickly"),
+        chat("b", "kettles of copper boil water"),
+        chat("c", "parliament debated taxes yesterday"),
+    )
+    assert found == [("a", "b"), ("c",)]
+
+
+def test_narrative_needs_shared_entities_and_time_moving_forward():
+    """Ada's story is followed in time; Grace's is another."""
+    inflation, found = clusters(
+        "narrative",
+        chat("c", "Later Ada sold it.", 3_000_000),
+        chat("a", "Ada bought a brewery.", 1_000_000),
+        chat("b", "Then Ada repaired it.", 2_000_000),
+        chat("d", "Grace found a moth.", 1_500_000),
+    )
+    assert found == [("a", "b", "c"), ("d",)]
+    story = next(cluster for cluster in inflation.clusters if len(cluster.windows) == 3)
+    assert [window.time for window in story.windows] == [1_000_000, 2_000_000, 3_000_000]
+
+
+def test_narrative_uses_given_entities():
+    """Entities that the caller knows replace the guess."""
+    _, found = clusters(
+        "narrative",
+        chat("a", "she left", 1, entities=("Ada",)),
+        chat("b", "he stayed", 2, entities=("Charles",)),
+        chat("c", "she returned", 3, entities=("Ada",)),
+    )
+    assert found == [("a", "c"), ("b",)]
+
+
+def test_thresholds_are_settings():
+    """A stricter similarity parts what a looser one joins."""
+    messages = [chat("a", "copper kettles boil water quickly"), chat("b", "kettles of copper boil water")]
+    assert clusters("semantic", *messages, semantic_similarity=0.99)[1] == [("a",), ("b",)]
+    assert clusters("semantic", *messages, semantic_similarity=0.10)[1] == [("a", "b")]
+
+
+def test_only_adjacent_merges_bytes():
+    """Linked windows keep their own ranges and citations (ruling 14)."""
+    inflation, _ = clusters("temporal", chat("a", "kettle on", 0), chat("b", "kettle off", 10))
+    assert [len(window.span) for window in inflation] == [9, 10]
+    assert all(window.strategy == "temporal" for window in inflation)
+    assert inflate([], [], strategy="temporal").clusters == ()
+
+
+def test_coherence_of_a_cluster_is_explained():
+    """Each part says its value, weight and reason; the score is their mean."""
+    inflation, _ = clusters("narrative", chat("a", "Ada came.", 0), chat("b", "Ada went.", 60))
+    coherence = inflation.clusters[0].coherence
+    assert [part.name for part in coherence.parts] == ["likeness", "closeness", "entities", "windows"]
+    assert all(part.why and 0 <= part.value <= 1 for part in coherence.parts)
+    assert 0.5 < coherence.score < 1.0
+
+
+@pytest.mark.parametrize("strategy", ["adjacent", "temporal", "semantic", "narrative"])
+def test_every_window_is_in_exactly_one_cluster(strategy):
+    """Linking loses nothing and doubles nothing."""
+    windows = [Window(f"{n}.md", f"Ada said {n} things about tea", score=n % 3, time=n * 900) for n in range(20)]
+    linked = [window.path for cluster in link(windows, strategy) for window in cluster.windows]
+    assert sorted(linked) == sorted(window.path for window in windows)
