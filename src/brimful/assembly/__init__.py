@@ -1,0 +1,1 @@
+"""Windows to a context: deduplicate, order, choose, fill, write down, account for."""

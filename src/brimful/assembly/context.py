@@ -1,0 +1,160 @@
+"""What is the result? One text, its windows, and an account of every byte and every omission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
+from brimful.budget import Budget
+from brimful.corpus.documents import Document, by_path
+from brimful.settings import FormatName, Packing
+from brimful.windows.window import Window
+
+Reason = Literal["budget", "stopped", "per_document", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A window that is not in the context, and why.
+
+    - `budget`: it did not fit in what was left when its turn came;
+    - `stopped`: packing stopped before its turn (score_weighted at the first that does not fit);
+    - `per_document`: its document has its `max_per_document` windows already;
+    - `duplicate`: a better window says the same.
+    """
+
+    window: Window
+    reason: Reason
+    duplicate_of: str | None = None
+    _price: Callable[[Window], int | None] = field(default=lambda _window: None, repr=False, compare=False)
+
+    @property
+    def enters_at(self) -> int | None:
+        """The smallest budget at which this window would be packed whole; None where no budget helps.
+
+        Found by packing again at growing budgets, so it is worked out when asked for.
+        """
+        return self._price(self.window) if self.reason in ("budget", "stopped") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some bytes of the rendered text, and where they come from.
+
+    `source`: the same bytes stand in the document. `escape`: they stand for these bytes of the
+    document (`&lt;` for `<`). `literal`: the template's own (headers, separators, markers).
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Literal["source", "escape", "literal"]
+    path: str | None = None
+    document_id: str | None = None
+    source_start: int = -1
+    source_end: int = -1
+
+
+@dataclass(frozen=True)
+class Context:
+    """The packed, rendered result (AssembledContext). `str(context)` is its text."""
+
+    text: str
+    tokens: int
+    blocks: tuple[Block, ...]
+    budget: Budget
+    model: str
+    exact: bool
+    format: FormatName
+    packing: Packing
+    content_tokens: int
+    truncated: bool
+    include_metadata: bool = False
+    omitted: tuple[Omitted, ...] = ()
+    trimmed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows in reading order."""
+        return tuple(window for block in self.blocks for window in block.windows)
+
+    @property
+    def payload(self) -> Payload:
+        """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
+        return form_for(self.format).payload(self.blocks, self.text, self.include_metadata)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Every byte of the text, in order: which source bytes it is, or which literal (invariant 3)."""
+        return tuple(_pieces(self))
+
+    def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
+        """Re-read every cited byte and name what has changed; an empty list means all is as cited.
+
+        `documents` are the sources as they are now; without them the windows' own are read again.
+        """
+        known = by_path(documents) if documents is not None else None
+        found = []
+        for piece in self.pieces:
+            if piece.kind != "source" or piece.path is None:
+                continue
+            where = f"{piece.path} [{piece.source_start}, {piece.source_end})"
+            document = known.get(piece.path) if known is not None else _own(self, piece)
+            if document is None:
+                found.append(f"{where}: the document is missing")
+            elif document.content[piece.source_start : piece.source_end] != piece.text.encode():
+                found.append(f"{where}: the bytes have changed")
+            elif piece.document_id is not None and document.id != piece.document_id:
+                found.append(f"{where}: the cited bytes are there, but the document has changed elsewhere")
+        if "".join(piece.text for piece in self.pieces) != self.text:
+            found.append("the text is not what its pieces say")
+        return found
+
+
+def verify_determinism(assemble: Callable[[], Context]) -> bool:
+    """Assemble twice and compare window ids and bytes (CFS §12)."""
+    first, second = assemble(), assemble()
+    same_windows = [window.id for window in first.windows] == [window.id for window in second.windows]
+    return same_windows and first.text.encode() == second.text.encode()
+
+
+def _own(context: Context, piece: Piece) -> Document | None:
+    return next((w.document for w in context.windows if w.document and w.document.id == piece.document_id), None)
+
+
+def written(blocks: Iterable[Block], *, form: Form, metadata: bool) -> Iterator[tuple[Window | None, Fragment]]:
+    """The rendered text in order, fragment by fragment, each with its window (None between windows)."""
+    shown = [block for block in blocks if block.windows]
+    if not shown:
+        return
+    yield None, Fragment(form.opening)
+    for number, block in enumerate(shown):
+        yield None, Fragment((form.block_separator if number else "") + form.block_opening(block.path))
+        for place, window in enumerate(block.windows):
+            if place:
+                yield None, Fragment(form.window_separator)
+            for fragment in form.write(window, metadata):
+                yield window, fragment
+        yield None, Fragment(form.block_closing)
+    yield None, Fragment(form.closing)
+
+
+def _pieces(context: Context) -> Iterator[Piece]:
+    at = 0
+    form = form_for(context.format)
+    for window, fragment in written(context.blocks, form=form, metadata=context.include_metadata):
+        if not fragment.text:
+            continue
+        end = at + len(fragment.text.encode())
+        if window is None or fragment.kind == "literal":
+            yield Piece(at, end, fragment.text, "literal")
+        else:
+            document_id = window.document.id if window.document else None
+            yield Piece(at, end, fragment.text, fragment.kind, window.path, document_id, fragment.start, fragment.end)
+        at = end

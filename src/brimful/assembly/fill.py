@@ -1,0 +1,292 @@
+"""How is the rest of the budget spent? Trim the best window that did not fit, grow those that did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from brimful.assembly.layout import Layout
+from brimful.corpus.documents import Document
+from brimful.text.spans import Span
+from brimful.windows.window import Window, touching
+
+FULL_PERCENT = 98
+"""From here on a context counts as full, and no sentence is broken to win the rest (invariant 1)."""
+
+LONGEST_WORD = 32
+"""Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
+
+TRIM_TRIES = 8
+"""How many of the best windows that did not fit are tried in the room that is left."""
+
+_UNLIMITED = 1 << 62
+_WORD_END = re.compile(rb"(?<=\S)(?=\s)")
+_WORD_START = re.compile(rb"(?<=\s)(?=\S)")
+_CODE_POINT = re.compile(rb"(?=[\x00-\x7f\xc0-\xff])")
+
+
+@dataclass(slots=True, eq=False)
+class Stretch:
+    """A window in a slot, and how far it may reach in its source."""
+
+    window: Window
+    place: tuple[int, int]
+    source: Document
+    offset: int  # where the source begins in the window's own coordinates
+    farthest: Span  # what of the source may be shown at all
+    before: Stretch | None = None  # the neighbours in the same document, which may not be grown over
+    after: Stretch | None = None
+    steps: dict[bool, int] = field(default_factory=lambda: {True: 1, False: 1})  # units at a time, after and before
+    offered: Window = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.offered = self.window
+
+    @property
+    def low(self) -> int:
+        """How far the window may grow to the front now."""
+        start = self.before.window.end if self.before else 0
+        return min(max(self.farthest.start, start), self.span.start)
+
+    @property
+    def high(self) -> int:
+        """How far it may grow to the back now."""
+        end = self.after.window.start if self.after else self.farthest.end
+        return max(min(self.farthest.end, end), self.span.end)
+
+    @property
+    def span(self) -> Span:
+        """The window's range in its source."""
+        return Span(self.window.start - self.offset, self.window.end - self.offset)
+
+    def resized(self, start: int, end: int) -> Window:
+        """The window over other bytes of its source."""
+        if self.window.document is not None:
+            return replace(self.window.resized(start, end), is_inflated=True)
+        return replace(
+            self.window,
+            text=self.source.text(start, end),
+            start=start + self.offset,
+            end=end + self.offset,
+            cut_start=self.offered.cut_start or start > self.farthest.start,
+            cut_end=self.offered.cut_end or end < self.farthest.end,
+        )
+
+
+class Page:
+    """The blocks of a context while it is being filled."""
+
+    def __init__(
+        self,
+        blocks: Iterable[Sequence[Window]],
+        layout: Layout,
+        *,
+        available: int,
+        empty: tuple[int, int] | None = None,
+    ) -> None:
+        """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
+        self._layout, self._available = layout, available
+        self._blocks: list[dict[int, Window]] = []
+        for windows in blocks:
+            block = layout.add_block(windows[0].path)
+            self._blocks.append({})
+            for slot, window in enumerate(windows):
+                if (block, slot) != empty:
+                    self._set((block, slot), window, available=None)
+        self._drop_excess()
+
+    @property
+    def tokens(self) -> int:
+        """The exact cost of the page as it is."""
+        return self._layout.tokens
+
+    @property
+    def blocks(self) -> list[list[Window]]:
+        """The windows as they will be read."""
+        return [[block[slot] for slot in sorted(block)] for block in self._blocks if block]
+
+    def is_full(self) -> bool:
+        """Is the page full enough that no sentence needs to be broken?"""
+        return self.tokens * 100 >= self._available * FULL_PERCENT
+
+    def _set(self, place: tuple[int, int], window: Window | None, *, available: int | None) -> bool:
+        if not self._layout.put(*place, window, available=_UNLIMITED if available is None else available):
+            return False
+        if window is None:
+            self._blocks[place[0]].pop(place[1], None)
+        else:
+            self._blocks[place[0]][place[1]] = window
+        return True
+
+    def _drop_excess(self) -> None:
+        """Another order of blocks may cost a token or two more at their joints: the worst window pays."""
+        while self.tokens > self._available:
+            places = [(w.order, (b, s)) for b, block in enumerate(self._blocks) for s, w in block.items()]
+            self._set(max(places)[1], None, available=None)
+
+    # ---- trimming
+
+    def trim(self, place: tuple[int, int], candidate: Window) -> Window | None:
+        """Put as much of a window as fits into an empty slot, hits first, whole units if possible."""
+        source = candidate.document or Document(candidate.path, candidate.text)
+        offset = 0 if candidate.document else candidate.start
+        low, high = candidate.start - offset, candidate.end - offset
+        stretch = Stretch(candidate, place, source, offset, Span(low, high))
+        core = candidate.core if candidate.hits else candidate.span
+        outline = source.outline
+        if candidate.hits:
+            start, end = (
+                max(outline.cut_before(core.start - offset), low),
+                min(outline.cut_after(core.end - offset), high),
+            )
+        else:
+            start, end = low, min(max(outline.cut_after(low + 1), low + 1), high)
+        first = next(
+            (span for span in ((start, end), (core.start - offset, core.end - offset)) if self._fits(stretch, *span)),
+            None,
+        )
+        if first is None and not candidate.hits:
+            words = _words(source.content, low, end, _WORD_END)
+            first = (low, end) if self._farthest(stretch, [(low, edge) for edge in words]) else None
+        if first is None:
+            return None
+        self._grow_all([stretch], merge=False)
+        self._to_the_brim([stretch])
+        return stretch.window
+
+    def _fits(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
+        resized = stretch.resized(start, end)
+        if not self._set(stretch.place, resized, available=self._available):
+            return None
+        stretch.window = resized
+        return start, end
+
+    # ---- growing
+
+    def grow(self) -> None:
+        """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere."""
+        stretches = [
+            Stretch(window, (b, s), window.document, 0, Span(0, len(window.document)))
+            for b, block in enumerate(self._blocks)
+            for s, window in block.items()
+            if window.document is not None
+        ]
+        stretches.sort(key=lambda stretch: stretch.window.order)
+        _link_neighbours(stretches)
+        self._merge_touching(stretches)
+        self._grow_all(stretches, merge=True)
+        self._to_the_brim(stretches)
+
+    def _grow_all(self, stretches: list[Stretch], *, merge: bool) -> None:
+        """Every window takes a step after and a step before in turn; steps double while they succeed."""
+        moving = True
+        while moving and self.tokens < self._available:
+            moving = False
+            for stretch in list(stretches):
+                for after in (True, False):
+                    if stretch.steps[after] and self._step(stretch, after=after):
+                        moving = True
+            if merge and moving:
+                self._merge_touching(stretches)
+
+    def _step(self, stretch: Stretch, *, after: bool) -> bool:
+        """One step of growth; returns whether more may follow."""
+        units, span = stretch.source.outline.units, stretch.span
+        if after:
+            at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
+            edge = min(int(units[min(at, len(units) - 1)]), stretch.high)
+            moved = edge > span.end and self._fits(stretch, span.start, edge)
+        else:
+            at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
+            edge = max(int(units[max(at, 0)]), stretch.low)
+            moved = edge < span.start and self._fits(stretch, edge, span.end)
+        if moved:
+            stretch.steps[after] *= 2
+        else:
+            stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
+        return stretch.steps[after] > 0
+
+    def _merge_touching(self, stretches: list[Stretch]) -> None:
+        """Windows of one block that have grown together become one, without markers between."""
+        at = {stretch.place: stretch for stretch in stretches}
+        for block, held in enumerate(self._blocks):
+            slots = {window.id: (block, slot) for slot, window in held.items()}
+            for run in touching([held[slot] for slot in sorted(held)]):
+                if len(run) > 1:
+                    self._merge([at[slots[window.id]] for window in run])
+        stretches[:] = [stretch for stretch in stretches if stretch.place[1] in self._blocks[stretch.place[0]]]
+
+    def _merge(self, run: Sequence[Stretch]) -> None:
+        """Put the union of a run into its first slot and clear the others, if that fits."""
+        first, last = run[0], run[-1]
+        union = first.window.joined([stretch.window for stretch in run[1:]])
+        for stretch in run[1:]:
+            self._set(stretch.place, None, available=None)
+        if not self._set(first.place, union, available=self._available):
+            for stretch in run[1:]:
+                self._set(stretch.place, stretch.window, available=None)
+            return
+        first.window, first.after, first.steps = union, last.after, {True: 1, False: 1}
+        if last.after:
+            last.after.before = first
+
+    def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
+        """If the page is not yet full, let a window break its next unit at a word, or a very long word."""
+        for edges in (_ends_within, _starts_within, _inside_a_word):
+            for stretch in stretches:
+                if self.is_full():
+                    return
+                self._farthest(stretch, edges(stretch))
+
+    def _farthest(self, stretch: Stretch, spans: Sequence[tuple[int, int]]) -> bool:
+        """Take the last of these ever longer spans that fits, by bisection."""
+        low, high = 0, len(spans)
+        while low < high:
+            middle = (low + high) // 2
+            if self._fits(stretch, *spans[middle]):
+                low = middle + 1
+            else:
+                high = middle
+        return low > 0
+
+
+def _link_neighbours(stretches: Iterable[Stretch]) -> None:
+    """Tell windows of one document about each other, so that none grows over the next."""
+    ordered = sorted(stretches, key=lambda each: (each.source.id, each.window.start, each.window.end))
+    for one, other in pairwise(ordered):
+        if one.source.id == other.source.id:
+            one.after, other.before = other, one
+
+
+def _ends_within(stretch: Stretch) -> list[tuple[int, int]]:
+    """The window with an end at each word of the unit after it."""
+    start, end = stretch.span.start, stretch.span.end
+    limit = min(stretch.source.outline.cut_after(end + 1), stretch.high)
+    return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
+
+
+def _starts_within(stretch: Stretch) -> list[tuple[int, int]]:
+    """The window with a start at each word of the unit before it, from the nearest on."""
+    start, end = stretch.span.start, stretch.span.end
+    limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
+    return [(edge, end) for edge in reversed(_words(stretch.source.content, limit, start, _WORD_START))]
+
+
+def _inside_a_word(stretch: Stretch) -> list[tuple[int, int]]:
+    """The window with an end at each character of the next word: for words of more tokens than the slack."""
+    start, end = stretch.span.start, stretch.span.end
+    limit = min(end + LONGEST_WORD, stretch.high)
+    found = _CODE_POINT.finditer(stretch.source.content, end + 1, limit)
+    return [(start, match.start()) for match in found if match.start() < stretch.high]
+
+
+def _words(content: bytes, start: int, end: int, edge: re.Pattern[bytes]) -> list[int]:
+    """Edges of words strictly inside `[start, end)`; between characters in runs too long to be words."""
+    edges = [match.start() for match in edge.finditer(content, start, end) if start < match.start() < end]
+    for left, right in pairwise([start, *edges, end]):
+        if right - left > LONGEST_WORD:
+            between = _CODE_POINT.finditer(content, left + 1, right)
+            edges.extend(match.start() for match in between if left < match.start() < right)
+    return sorted(edges)

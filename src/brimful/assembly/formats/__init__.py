@@ -1,0 +1,20 @@
+"""How is a context written down, and read back?"""
+
+from __future__ import annotations
+
+from brimful.assembly.formats.form import Block, Form, Fragment, Payload
+from brimful.assembly.formats.json import JSON
+from brimful.assembly.formats.markdown import MARKDOWN
+from brimful.assembly.formats.plain import ANTHROPIC, MESSAGES, PLAIN
+from brimful.assembly.formats.xml import XML
+from brimful.errors import choose
+
+FORMS: dict[str, Form] = {form.name: form for form in (PLAIN, MARKDOWN, XML, JSON, MESSAGES, ANTHROPIC)}
+
+
+def form_for(name: str) -> Form:
+    """The format of that name."""
+    return FORMS[choose(name, FORMS, what="format")]
+
+
+__all__ = ["FORMS", "Block", "Form", "Fragment", "Payload", "form_for"]

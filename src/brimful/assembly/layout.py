@@ -1,0 +1,119 @@
+"""What would the context cost with this window in it? Exactly, without rendering it anew.
+
+A layout has blocks, and a block has slots, in the order in which they will be read. Costs are
+measures (`TokenCounter.measure`), which add up exactly, held in a tree over the slots of a
+block and one over the blocks: changing one slot costs a handful of additions.
+"""
+
+from __future__ import annotations
+
+from brimful.assembly.formats import Form
+from brimful.text.tokens import Measure, TokenCounter
+from brimful.windows.window import Window
+
+
+class _Tree:
+    """The sum of the filled slots in order, with a separator between neighbours; slots appear as they are used."""
+
+    __slots__ = ("_nodes", "_separator", "_size")
+
+    def __init__(self, separator: Measure | None) -> None:
+        self._size = 1
+        self._nodes: list[Measure | None] = [None, None]
+        self._separator = separator
+
+    def put(self, slot: int, value: Measure | None) -> list[Measure | None]:
+        """Fill or clear a slot; returns what `undo` needs to take it back."""
+        while slot >= self._size:
+            self._double()
+        nodes, node = self._nodes, self._size + slot
+        held = [nodes[node]]
+        nodes[node] = value
+        while node > 1:
+            node >>= 1
+            held.append(nodes[node])
+            nodes[node] = self._join(nodes[2 * node], nodes[2 * node + 1])
+        return held
+
+    def undo(self, slot: int, held: list[Measure | None]) -> None:
+        """Put back what the last `put` into this slot replaced."""
+        node = self._size + slot
+        for value in held:
+            self._nodes[node] = value
+            node >>= 1
+
+    @property
+    def total(self) -> Measure | None:
+        """The sum, or None while every slot is empty."""
+        return self._nodes[1]
+
+    def _double(self) -> None:
+        """Put the tree under a new root, as its left half."""
+        nodes: list[Measure | None] = [None] * (4 * self._size)
+        nodes[1] = self._nodes[1]
+        width = 1
+        while width <= self._size:
+            nodes[2 * width : 3 * width] = self._nodes[width : 2 * width]
+            width *= 2
+        self._nodes, self._size = nodes, 2 * self._size
+
+    def _join(self, left: Measure | None, right: Measure | None) -> Measure | None:
+        if left is None or right is None:
+            return right if left is None else left
+        return left + right if self._separator is None else left + self._separator + right
+
+
+class Layout:
+    """Windows in their places, and the exact number of tokens of the text they would render to."""
+
+    def __init__(self, *, form: Form, counter: TokenCounter, metadata: bool) -> None:
+        self._counter, self._form, self._metadata = counter, form, metadata
+        self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
+        self._block_closing = self._literal(form.block_closing)
+        self._between = self._literal(form.window_separator)
+        self._openings: list[Measure] = []
+        self._slots: list[_Tree] = []
+        self._blocks = _Tree(self._literal(form.block_separator))
+        self.tokens = 0
+        self.wanted = 0  # what the last `put` would have come to
+
+    def add_block(self, path: str) -> int:
+        """A new, empty block at the end; it costs nothing until a window is put into it."""
+        self._openings.append(self._counter.measure(self._form.block_opening(path)))
+        self._slots.append(_Tree(self._between))
+        return len(self._slots) - 1
+
+    def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
+        """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
+        slot_before = self._slots[block].put(slot, self._cost(window) if window else None)
+        block_before = self._blocks.put(block, self._block(block))
+        tokens = self.wanted = self._total()
+        if tokens > available:
+            self._slots[block].undo(slot, slot_before)
+            self._blocks.undo(block, block_before)
+            return False
+        self.tokens = tokens
+        return True
+
+    def _cost(self, window: Window) -> Measure:
+        """The measure of one window as it will be written."""
+        written = self._form.write(window, self._metadata)
+        return self._counter.measure("".join([fragment.text for fragment in written]))
+
+    def _block(self, block: int) -> Measure | None:
+        total = self._slots[block].total
+        if total is None:
+            return None
+        total = self._openings[block] + total
+        return total + self._block_closing if self._block_closing is not None else total
+
+    def _total(self) -> int:
+        total = self._blocks.total
+        if total is None:
+            return 0
+        if self._opening is not None:
+            total = self._opening + total
+        return (total + self._closing if self._closing is not None else total).tokens
+
+    def _literal(self, text: str) -> Measure | None:
+        return self._counter.measure(text) if text else None

@@ -1,0 +1,207 @@
+"""From windows to one text that fits: sort, group, choose, fill, render, count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from brimful.assembly.context import Context, Omitted, written
+from brimful.assembly.dedupe import split_duplicates
+from brimful.assembly.fill import TRIM_TRIES, Page
+from brimful.assembly.formats import Block, Form, Payload, form_for
+from brimful.assembly.layout import Layout
+from brimful.assembly.order import Group, groups_of, with_recency
+from brimful.assembly.select import Selection, enters_at, select
+from brimful.budget import Budget, budget_of
+from brimful.errors import InputError
+from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, PackSettings
+from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
+from brimful.windows.inflate import Inflation
+from brimful.windows.window import Cluster, Window
+
+
+def pack(
+    windows: Iterable[Window | Cluster] | Inflation,
+    *,
+    budget: Budget | int,
+    model: str | TokenCounter = DEFAULT_MODEL,
+    format: FormatName = "plain",  # noqa: A002  (the name everywhere, as in str.format)
+    packing: Packing = "greedy",
+    trim: bool = True,
+    fill: Fill = "brim",
+    order: Order = "relevance",
+    dedup_threshold: float | None = None,
+    max_per_document: int | None = None,
+    prefer_recent: bool = False,
+    include_metadata: bool = False,
+) -> Context:
+    """Fill a budget with windows: never over it, and to the brim where there is enough to say.
+
+    The tokens are counted by the model's own vocabulary on the final text, headers included.
+    The order in which the windows are given does not matter.
+
+    >>> context = pack([Window("a.md", "Tea at four."), Window("b.md", "Coffee at ten.", score=1.0)], budget=20)
+    >>> print(context.text, end="")
+    [DOC: b.md]
+    Coffee at ten.
+    <BLANKLINE>
+    [DOC: a.md]
+    Tea at four.
+    >>> context.tokens <= 20
+    True
+    """
+    settings = PackSettings(
+        packing=packing,
+        trim=trim,
+        fill=fill,
+        order=order,
+        dedup_threshold=dedup_threshold,
+        max_per_document=max_per_document,
+        prefer_recent=prefer_recent,
+        include_metadata=include_metadata,
+    )
+    room = budget_of(budget)
+    form = form_for(format)
+    counter = tokens_for(model) if isinstance(model, str) else model
+    groups, duplicates = _groups(windows, settings)
+    new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata)
+    selection = select(groups, settings, available=room.available, new_layout=new_layout)
+    blocks, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+    text, blocks = _rendered(blocks, form, counter, settings, available=room.available)
+    price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
+    omitted = [
+        Omitted(out.window, out.reason, None, price) for out in selection.rejected if out.window.id not in trimmed
+    ]
+    return Context(
+        text=text,
+        tokens=counter.count(text),
+        blocks=tuple(Block(block[0].path, tuple(block)) for block in blocks),
+        budget=room,
+        model=counter.name,
+        exact=counter.exact,
+        format=format,
+        packing=packing,
+        content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
+        truncated=bool(trimmed) or selection.ran_out,
+        include_metadata=include_metadata,
+        omitted=(*omitted, *duplicates),
+        trimmed=tuple(trimmed.values()),
+    )
+
+
+def render(
+    windows: Context | Iterable[Window],
+    *,
+    format: FormatName | None = None,  # noqa: A002
+    include_metadata: bool | None = None,
+) -> str:
+    """The text of windows in the order given, or of a context in another format; nothing is left out.
+
+    >>> render([Window("a.md", "Tea."), Window("a.md", "Scones.", 9)])
+    '[DOC: a.md]\\nTea.\\nScones.\\n'
+    """
+    if isinstance(windows, Context):
+        blocks: Sequence[Block] = windows.blocks
+        format = format or windows.format  # noqa: A001
+        include_metadata = windows.include_metadata if include_metadata is None else include_metadata
+    else:
+        runs: list[list[Window]] = []
+        for window in windows:
+            if runs and runs[-1][0].path == window.path:
+                runs[-1].append(window)
+            else:
+                runs.append([window])
+        blocks = [Block(run[0].path, tuple(run)) for run in runs]
+    form = form_for(format or "plain")
+    return "".join([part.text for _, part in written(blocks, form=form, metadata=bool(include_metadata))])
+
+
+def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple[Window, ...]:  # noqa: A002
+    """The windows of a rendered text: the inverse of `render`.
+
+    Neighbouring windows of one document that were brought without a document (so that no edge is known
+    to be cut) come back from plain text as one, since nothing separates them there (CFS §9).
+
+    >>> [window.text for window in parse("[DOC: a.md]\\nTea.\\n\\n[DOC: b.md]\\nCoffee.\\n")]
+    ['Tea.', 'Coffee.']
+    """
+    if isinstance(rendered, Context):
+        return tuple(form_for(rendered.format).read(rendered.payload))
+    return tuple(form_for(format).read(rendered))
+
+
+def _groups(
+    windows: Iterable[Window | Cluster] | Inflation, settings: PackSettings
+) -> tuple[list[Group], list[Omitted]]:
+    """Candidates in groups, each window once, duplicates set aside."""
+    given: Iterable[Window | Cluster]
+    given = (windows.clusters or windows.windows) if isinstance(windows, Inflation) else windows
+    single: dict[str, Window] = {}
+    clusters: list[Cluster] = []
+    for item in given:
+        if isinstance(item, Cluster):
+            clusters.append(item)
+        elif isinstance(item, Window):
+            held = single.setdefault(item.id, item)
+            single[item.id] = min(held, item, key=lambda window: window.order)
+        else:
+            raise InputError(
+                f"expected a Window or Cluster, got {type(item).__name__}: make one with Window(path, text)"
+            )
+    everything = [*single.values(), *(window for cluster in clusters for window in cluster.windows)]
+    if settings.prefer_recent:
+        everything = with_recency(everything, half_life_days=settings.recent_half_life_days)
+    duplicates: list[Omitted] = []
+    if settings.dedup_threshold is not None:
+        kept, left_out = split_duplicates(everything, threshold=settings.dedup_threshold)
+        everything = list(kept)
+        duplicates = [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
+    by_id = {window.id: window for window in everything}
+    regrouped = []
+    for cluster in clusters:
+        members = tuple(by_id.pop(window.id) for window in cluster.windows if window.id in by_id)
+        if members:
+            regrouped.append(Cluster(members, cluster.strategy, cluster.coherence))
+    return groups_of(by_id.values(), regrouped), duplicates
+
+
+def _filled(
+    selection: Selection,
+    groups: Sequence[Group],
+    settings: PackSettings,
+    *,
+    available: int,
+    new_layout: partial[Layout],
+) -> tuple[list[list[Window]], dict[str, str]]:
+    """Trim the best window that did not fit into what is left, then grow; returns blocks and what was trimmed."""
+    clusters = frozenset(window.id for group in groups if group.is_cluster for window in group.windows)
+    page = Page(selection.blocks(settings, clusters), new_layout(), available=available)
+    trimmed: dict[str, str] = {}
+    if settings.trim and not page.is_full():
+        candidates = [out.window for out in selection.rejected if out.reason in ("budget", "stopped")]
+        for candidate in sorted(candidates, key=lambda window: window.order)[:TRIM_TRIES]:
+            widened = selection.including(candidate, groups, settings)
+            blocks = widened.blocks(settings, clusters)
+            place = next((b, s) for b, block in enumerate(blocks) for s, w in enumerate(block) if w.id == candidate.id)
+            attempt = Page(blocks, new_layout(), available=available, empty=place)
+            shown = attempt.trim(place, candidate)
+            if shown is not None:
+                page, trimmed = attempt, {candidate.id: shown.id}
+                break
+    if settings.fill == "brim":
+        page.grow()
+    return page.blocks, trimmed
+
+
+def _rendered(
+    blocks: list[list[Window]], form: Form, counter: TokenCounter, settings: PackSettings, *, available: int
+) -> tuple[str, list[list[Window]]]:
+    """Render, and count the final string itself: the promise is about it, not about any sum."""
+    while True:
+        shown = [Block(block[0].path, tuple(block)) for block in blocks]
+        text = "".join([part.text for _, part in written(shown, form=form, metadata=settings.include_metadata)])
+        if counter.count(text) <= available:
+            return text, blocks
+        worst = max((window for block in blocks for window in block), key=lambda window: window.order)
+        blocks = [kept for block in blocks if (kept := [window for window in block if window.id != worst.id])]

@@ -1,0 +1,78 @@
+"""The public face: which names there are, and that they stay."""
+
+import pkgutil
+
+import pytest
+
+import brimful
+from brimful import errors
+
+PUBLIC = [
+    "BrimfulError",
+    "Budget",
+    "BudgetError",
+    "ChoiceError",
+    "Cluster",
+    "Context",
+    "Document",
+    "DocumentError",
+    "FormatError",
+    "Hit",
+    "InputError",
+    "MissingPartError",
+    "ScoreError",
+    "SettingError",
+    "SpanError",
+    "UnknownModelError",
+    "Window",
+    "WindowSettings",
+    "dedupe",
+    "inflate",
+    "pack",
+    "parse",
+    "render",
+    "tokens_for",
+]
+CODES = {
+    "error",
+    "input",
+    "input.budget",
+    "input.choice",
+    "input.model",
+    "input.document",
+    "input.format",
+    "input.score",
+    "input.setting",
+    "input.span",
+    "missing",
+}
+
+
+def test_exported_names_are_locked():
+    """A name enters or leaves the public API only on purpose."""
+    assert sorted(brimful.__all__) == PUBLIC
+    assert all(hasattr(brimful, name) for name in PUBLIC)
+
+
+def test_every_error_has_a_stable_code_of_its_own():
+    """One code a class, all under one root, all in the drawn tree."""
+    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert {cls.code for cls in classes} == CODES
+    assert len(classes) == len(CODES)
+    assert all(issubclass(cls, errors.BrimfulError) for cls in classes)
+    assert all(cls.__name__ in (errors.__doc__ or "") for cls in classes)
+
+
+def test_the_package_is_typed():
+    """Type checkers read our annotations."""
+    assert pkgutil.get_data("brimful", "py.typed") is not None
+
+
+@pytest.mark.parametrize("module", ["tree_sitter", "tree_sitter_language_pack", "splintr"])
+def test_heavy_parts_are_imported_when_needed(module):
+    """`import brimful` loads no vocabulary and no grammar."""
+    import subprocess
+    import sys
+
+    program = f"import sys, brimful; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
