@@ -120,6 +120,9 @@ def _line_cut(content: bytes, start: int, end: int) -> int:
     """A line start that ends a piece of [start, end); inside one long line, the best place there."""
     rest = end - start
     want = rest // -(-rest // UNIT_AIM)
+    blank = content.rfind(b"\n\n", start + want // 2, min(start + UNIT_AIM, end - 1))
+    if blank >= 0:
+        return blank + 2
     newline = content.rfind(b"\n", start, min(start + UNIT_AIM, end - 1))
     if newline >= start + want // 2:
         return newline + 1

@@ -32,7 +32,7 @@ _CHAT = re.compile(
 )
 _HTML_BLOCK = re.compile(
     rb"(?i)<(?:(?P<level>h[1-6])\b[^>]*>(?P<title>.{0,400}?)</(?P=level)\s*>"
-    rb"|(?P<para>/?(?:p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr))\b"
+    rb"|(?P<para>p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr)\b"
     rb"|(?:li|tr|dt|dd|option|br)\b)",
     re.DOTALL,
 )
@@ -193,7 +193,7 @@ def _read_html(content: bytes, shape: _Shape) -> None:
             shape.headings.append((start, found.end(), int(found["level"][1:]), title))
             continue
         shape.hard.append(start)
-        if found["para"] is not None and not found["para"].startswith(b"/"):
+        if found["para"] is not None:
             shape.sections.append(start)
 
 
@@ -223,7 +223,8 @@ def _after_long_lines(content: bytes) -> Cuts:
     lines = line_starts(content)
     starts = lines[1:][lines[1:] - lines[:-1] > _WRAPPED]
     first = np.frombuffer(content, dtype=np.uint8)[starts]
-    return starts[(first != 10) & (first != 13)]
+    words: Cuts = starts[(first != 10) & (first != 13)]
+    return words
 
 
 def _outside(starts: Cuts, solid: list[tuple[int, int]]) -> Cuts:

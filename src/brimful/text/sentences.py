@@ -49,6 +49,7 @@ _OPENERS = _words(
     "The A An This That These Those It He She They We You I In On At As If When While After Before But And Or "
     "So For To From With By His Her Their Its Our My There Here However Although Because Since Such Both Each "
     "Some Many Most Not No What Who Where Why How Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Doch Auch Im "
+    "Dann Da Dort Hier Nun Then Thus Later "
     "Am Bei Mit Nach Von Zu Für Auf Als Wenn Diese Dieser Dieses Dabei Danach Seit Le La Les Un Une Il Elle Ils "
     "Elles Nous Vous Mais Et Dans En Pour Ce Cette Ces El Los Las Una Ella Ellos Pero Y Con Por Para Este Esta"
 )
