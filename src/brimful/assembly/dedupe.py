@@ -123,33 +123,33 @@ class _Shingles:
 
     Two windows that overlap above t share one of the rarest `n - floor(t * n)` shingles of the shorter
     (else too few would be left), so it is enough to look up the rare ones of the new window among
-    all shingles kept, and all of its own among the rare ones kept.
+    all shingles kept, and all of its own among the rare ones kept. Shingles that only one window
+    has are counted, but never looked up.
     """
 
     def __init__(self, windows: Sequence[Window], threshold: float) -> None:
         self._windows, self._threshold = windows, threshold
-        self._sets = _shingle_sets([window.text for window in windows])
-        self._rare = [self._rare_part(found) for found in self._sets]
-        self._having: dict[int, list[int]] = defaultdict(list)
-        self._having_rare: dict[int, list[int]] = defaultdict(list)
-
-    def _rare_part(self, found: Sequence[int]) -> Sequence[int]:
-        return found[: len(found) - int(self._threshold * len(found))]
+        self._sizes, self._sets, rare = _shingle_sets([window.text for window in windows], threshold)
+        self._rare = [found[:count] for found, count in zip(self._sets, rare, strict=True)]
+        self._having: dict[int, list[int]] = {}
+        self._having_rare: dict[int, list[int]] = {}
 
     def add(self, number: int) -> None:
-        for shingle in self._sets[number]:
-            self._having[shingle].append(number)
-        for shingle in self._rare[number]:
-            self._having_rare[shingle].append(number)
+        for index, shingles in ((self._having, self._sets[number]), (self._having_rare, self._rare[number])):
+            for shingle in shingles:
+                if shingle in index:
+                    index[shingle].append(number)
+                else:
+                    index[shingle] = [number]
 
     def covering(self, number: int) -> tuple[Window, float] | None:
         """The kept window of another document that shares the most shingles, if it is enough."""
         mine = self._sets[number]
         candidates: set[int] = set()
-        for shingle in self._rare[number]:
-            candidates.update(self._having.get(shingle, ()))
-        for shingle in mine:
-            candidates.update(self._having_rare.get(shingle, ()))
+        for index, shingles in ((self._having, self._rare[number]), (self._having_rare, mine)):
+            for shingle in shingles:
+                if shingle in index:
+                    candidates.update(index[shingle])
         if not candidates:
             return None
         window, own = self._windows[number], set(mine)
@@ -158,27 +158,32 @@ class _Shingles:
             better = self._windows[other]
             if window.document and better.document and window.document.id == better.document.id:
                 continue  # one document: bytes decide, not words
-            theirs = self._sets[other]
-            overlap = len(own.intersection(theirs)) / min(len(own), len(theirs))
+            shared = len(own.intersection(self._sets[other]))
+            overlap = shared / min(self._sizes[number], self._sizes[other])
             if overlap > self._threshold and (best is None or overlap > best[0]):
                 best = (overlap, other)
         return (self._windows[best[1]], best[0]) if best else None
 
 
-def _shingle_sets(texts: Sequence[str]) -> list[list[int]]:
-    """Each text's distinct shingles as numbers, the rarest over all texts first."""
+def _shingle_sets(texts: Sequence[str], threshold: float) -> tuple[list[int], list[list[int]], list[int]]:
+    """How many distinct shingles each text has; those that others have too, the rarest first; how many are rare."""
     hashes, owners = _shingle_hashes(texts)
-    order = np.lexsort((hashes, owners))
-    hashes, owners = hashes[order], owners[order]
-    first = np.ones(len(hashes), bool)
-    first[1:] = (hashes[1:] != hashes[:-1]) | (owners[1:] != owners[:-1])
-    hashes, owners = hashes[first], owners[first]
     _, ids, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    order = np.lexsort((ids, counts[ids], owners))
-    ids, owners = ids[order], owners[order]
-    edges = np.searchsorted(owners, np.arange(len(texts) + 1))
-    flat = ids.tolist()
-    return [flat[edges[at] : edges[at + 1]] for at in range(len(texts))]
+    # Rank shingles by rarity, so that sorting (text, rank) in one number groups and orders at once.
+    ranks = np.empty(len(counts), np.int64)
+    ranks[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    keys = np.sort((owners << 32) | ranks[ids])
+    keys = keys[np.diff(keys, prepend=-1) != 0]
+    owners, found = keys >> 32, keys & 0xFFFF_FFFF
+    sizes = np.bincount(owners, minlength=len(texts))
+    alone = np.count_nonzero(counts == 1)
+    first = np.searchsorted(keys, (np.arange(len(texts)) << 32) | alone)
+    last = np.cumsum(sizes)
+    single = first - (last - sizes)
+    rare = np.maximum(sizes - (threshold * sizes).astype(np.int64) - single, 0)
+    flat = found.tolist()
+    sets = [flat[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
+    return sizes.tolist(), sets, rare.tolist()
 
 
 def _shingle_hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -17,7 +17,7 @@ from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.window import Cluster, Coherence, Part, Window, goes_on_after, goes_on_before
+from brimful.windows.window import Cluster, Coherence, Window, goes_on_after, goes_on_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +148,15 @@ def _time_at(document: Document, core: Span) -> int | None:
 def _coherence(cut: Cut) -> Coherence:
     """A window's own coherence: how its hits connect, whether its edges are natural, whether it can be read alone."""
     document, span, core = cut.document, cut.span, cut.core
-    covered = sum(len(part) for part in merge_spans(Span(hit.start, max(hit.end, hit.start)) for hit in cut.hits))
-    contact = min(covered / len(core), 1.0) if len(core) and len(cut.hits) > 1 else 1.0
+    contact = 1.0
+    if len(cut.hits) > 1 and len(core):
+        covered = sum(len(part) for part in merge_spans(Span(hit.start, hit.end) for hit in cut.hits))
+        contact = min(covered / len(core), 1.0)
     outline = document.outline
     edges = (outline.cut_before(span.start) == span.start) + (outline.cut_before(span.end) == span.end)
     dangling = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
     return Coherence.of(
-        Part("contact", contact, 1, f"hits cover {contact:.0%} of the bytes between the first and the last"),
-        Part("edges", edges / 2, 2, f"{edges} of 2 edges are natural boundaries"),
-        Part(
-            "antecedent",
-            0.0 if dangling else 1.0,
-            1,
-            "opens with a word that points back" if dangling else "opens on its own",
-        ),
+        ("contact", contact, 1),
+        ("edges", edges / 2, 2),
+        ("antecedent", 0.0 if dangling else 1.0, 1),
     )

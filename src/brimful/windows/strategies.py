@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brimful.errors import choose
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
 from brimful.windows.likeness import FULL, cosine, names_in, overlap, steps_of, terms_of
-from brimful.windows.window import Cluster, Coherence, Part, Window
+from brimful.windows.window import Cluster, Coherence, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +120,19 @@ def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSetting
     return Cluster(windows, strategy, Coherence.of(*_reasons(group, strategy, settings)))
 
 
-def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> list[Part]:
+def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> list[tuple[str, float, int]]:
     """The parts of a cluster's coherence; each neighbour pair of the cluster counts once."""
     pairs = list(pairwise(group))
     likeness = sum(one.likeness(other) for one, other in pairs) / len(pairs) / FULL
-    parts = [Part("likeness", likeness, 2, f"neighbours share {likeness:.0%} of their content")]
+    parts = [("likeness", likeness, 2)]
     times = [card.window.time for card in group if card.window.time is not None]
     if len(times) == len(group) and strategy != "semantic":
         longest = max(later - earlier for earlier, later in pairwise(times))
         closeness = max(0.0, 1 - longest / max(settings.temporal_gap_seconds, 1))
-        parts.append(Part("closeness", closeness, 1, f"at most {longest} s between neighbours"))
+        parts.append(("closeness", closeness, 1))
     if strategy == "narrative":
         shared = sum(bool(one.names & other.names) for one, other in pairs) / len(pairs)
-        parts.append(Part("entities", shared, 2, f"{shared:.0%} of neighbours speak of the same"))
+        parts.append(("entities", shared, 2))
     windows = sum(card.window.coherence.score for card in group) / len(group)
-    parts.append(Part("windows", windows, 1, "mean coherence of the windows themselves"))
+    parts.append(("windows", windows, 1))
     return parts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from functools import lru_cache
+from typing import Literal
 
 from blake3 import blake3
 
@@ -18,6 +19,16 @@ MARKER = "..."
 """What a cut edge shows (085a §4): the document goes on there."""
 
 _SAID = re.compile(rb"\S")
+
+_REASONS = {
+    "contact": "hits cover {:.0%} of the bytes between the first and the last",
+    "edges": "{:.0%} of its edges are natural boundaries",
+    "antecedent": "opens on its own: {:.0%} (0% means that its first word points back)",
+    "likeness": "neighbours share {:.0%} of their content",
+    "closeness": "the longest pause leaves {:.0%} of the longest allowed",
+    "entities": "{:.0%} of neighbours speak of the same",
+    "windows": "its windows are {:.0%} coherent themselves, on average",
+}
 
 SeamKind = Literal["signature", "definition", "header"]
 
@@ -34,31 +45,43 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One reason for a coherence score: a value in 0..1, its weight, and what it says in words."""
+    """One reason for a coherence score: a value in 0..1, its weight, and what it says in words.
+
+    >>> Part("edges", 0.5, 2).why
+    '50% of its edges are natural boundaries'
+    """
 
     name: str
     value: float
     weight: int
-    why: str
+
+    @property
+    def why(self) -> str:
+        """The reason as a sentence."""
+        return _REASONS[self.name].format(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Coherence:
     """How well a window or cluster hangs together, in 0..1, with its reasons (085b coherence_score).
 
-    >>> Coherence.of(Part("edges", 1.0, 3, "both"), Part("contact", 0.5, 1, "half")).score
+    >>> Coherence.of(("edges", 1.0, 3), ("contact", 0.5, 1)).score
     0.875
     """
 
     score: float
     parts: tuple[Part, ...] = ()
 
-    @classmethod
-    def of(cls, *parts: Part) -> Self:
-        """The weighted mean of the parts, kept to four digits so that it is the same everywhere."""
-        weight = sum(part.weight for part in parts)
-        total = sum(round(part.value * 10_000) * part.weight for part in parts)
-        return cls(total // weight / 10_000 if weight else 1.0, parts)
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def of(*parts: tuple[str, float, int]) -> Coherence:
+        """The weighted mean of parts (name, value, weight), to four digits so that it is the same everywhere.
+
+        Windows with the same reasons share one object.
+        """
+        weight = sum(part[2] for part in parts)
+        total = sum(round(value * 10_000) * weight for _, value, weight in parts)
+        return Coherence(total // weight / 10_000 if weight else 1.0, tuple(Part(*part) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
