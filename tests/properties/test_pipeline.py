@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import brimful
-from brimful import Document, Hit, Window, inflate, pack, parse, render
+from brimful import Document, Hit, Window, WindowSettings, inflate, pack, parse, render
 from brimful.settings import FILLS, FORMATS, ORDERS, STRATEGIES
 from tests.properties.strategies import (
     counters,
@@ -289,3 +291,26 @@ def test_readme_example_runs():
     names: dict[str, object] = {}
     exec(compile(example, "README.md", "exec"), names)
     assert "Tea came to Europe in 1610. It was sold as medicine." in names["context"].text
+
+
+@given(st.integers(0, 10**6), sizings, st.sampled_from([{}, {"budget": 800}, {"max_bytes": 6_000}]))
+def test_long_hits(seed, sizing, limit):
+    """Hits of thousands of bytes, overlapping at will: windows never overlap, no window exceeds the cap by more than
+    its boundaries, and every byte of every hit within the cap is shown.
+    """
+    random = Random(seed)
+    document = Document("a.txt", "".join(f"Sentence {n} of the long text. " for n in range(900)))
+    starts = [random.randrange(0, 20_000) for _ in range(random.randrange(1, 9))]
+    hits = [Hit("a.txt", start, start + random.choice([10, 900, 2_400, 4_000]), random.random()) for start in starts]
+    found = inflate(hits, [document], sizing=sizing, settings=WindowSettings(snap=False), **limit)
+    shown = sorted((window.start, window.end) for window in found)
+    assert all(one[1] <= other[0] for one, other in pairwise(shown))
+    assert sum(end - start for start, end in shown) <= limit.get("max_bytes", 10**9)
+    if sizing == "density":
+        assert all(end - start <= 2_500 for start, end in shown)
+    for hit in hits:
+        if hit in found.dropped or hit.end - hit.start > 2_500 or "max_bytes" in limit:
+            continue
+        missing = (hit.end - hit.start) - sum(max(0, min(hit.end, e) - max(hit.start, s)) for s, e in shown)
+        covered_by_longer = any(o.end - o.start > 2_500 and o.start <= hit.end and hit.start <= o.end for o in hits)
+        assert missing == 0 or covered_by_longer

@@ -126,3 +126,15 @@ def test_ruler_of_code_skips_white_space(text):
     assert ruler.length == marks[-1]
     assert [ruler.at(at) for at in range(len(text) + 1)] == marks
     assert [ruler.first_byte(mark) for mark in range(marks[-1] + 1)] == [marks.index(m) for m in range(marks[-1] + 1)]
+
+
+@pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
+def test_dense_hits_across_categories(sizing):
+    """Hits that overlap belong together even where records of different categories would part them."""
+    levels = ("INFO", "ERROR", "DEBUG")
+    log = "".join(f"2025-01-01T00:00:{n:02}Z {levels[n % 3]} job[{n}]: ask basket cart\n" for n in range(40))
+    page = Document("a.log", log)
+    spans = [(480, 532, 0.87), (200, 286, 0.4), (57, 111, 0.44), (462, 466, 0.9), (333, 358, 0.24), (490, 500, 0.1)]
+    found = inflate([Hit("a.log", *span) for span in spans], [page], max_bytes=3_000, sizing=sizing)
+    for start, end, _ in spans:
+        assert any(window.start <= start and end <= window.end for window in found)

@@ -144,7 +144,8 @@ def _groups(
             clusters.append(item)
         elif isinstance(item, Window):
             held = single.setdefault(item.id, item)
-            single[item.id] = min(held, item, key=lambda window: window.order)
+            if held is not item:
+                single[item.id] = min(held, item, key=lambda window: window.order)
         else:
             raise InputError(
                 f"expected a Window or Cluster, got {type(item).__name__}: make one with Window(path, text)"

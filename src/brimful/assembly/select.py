@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import NamedTuple
 
 from brimful.assembly.context import Reason
@@ -68,8 +69,8 @@ def select(groups: Sequence[Group], settings: PackSettings, *, available: int, n
         longest = max((len(group.windows) for group in groups), default=0)
         rounds = [[group.windows[at] for group in groups if at < len(group.windows)] for at in range(longest)]
     else:
-        windows = [window for group in groups for window in group.windows]
-        rounds = [[window] for window in sorted(windows, key=lambda window: window.order)]
+        ranked = merge(*(group.windows for group in groups), key=lambda window: window.order)
+        rounds = [[window] for window in ranked]
     return _appended(rounds, settings, available=available, layout=new_layout())
 
 

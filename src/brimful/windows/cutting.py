@@ -84,7 +84,8 @@ def _cut(document: Document, ruler: Ruler, draft: Draft) -> Cut:
     content = document.content
     hits = tuple(place.hit for place in draft.places)
     start, end = ruler.first_byte(draft.start), ruler.first_byte(draft.end)
-    core_start = back_to_code_point(content, min(hit.start for hit in hits))
+    first = draft.places[0]
+    core_start = back_to_code_point(content, ruler.first_byte(first.start) if first.is_clipped else first.hit.start)
     core_end = on_to_code_point(content, max(hit.end for hit in hits))
     if draft.end < draft.core_end:  # one hit longer than the cap: cut and marked (ruling 4)
         end = core_end = max(back_to_code_point(content, min(end, core_end)), on_to_code_point(content, start + 1))

@@ -69,6 +69,11 @@ class Place:
     start: int
     end: int
     hit: Hit
+    is_clipped: bool = False  # does it begin before `start`, in an earlier window?
+
+    def after(self, mark: int) -> Place:
+        """What of the place lies behind a mark."""
+        return self if self.start >= mark else Place(mark, self.end, self.hit, is_clipped=True)
 
 
 @dataclass(slots=True)
@@ -160,18 +165,19 @@ def _cap(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> 
         draft.end += limit
         return [draft]
     cut = _widest_gap(draft.places)
+    left, reach = draft.places[:cut], max(place.end for place in draft.places[:cut])
+    # Hits that reach over the cut are shown from there on; those that end before it are shown already.
+    right = [place.after(reach) for place in draft.places[cut:] if place.end > reach]
+    left += [place for place in draft.places[cut:] if place.end <= reach]
+    if not right:
+        return _cap(Draft(draft.start, draft.end, left[:1], draft.share), size, length=length, settings=settings)
+    middle = (reach + min(place.start for place in right)) // 2
     parts = []
-    left_end = max(place.end for place in draft.places[:cut])
-    right_start = max(draft.places[cut].start, left_end)
-    middle = (left_end + right_start) // 2
-    for places, low, high in (
-        (draft.places[:cut], draft.start, middle),
-        (draft.places[cut:], middle, draft.end),
-    ):
-        part = Draft(low, high, list(places), draft.share * len(places) // len(draft.places))
+    for places, low, high in ((left, draft.start, middle), (right, middle, draft.end)):
+        part = Draft(low, high, places, draft.share * len(places) // len(draft.places))
         _pad(part, size, length=length, settings=settings)
         part.start, part.end = max(part.start, low), min(part.end, high)
-        parts.extend(_cap(part, size, length=length, settings=settings) if part.end > part.start else [part])
+        parts.extend(_cap(part, size, length=length, settings=settings))
     return parts
 
 
@@ -198,13 +204,14 @@ def shrink(draft: Draft, limit: int) -> None:
 def merge_drafts(drafts: Iterable[Draft], joinable: Joinable, *, gap: int = 0) -> list[Draft]:
     """Join drafts that overlap, touch, or lie within `gap`, unless something between them forbids it."""
     merged: list[Draft] = []
-    for draft in sorted(drafts, key=lambda draft: (draft.start, draft.end)):
+    for draft in sorted(drafts, key=lambda draft: (draft.core_start, draft.core_end)):
         last = merged[-1] if merged else None
         if last is not None and draft.start - last.end <= gap:
-            if joinable(last.core_end, draft.core_start):
+            if draft.core_start < last.core_end or joinable(last.core_end, draft.core_start):
                 _absorb(last, draft)
+                last.start = max(last.start, merged[-2].end if len(merged) > 1 else 0)
                 continue
-            middle = max((last.core_end + draft.core_start) // 2, last.core_end)
+            middle = (last.core_end + draft.core_start) // 2
             last.end, draft.start = min(last.end, middle), max(draft.start, middle)
         merged.append(draft)
     return merged
