@@ -1,0 +1,158 @@
+"""Which of these byte strings are equal?
+
+Rows are hashed eight bytes at a time and sorted once, the hash in the high bits and the row in the low ones, so
+that equal strings come together in the order they were given. The hash only proposes: every row is compared
+with the first of its group, all its bytes, and those that differ form groups of their own. So the result is
+exact whatever the hash does, and a bad hash costs time only.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LONGEST_BYTES = 64  # no string given here is longer
+
+_WORD_BYTES = 8
+# Which bytes of a word in memory belong to a string of so many bytes.
+_WORD_MASKS = np.array(
+    [int.from_bytes(b"\xff" * count + bytes(_WORD_BYTES - count), sys.byteorder) for count in range(9)], np.uint64
+)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby words
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Rows arranged so that equal strings stand together, the groups in bytewise order."""
+
+    names: list[bytes]
+    offsets: NDArray[np.int64]  # one more than names
+    rows: NDArray[np.int64]  # ascending within a group
+
+
+def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Groups:
+    """Group the strings `text[start : start + length]`, each of 1 to 64 bytes without NUL.
+
+    >>> text = np.frombuffer(b"to be or not to be", np.uint8)
+    >>> groups = group(text, np.array([0, 3, 6, 9, 13, 16]), np.array([2, 2, 2, 3, 2, 2]))
+    >>> groups.names, groups.offsets.tolist(), groups.rows.tolist()
+    ([b'be', b'not', b'or', b'to'], [0, 2, 3, 4, 6], [1, 5, 3, 2, 0, 4])
+    """
+    if not len(starts):
+        return Groups([], np.zeros(1, np.int64), np.zeros(0, np.int64))
+    padded = np.zeros(len(text) + LONGEST_BYTES + _WORD_BYTES, np.uint8)
+    padded[: len(text)] = text
+    words = np.ndarray((len(padded) - _WORD_BYTES + 1,), np.uint64, padded.data, strides=(1,))
+
+    row_bits = np.uint64(max(len(starts) - 1, 1).bit_length())
+    keys = _hashes(words, starts, lengths)
+    keys >>= row_bits
+    keys <<= row_bits
+    keys |= np.arange(len(starts), dtype=np.uint64)
+    keys.sort()
+    rows = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).astype(np.int64)
+    keys >>= row_bits
+    firsts = np.flatnonzero(_begins(keys))
+    del keys
+    rows, firsts = _separated(words, starts[rows], lengths[rows], rows=rows, firsts=firsts)
+
+    # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
+    leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
+    nearly = np.argsort(leading.byteswap() if sys.byteorder == "little" else leading, kind="stable")
+    leaders = rows[firsts[nearly]]
+    buffer = padded.tobytes()
+    names = [
+        buffer[start:end]
+        for start, end in zip(starts[leaders].tolist(), (starts[leaders] + lengths[leaders]).tolist(), strict=True)
+    ]
+    order = nearly[sorted(range(len(names)), key=names.__getitem__)]
+    names.sort()
+    counts = np.diff(np.append(firsts, len(rows)))[order]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    arranged = np.arange(len(rows)) + np.repeat(firsts[order] - offsets[:-1], counts)
+    return Groups(names, offsets, rows[arranged])
+
+
+def _hashes(words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of each string; zeros fill the last word, which can't be mistaken since no string has a NUL."""
+    hashes = words[starts] & _WORD_MASKS[np.minimum(lengths, _WORD_BYTES)]
+    hashes *= _MULTIPLIER
+    hashes ^= hashes >> _SHIFT
+    longer, places, left = _longer(np.arange(len(starts)), starts, lengths)
+    while len(longer):
+        mixed = hashes[longer] + (words[places] & _WORD_MASKS[np.minimum(left, _WORD_BYTES)])
+        mixed *= _MULTIPLIER
+        mixed ^= mixed >> _SHIFT
+        hashes[longer] = mixed
+        longer, places, left = _longer(longer, places, left)
+    hashes *= _MULTIPLIER
+    return hashes
+
+
+def _longer(
+    rows: NDArray[np.int64], places: NDArray[np.int64], left: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The rows that go on after this word, where they do, and how many bytes they have left."""
+    going_on = np.flatnonzero(left > _WORD_BYTES)
+    return rows[going_on], places[going_on] + _WORD_BYTES, left[going_on] - _WORD_BYTES
+
+
+def _separated(
+    words: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    *,
+    rows: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Take different strings of one hash apart: each round, all that differ from their group's first."""
+    groups = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
+    different = _differing(words, starts, lengths, leaders=firsts[groups])
+    if not len(different):
+        return rows, firsts
+    made = len(firsts)
+    while len(different):
+        # What is left over keeps its order, so a new group begins where the old group changes.
+        begins = _begins(groups[different])
+        fresh = np.cumsum(begins) - 1
+        groups[different] = made + fresh
+        made += int(fresh[-1]) + 1
+        leaders = different[begins][fresh]
+        different = different[_differing(words, starts, lengths, leaders=leaders, rows=different)]
+    order = np.argsort(groups, kind="stable")
+    return rows[order], np.flatnonzero(_begins(groups[order]))
+
+
+def _begins(values: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it."""
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
+
+
+def _differing(
+    words: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    *,
+    leaders: NDArray[np.int64],
+    rows: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Which rows (all, unless given) are not the string that their leader is, byte for byte."""
+    places, left = (starts, lengths) if rows is None else (starts[rows], lengths[rows])
+    differ = left != lengths[leaders]
+    # Of two strings of one length, the words past the end are masked alike.
+    longer = np.arange(len(leaders))
+    theirs = starts[leaders]
+    while len(longer):
+        unequal = (words[places] ^ words[theirs]) & _WORD_MASKS[np.minimum(left, _WORD_BYTES)]
+        differ[longer] |= unequal != 0
+        going_on = np.flatnonzero(left > _WORD_BYTES)
+        longer = longer[going_on]
+        places, theirs = places[going_on] + _WORD_BYTES, theirs[going_on] + _WORD_BYTES
+        left = left[going_on] - _WORD_BYTES
+    return np.flatnonzero(differ)
