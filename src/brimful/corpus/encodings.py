@@ -1,0 +1,222 @@
+"""Which text do these bytes mean?
+
+The first rule that fits decides, and its name is kept with the document:
+
+    rule              test                                                      stored
+    <named>           the caller or the file names an encoding, and it fits     converted
+    utf-8-bom         EF BB BF, then valid UTF-8                                the file's bytes, mark included
+    utf-32-le-bom …   a byte order mark of UTF-32 or UTF-16, and it fits        converted, mark dropped
+    utf-16-le …       no mark, but zeros in every other byte (UTF-32: 3 of 4)   converted
+    utf-8             valid UTF-8; NUL and CRLF are as valid as any other       the file's bytes
+    windows-1252      no control bytes, none of the five undefined bytes, at    converted
+                      most a quarter of the non-ASCII bytes follow another one
+    bytes             anything else                                             invalid bytes escaped
+
+Nothing is ever replaced: `encode_back` gives the file's bytes again for every rule.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+SNIFF_BYTES = 8_192
+_BLOCK = 1_048_576
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b")))
+_SHORTEST_PATTERN = 8  # bytes; two letters with zeros between them prove nothing
+_BINARY_SHARE = 10  # one control byte in ten makes a file binary
+# Signatures that no text has; formats that begin with plain letters show by their control bytes.
+_MAGIC = (
+    b"\x89PNG\r\n",
+    b"\xff\xd8\xff",
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\x1f\x8b",
+    b"\xfd7zXZ\0",
+    b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd",
+    b"\x7fELF",
+    b"MZ\x90",
+    b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe",
+    b"SQLite format 3\0",
+    b"\0asm",
+    b"%PDF-",
+    b"\xd0\xcf\x11\xe0",
+    b"\x93NUMPY",
+)
+# Codecs that stand for a way of writing text down; zlib, punycode and the like do not.
+_TEXT_CODECS = re.compile(
+    r"ascii|utf-(?:8|8-sig|16|16-le|16-be|32|32-le|32-be)|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|gb2312|gbk|gb18030|hz"
+    r"|big5|big5hkscs|shift_jis(?:_2004|x0213)?|euc_\w+|johab|mac-\w+|ptcp154|tis-620|kz1048"
+)
+
+# Rule "bytes": a byte that is no UTF-8 becomes a private-use character of its own, U+10F880 to U+10F8FF.
+# The characters of that range, should a file have them, count as invalid, so that the way back is unique.
+_ESCAPE = 0x10F800
+_TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
+    _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
+}
+_FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
+_INVALID = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text as valid UTF-8, the rule that made it, and whether it is the file's own bytes."""
+
+    content: bytes = field(repr=False)
+    rule: str
+    is_verbatim: bool
+    escaped: int = 0  # bytes that rule "bytes" had to escape
+
+
+def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
+    """Apply the rules above; every input has a result.
+
+    >>> decode("naïve".encode())
+    Decoded(rule='utf-8', is_verbatim=True, escaped=0)
+    >>> decode("naïve".encode("latin-1")).content.decode()
+    'naïve'
+    """
+    if encoding is not None and (named := _named(raw, encoding)):
+        return named
+    if raw.startswith(codecs.BOM_UTF8) and is_utf8((raw,)):
+        return Decoded(raw, "utf-8-bom", is_verbatim=True)
+    for mark, name in _MARKS:
+        if raw.startswith(mark) and (content := _converted(raw[len(mark) :], name)) is not None:
+            return Decoded(content, f"{name}-bom", is_verbatim=False)
+    pattern = _zero_pattern(raw)
+    if pattern and (content := _converted(raw, pattern)) is not None:
+        return Decoded(content, pattern, is_verbatim=False)
+    if is_utf8((raw,)):
+        return Decoded(raw, "utf-8", is_verbatim=True)
+    return _single_bytes(raw)
+
+
+def encode_back(content: bytes, rule: str) -> bytes:
+    """The file's bytes that `decode` turned into `content` by `rule`.
+
+    >>> encode_back(decode(b"caf\\xe9").content, "windows-1252")
+    b'caf\\xe9'
+    """
+    if rule in ("utf-8", "utf-8-bom"):
+        return content
+    text = content.decode()
+    if rule == "bytes":
+        return text.translate(_FROM_ESCAPES).encode("utf-8", "surrogateescape")
+    name = rule.removesuffix("-bom")
+    mark = next((mark for mark, known in _MARKS if known == name), b"") if rule.endswith("-bom") else b""
+    return mark + text.encode(name)
+
+
+def is_utf8(blocks: Iterable[bytes]) -> bool:
+    """Whether the blocks, taken together, are valid UTF-8; memory stays that of one block.
+
+    >>> is_utf8([b"caf\\xc3", b"\\xa9"])
+    True
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for block in blocks:
+            if block.isascii() and not decoder.getstate()[0]:
+                continue
+            for start in range(0, len(block), _BLOCK):
+                decoder.decode(block[start : start + _BLOCK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def looks_binary(head: bytes) -> bool:
+    """Whether a file that begins so is no text: a known signature, or one control byte in ten.
+
+    UTF-16 and UTF-32 are text though they are full of zeros.
+
+    >>> looks_binary(b"\\x89PNG\\r\\n\\x1a\\n"), looks_binary("Tee\\n".encode("utf-16")), looks_binary(b"a\\0b" * 9)
+    (True, False, True)
+    """
+    head = head[:SNIFF_BYTES]
+    if head.startswith(_MAGIC):
+        return True
+    if head.startswith(tuple(mark for mark, _ in _MARKS)) or _zero_pattern(head[: len(head) & ~3]):
+        return False
+    return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
+
+
+def _named(raw: bytes, encoding: str) -> Decoded | None:
+    try:
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        return None
+    if name == "utf-8" or not _TEXT_CODECS.fullmatch(name):
+        return None
+    content = _converted(raw, name)
+    if content is None or (content != raw and _leads_elsewhere(content, name, raw)):
+        return None
+    return Decoded(content, "utf-8" if content == raw else name, is_verbatim=content == raw)
+
+
+def _leads_elsewhere(content: bytes, name: str, raw: bytes) -> bool:
+    """Whether an encoding does not lead back to the same bytes, so that its reading is not to be trusted."""
+    try:
+        return content.decode().encode(name) != raw
+    except UnicodeEncodeError:
+        return True
+
+
+def _converted(raw: bytes, name: str) -> bytes | None:
+    try:
+        return raw.decode(name).encode()
+    except UnicodeError:
+        return None
+
+
+def _zero_pattern(raw: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand."""
+    head = raw[:SNIFF_BYTES]
+    if len(raw) < _SHORTEST_PATTERN or b"\0" not in head:
+        return None
+    zeros = [head[place::4].count(0) * 4 / len(head) for place in range(4)]
+    if len(raw) % 4 == 0:
+        if zeros[0] < 0.1 and min(zeros[2:]) > 0.9 and zeros[1] > 0.5:
+            return "utf-32-le"
+        if zeros[3] < 0.1 and min(zeros[:2]) > 0.9 and zeros[2] > 0.5:
+            return "utf-32-be"
+    even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
+    if len(raw) % 2 == 0:
+        if even < 0.05 and odd > 0.5:
+            return "utf-16-le"
+        if odd < 0.05 and even > 0.5:
+            return "utf-16-be"
+    return None
+
+
+def _single_bytes(raw: bytes) -> Decoded:
+    """Windows-1252 or, for damaged UTF-8 and everything else, escaped bytes."""
+    text = raw.decode("utf-8", "surrogateescape")
+    invalid = len(_INVALID.findall(text))
+    if len(_BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
+        content = _converted(raw, "cp1252")
+        if content is not None:
+            return Decoded(content, "windows-1252", is_verbatim=False)
+    return Decoded(text.translate(_TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
+
+
+def _is_western(raw: bytes) -> bool:
+    """Accents stand alone in western words; Cyrillic, Greek or Chinese bytes come in runs."""
+    if len(raw) != len(raw.translate(None, _CONTROLS)):
+        return False
+    runs = re.findall(rb"[\x80-\xff]+", raw)
+    beyond = sum(map(len, runs))
+    return (beyond - len(runs)) * 4 <= beyond

@@ -1,0 +1,144 @@
+"""How does a file become documents?
+
+    load(path, raw) -> [Loaded | Skipped, …]    pure: bytes in, documents out
+    load_file(found) -> [Loaded | Skipped, …]   the same for a file that a walk found
+
+Text is stored as it is; other formats are converted to canonical text with a map back. A file that holds several
+documents gives each a path of its own: `archive.mbox#0001`, `conversations.json#0001`, counted from 1.
+No file makes these functions raise: what can't be read becomes a Skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
+from brimful.corpus.loaders.chats import conversations, load_chat, may_be_chat
+from brimful.corpus.loaders.html import load_html
+from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap
+from brimful.corpus.loaders.mail import load_message, split_mailbox
+from brimful.corpus.loaders.notebooks import load_notebook
+from brimful.corpus.loaders.office import load_office, office_format
+from brimful.corpus.loaders.pdf import load_pdf
+from brimful.corpus.loaders.text import load_text
+from brimful.corpus.reading import read
+from brimful.corpus.secrets import secret_in
+from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.sources import Found
+from brimful.text.kinds import kind_of
+
+__all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
+
+Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
+
+_LOADERS: dict[str, Loader] = {
+    extension: loader
+    for loader, extensions in (
+        (load_html, "html htm xhtml shtml"),
+        (load_pdf, "pdf"),
+        (load_office, "docx pptx xlsx docm pptm xlsm"),
+        (load_notebook, "ipynb"),
+        (load_message, "eml"),
+    )
+    for extension in extensions.split()
+}
+_MAILBOXES = ("mbox", "mbx")
+_ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
+_CHAT_SNIFF_BYTES = 65_536
+
+
+def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
+    """Turn a file's bytes into documents, by extension, else by what they look like.
+
+    >>> load("notes.md", b"# Tea")
+    [Loaded(path='notes.md', kind='prose', language='markdown', rule='utf-8', is_verbatim=True, time=None, title=None)]
+    """
+    settings = settings or SourceSettings()
+    extension = _extension(path)
+    if extension in _MAILBOXES or (raw.startswith(b"From ") and b"\nFrom: " in raw[:SNIFF_BYTES]):
+        return _mailbox(path, raw, settings)
+    loader = _loader(path, raw)
+    if loader is load_text and may_be_chat(raw[:_CHAT_SNIFF_BYTES]) and extension in ("json", ""):
+        chats = _chats(path, raw, settings)
+        if chats:
+            return chats
+    return list(_guarded(path, partial(loader, path, raw, settings), settings))
+
+
+def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
+    """Read and load one file; a binary that no loader claims costs one block."""
+    settings = settings or SourceSettings()
+    raw = read(found, settings=settings, refuse=partial(_refuse, found.path, settings))
+    return [raw] if isinstance(raw, Skipped) else load(found.path, raw.content, settings=settings)
+
+
+def is_streamable(path: str, head: bytes) -> bool:
+    """Whether a file that begins so is stored as it is, so that it may be read in blocks if it is valid UTF-8."""
+    is_text = _loader(path, head) is load_text and _extension(path) not in _MAILBOXES
+    return is_text and not looks_binary(head) and not may_be_chat(head)
+
+
+def _loader(path: str, raw: bytes) -> Loader:
+    known = _LOADERS.get(_extension(path))
+    if known is not None:
+        return known
+    if raw.startswith(_PDF):
+        return load_pdf
+    if raw.startswith(_ZIP) and office_format(raw):
+        return load_office
+    return load_html if kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
+
+
+def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
+    """Stop reading a file that no loader will take. A zip's table stands at its end, so it is read whole."""
+    claimed = _extension(path) in _LOADERS or head.startswith((_ZIP, _PDF))
+    if looks_binary(head) and not claimed and not settings.allows("binary"):
+        raise Refusal("binary", "its first bytes are those of a binary format")
+
+
+def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSettings) -> Iterator[Loaded | Skipped]:
+    """Documents without secrets; a failure becomes a skip."""
+    try:
+        for loaded in call():
+            secret = None if settings.allows("secret") else secret_in(loaded.content)
+            yield Skipped(loaded.path, "secret", secret) if secret else loaded
+    except Refusal as refusal:
+        yield refusal.at(path)
+    except Exception as error:  # noqa: BLE001 - parsers of foreign formats raise anything on hostile bytes
+        yield Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
+
+
+def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
+    messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
+    try:
+        return list(_numbered(path, messages, settings))
+    except Refusal as refusal:
+        return [refusal.at(path)]
+
+
+def _chats(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
+    """The conversations of an export; nothing when the file is no export after all, and is stored as it is."""
+    decoded = decode(raw, encoding=settings.encoding)
+    chats = (
+        partial(load_chat, chat=chat, rule=decoded.rule, settings=settings)
+        for chat in conversations(decoded.content.decode())
+    )
+    try:
+        return list(_numbered(path, chats, settings))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _numbered(
+    path: str, members: Iterable[Callable[[str], Iterable[Loaded]]], settings: SourceSettings
+) -> Iterator[Loaded | Skipped]:
+    """Name and load each document of a file by itself: one that fails does not take the others along."""
+    for number, member in enumerate(members, start=1):
+        name = f"{path}#{number:04d}"
+        yield from _guarded(name, partial(member, name), settings)
+
+
+def _extension(path: str) -> str:
+    name = path[path.rfind("/") + 1 :]
+    return name[name.rfind(".") + 1 :].lower() if "." in name else ""

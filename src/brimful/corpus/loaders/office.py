@@ -1,0 +1,206 @@
+"""What do Word, PowerPoint and Excel files say?
+
+Word goes through mammoth (to HTML, then as any page), PowerPoint through python-pptx slide by slide, Excel through
+openpyxl row by row. Before any of them sees a file, every part is measured and searched for DTDs, which Office never
+writes: without a DTD there are no entities to expand.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from brimful.corpus.loaders.html import read_page, write_page
+from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, table_row
+from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.text.times import time_of
+
+Office = Literal["docx", "pptx", "xlsx"]
+
+_MAIN_PARTS: tuple[tuple[str, Office], ...] = (
+    ("word/document.xml", "docx"),
+    ("ppt/presentation.xml", "pptx"),
+    ("xl/workbook.xml", "xlsx"),
+)
+_DTD = re.compile(rb"<!(?:DOCTYPE|ENTITY)|<\0!\0|\0<\0!", re.IGNORECASE)
+_MOST_PARTS = 20_000
+_BLOCK = 1_048_576
+_CORE = "docProps/core.xml"
+
+
+def office_format(raw: bytes) -> Office | None:
+    """Which of the three a zip file is, by its main part; None for any other."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return None
+    return next((name for part, name in _MAIN_PARTS if part in names), None)
+
+
+def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+    """Markdown with one label per heading (Word), slide (PowerPoint) or row (Excel)."""
+    kind = office_format(raw)
+    if kind is None:
+        raise Refusal("malformed", "not an Office file: no zip, or without its main part")
+    title, time = _check_parts(raw, kind, settings)
+    try:
+        if kind == "docx":
+            canon = _read_docx(raw, settings)
+        elif kind == "pptx":
+            canon = _read_pptx(raw, settings)
+        else:
+            canon = _read_xlsx(raw, settings)
+    except ImportError as error:
+        raise Refusal("missing_part", f"reading {kind} needs {error.name}; pip install brimful[office]") from error
+    if not canon.size:
+        raise Refusal("empty", "it holds no text")
+    source_map: SourceMap | None = canon.source_map
+    yield Loaded(
+        path,
+        canon.content,
+        kind="prose" if kind != "xlsx" else "data",
+        language="markdown",
+        rule=kind,
+        is_verbatim=False,
+        time=time,
+        title=title,
+        source_map=source_map,
+    )
+
+
+def _check_parts(raw: bytes, kind: Office, settings: SourceSettings) -> tuple[str | None, int | None]:
+    """Refuse bombs and DTDs; return title and time from the file's own properties."""
+    total = 0
+    core = b""
+    most = settings.max_unpacked_bytes if kind == "xlsx" else settings.max_part_bytes  # sheets are streamed
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        parts = archive.infolist()
+        if len(parts) > _MOST_PARTS:
+            raise Refusal("too_large", f"{len(parts)} parts, more than {_MOST_PARTS}")
+        for part in parts:
+            total += part.file_size  # zipfile never gives more than it declares
+            is_xml = part.filename.lower().endswith((".xml", ".rels", ".vml"))
+            if total > settings.max_unpacked_bytes or (is_xml and part.file_size > most):
+                raise Refusal("too_large", f"{part.filename} unpacks beyond max_part_bytes or max_unpacked_bytes")
+            if is_xml and _has_dtd(archive, part):
+                raise Refusal("malformed", f"{part.filename} declares a DTD, which Office files may not")
+            if part.filename == _CORE:
+                core = archive.read(part)
+    title = re.search(rb"<dc:title>([^<]{1,500})</dc:title>", core)
+    made = re.search(rb"<dcterms:(?:modified|created)[^>]*>([^<]{10,40})<", core)
+    return (
+        read_page(title[1].decode("utf-8", "backslashreplace")).blocks[0][0] if title and title[1].strip() else None,
+        time_of(made[1]) if made else None,
+    )
+
+
+def _has_dtd(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
+    """Whether a DTD is declared in any encoding that XML parsers know."""
+    tail = b""
+    with archive.open(part) as stream:
+        while block := stream.read(_BLOCK):
+            if _DTD.search(tail + block):
+                return True
+            tail = block[-16:]
+    return False
+
+
+def _read_docx(raw: bytes, settings: SourceSettings) -> Canon:
+    import mammoth  # type: ignore[import-untyped]
+
+    images = mammoth.images.img_element(lambda _: {})  # never read: only their alternative text is kept
+    html: str = mammoth.convert_to_html(io.BytesIO(raw), convert_image=images).value
+    return write_page(read_page(html), max_bytes=settings.max_text_bytes)
+
+
+def _read_pptx(raw: bytes, settings: SourceSettings) -> Canon:
+    from pptx import Presentation
+
+    canon = Canon(max_bytes=settings.max_text_bytes)
+    slides = Presentation(io.BytesIO(raw)).slides
+    if len(slides) > settings.max_pages:
+        raise Refusal("too_large", f"{len(slides)} slides, more than max_pages = {settings.max_pages}")
+    for number, slide in enumerate(slides, start=1):
+        canon.label(f"slide {number}")
+        title = slide.shapes.title
+        texts = [text for shape in _in_order(slide.shapes) for text in _shape_texts(shape, title)]
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            notes = slide.notes_slide.notes_text_frame.text.strip()
+            texts += [f"Notes: {notes}"] if notes else []
+        for text in texts:
+            canon.add(text + "\n\n")
+    return canon
+
+
+def _in_order(shapes: Iterable[Any]) -> list[Any]:
+    """From top to bottom, then left to right; shapes without a place of their own (the title) first."""
+    return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0, shape.shape_id))
+
+
+def _shape_texts(shape: Any, title: Any) -> Iterator[str]:
+    if getattr(shape, "shapes", None) is not None:
+        for inner in _in_order(shape.shapes):
+            yield from _shape_texts(inner, title)
+    elif getattr(shape, "has_table", False):
+        rows = [table_row([cell.text for cell in row.cells]) for row in shape.table.rows]
+        rows.insert(1, table_row(["---"] * len(shape.table.columns)))
+        yield "".join(rows).rstrip("\n")
+    elif getattr(shape, "has_text_frame", False) and shape.text.strip():
+        text = shape.text.replace("\v", "\n").strip()
+        yield "# " + " ".join(text.split()) if title is not None and shape.shape_id == title.shape_id else text
+
+
+def _read_xlsx(raw: bytes, settings: SourceSettings) -> Canon:
+    import warnings
+
+    import openpyxl  # type: ignore[import-untyped]
+
+    canon = Canon(max_bytes=settings.max_text_bytes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions that carry no text
+        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
+        try:
+            cells = 0
+            for sheet in book.worksheets:
+                canon.label(f"sheet {sheet.title}")
+                canon.add(f"## {sheet.title}\n\n")
+                sheet.reset_dimensions()  # what a file declares of its size need not be true
+                cells = _read_sheet(sheet, canon, cells=cells, settings=settings)
+                canon.add("\n")
+        finally:
+            book.close()
+    return canon
+
+
+def _read_sheet(sheet: Any, canon: Canon, *, cells: int, settings: SourceSettings) -> int:
+    header = True
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        cells += len(row) + 1
+        if cells > settings.max_cells:
+            raise Refusal("too_large", f"more than max_cells = {settings.max_cells} cells, empty ones counted")
+        values = [_cell(value) for value in row]
+        while values and not values[-1]:
+            values.pop()
+        if not values:
+            continue
+        canon.label(f"sheet {sheet.title}, row {number}")
+        canon.add(table_row(values))
+        if header:
+            canon.add(table_row(["---"] * len(values)))
+            header = False
+    return cells
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == dt.time() else value.isoformat(sep=" ")
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

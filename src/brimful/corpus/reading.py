@@ -1,0 +1,131 @@
+"""How is a file read safely while others may write it?"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.sources import Found, Place
+
+BLOCK_BYTES = 1_048_576
+"""No single read is larger (085b §4)."""
+
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A file's bytes as they were at one moment, with the size, time and inode of that moment.
+
+    `place` is None for what came from a stream or a string.
+    """
+
+    path: str
+    content: bytes = field(repr=False)
+    place: Place | None = None
+
+
+def read(
+    found: Found,
+    *,
+    settings: SourceSettings | None = None,
+    refuse: Callable[[bytes], None] | None = None,
+) -> Raw | Skipped:
+    """Read a file that holds still; one that changes under our eyes is tried again, then skipped.
+
+    `refuse` sees the first block and may raise a Refusal, so that a large binary costs one read.
+    """
+    settings = settings or SourceSettings()
+    try:
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(_ChangedError):
+                return _read_once(found, settings, refuse)
+    except Refusal as refusal:
+        return refusal.at(found.path)
+    return Skipped(found.path, "changing", f"written to during each of {ATTEMPTS} reads; add it again later")
+
+
+def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """A file in blocks, for texts too large to hold; a change while reading raises a Refusal at the end.
+
+    What was read before the Refusal must then be thrown away.
+    """
+    with _open(found) as (descriptor, before):
+        left = before.size
+        while left and (block := os.read(descriptor, min(left, block_bytes))):
+            left -= len(block)
+            yield block
+        if left or Place.of(os.fstat(descriptor)) != before:
+            raise Refusal("changing", "written to while it was read; add it again later")
+
+
+def read_stream(
+    stream: BinaryIO | None = None, *, path: str = "stdin", settings: SourceSettings | None = None
+) -> Raw | Skipped:
+    """Everything that a stream gives, standard input by default, up to the size limit."""
+    settings = settings or SourceSettings()
+    stream = stream or sys.stdin.buffer
+    blocks: list[bytes] = []
+    size = 0
+    while block := stream.read(BLOCK_BYTES):
+        blocks.append(block)
+        size += len(block)
+        if size > settings.max_bytes and not settings.allows("too_large"):
+            return Skipped(path, "too_large", f"more than {settings.max_bytes} bytes; raise max_bytes")
+    return Raw(path, b"".join(blocks))
+
+
+def given(path: str, text: str | bytes) -> Raw:
+    """A string as if it had been read from `path`; a lone surrogate is written out as its escape.
+
+    >>> given("note.txt", "Tea at four.").content
+    b'Tea at four.'
+    """
+    return Raw(path, text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text)
+
+
+class _ChangedError(Exception):
+    """The file was written to while it was read."""
+
+
+def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
+    with _open(found) as (descriptor, before):
+        if before.size > settings.max_bytes and not settings.allows("too_large"):
+            raise Refusal("too_large", f"{before.size} bytes, more than max_bytes = {settings.max_bytes}")
+        blocks: list[bytes] = []
+        left = before.size
+        while left and (block := os.read(descriptor, min(left, BLOCK_BYTES))):
+            if refuse is not None and not blocks:
+                refuse(block)
+            blocks.append(block)
+            left -= len(block)
+        if left or Place.of(os.fstat(descriptor)) != before:
+            raise _ChangedError
+        return Raw(found.path, b"".join(blocks), before)
+
+
+@contextlib.contextmanager
+def _open(found: Found) -> Iterator[tuple[int, Place]]:
+    """Open a regular file that still lies where it was found; a FIFO put in its place can't block us."""
+    name = found.location
+    try:
+        if os.path.realpath(name) != name:
+            raise Refusal("outside", "a folder above it became a link since the walk")
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refusal("special", "no longer a regular file")
+        yield descriptor, Place.of(status)
+    except OSError as error:
+        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,97 @@
+"""Why is a file left out, and what lets it in?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from brimful.errors import SettingError, choose
+
+Reason = Literal[
+    "hidden",
+    "ignored",
+    "secret",
+    "binary",
+    "too_large",
+    "outside",
+    "link",
+    "loop",
+    "broken",
+    "special",
+    "unreadable",
+    "name",
+    "too_deep",
+    "changing",
+    "encoding",
+    "malformed",
+    "empty",
+    "missing_part",
+]
+"""Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+OVERRIDABLE: tuple[Reason, ...] = ("hidden", "ignored", "secret", "binary", "too_large", "outside", "encoding")
+"""What `allow` may name. Behind every other reason there is nothing that could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder that is not in the corpus; a folder's path ends with a slash and stands for all in it."""
+
+    path: str
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """What is taken in, and how much of it.
+
+    `allow` lifts reasons, `encoding` is tried before the rules of `brimful.corpus.encodings`.
+
+    >>> SourceSettings(allow=("hidden",)).allows("hidden")
+    True
+    >>> SourceSettings(allow=("loop",))
+    Traceback (most recent call last):
+    brimful.errors.ChoiceError: unknown reason to allow 'loop'; choices: hidden, ignored, ...
+    """
+
+    allow: Iterable[Reason] = ()
+    encoding: str | None = None
+    # A text larger than this is rarely written by people; 50 MB are about 10,000 pages.
+    max_bytes: int = 50_000_000
+    ignore_files: tuple[str, ...] = (".gitignore", ".ignore")  # a later name overrules an earlier one
+    # What a converted file may become: its text, its pages or messages, and its parts when unzipped.
+    max_text_bytes: int = 100_000_000
+    max_pages: int = 20_000
+    max_unpacked_bytes: int = 200_000_000
+    max_cells: int = 2_000_000
+    # A page of HTML or a part of Word or PowerPoint, which their parsers hold as a whole at up to 30 times its size.
+    max_part_bytes: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        for reason in self.allow:
+            choose(reason, OVERRIDABLE, what="reason to allow")
+        object.__setattr__(self, "allow", frozenset(self.allow))
+        for name in ("max_bytes", "max_text_bytes", "max_pages", "max_unpacked_bytes", "max_part_bytes", "max_cells"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingError(f"{name} is {value!r}; it must be at least 1")
+
+    def allows(self, reason: Reason) -> bool:
+        """Whether the caller lifted this reason."""
+        return reason in self.allow
+
+
+class Refusal(Exception):  # noqa: N818 - never leaves the package: it becomes a Skipped
+    """Raised where a file turns out to be unusable, caught where its path is known."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+    def at(self, path: str) -> Skipped:
+        """The skip to list for `path`."""
+        return Skipped(path, self.reason, self.detail)

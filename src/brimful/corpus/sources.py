@@ -1,0 +1,315 @@
+"""Which files belong to the corpus?
+
+    root_of(place) -> Root          a file, a folder or a glob, resolved
+    walk(root) -> Found | Skipped   in the order of their paths' bytes; nothing is opened but folders and ignore files
+
+A path is relative to its root, in POSIX form. Every name is valid UTF-8; a name that is not is listed under reason
+"name", its invalid bytes written as `\\xNN`. A link to a file inside the root is followed; a folder is walked where it
+lies, not through links to it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from brimful.corpus.ignores import MAX_IGNORE_BYTES, IgnoreRules, glob_pattern
+from brimful.corpus.secrets import secret_folder, secret_name
+from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.errors import DocumentError
+
+_BINARY = frozenset(
+    "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf mp3 mp4 m4a m4v mkv mov avi webm wav flac ogg opus "
+    "zip gz tgz bz2 xz zst 7z rar tar jar war whl egg iso dmg deb rpm apk exe dll so dylib a o obj lib class pyc pyo "
+    "pyd wasm bin woff woff2 ttf otf eot sqlite sqlite3 db mdb npy npz pkl pickle parquet feather arrow h5 hdf5 pt pth "
+    "onnx safetensors gguf".split()
+)
+_MEMBER = re.compile(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a stat says about a file: if all of it is as before, the content is taken to be as before."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Place:
+        """The four numbers of a stat."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file to be read: its path for citing, its resolved place, and what a stat said."""
+
+    path: str
+    location: str  # a Path for each of 200,000 files would take longer than to find them
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+
+    @property
+    def absolute(self) -> Path:
+        """The resolved file."""
+        return Path(self.location)
+
+    @property
+    def place(self) -> Place:
+        """The stat, to compare with what was stored."""
+        return Place(self.size, self.mtime_ns, self.inode, self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A resolved file or folder, and the glob to look for below it."""
+
+    path: Path
+    glob: str | None = None
+
+
+def root_of(place: str | os.PathLike[str]) -> Root:
+    """Resolve what a caller named: an existing path as it is, else a glob below its last plain folder."""
+    path = Path(place).expanduser()
+    glob: str | None = None
+    if not path.exists() and (wild := next((at for at, part in enumerate(path.parts) if _WILD.search(part)), None)):
+        path, glob = Path(*path.parts[:wild]), "/".join(path.parts[wild:])
+    elif not path.exists() and _WILD.search(path.parts[0] if path.parts else ""):
+        path, glob = Path(), "/".join(path.parts)
+    try:
+        return Root(path.resolve(strict=True), glob)
+    except (OSError, RuntimeError) as error:
+        raise DocumentError(f"{os.fspath(place)!r} can't be found; check the path ({error})") from error
+
+
+def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Iterator[Found | Skipped]:
+    """Every file below a root, or the reason why it is left out, sorted by the bytes of the path.
+
+    A file that is named itself is taken though it is hidden or ignored; a secret is not.
+    """
+    settings = settings or SourceSettings()
+    root = root if isinstance(root, Root) else root_of(root)
+    status = root.path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        yield from _Walk(root, settings).run()
+    elif root.path.name.isascii() or _is_utf8(root.path.name):
+        yield _file(root.path.name, os.fspath(root.path), status, settings)
+    else:
+        yield _bad_name(root.path.name)
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder being walked: what is left of it, last entry first."""
+
+    prefix: str  # its path relative to the root, "" or ending with a slash
+    absolute: str
+    entries: list[tuple[str, os.DirEntry[str]]]
+    rules: tuple[tuple[int, IgnoreRules], ...]  # the nearest first; a number of leading characters to drop
+
+
+class _Walk:
+    """One walk with an explicit stack: depth is limited by the system's path length only."""
+
+    def __init__(self, root: Root, settings: SourceSettings) -> None:
+        self.root = os.fspath(root.path)
+        self.inside = self.root.rstrip("/") + "/"
+        self.settings = settings
+        self.seen: set[tuple[int, int]] = set()
+        self.depth: int | None = None
+        self.wanted: re.Pattern[str] | None = None
+        if root.glob is not None:
+            pattern = glob_pattern(root.glob)
+            if pattern is None:
+                raise DocumentError(
+                    f"glob {root.glob!r} can't match anything; close its brackets, use at most three **"
+                )
+            self.wanted = re.compile(pattern, re.DOTALL)
+            self.depth = None if "**" in root.glob.split("/") else root.glob.count("/")
+
+    def run(self) -> Iterator[Found | Skipped]:
+        opened = self._enter("", self.root, ())
+        if isinstance(opened, Skipped):
+            yield opened
+            return
+        stack = [opened]
+        while stack:
+            folder = stack[-1]
+            if not folder.entries:
+                stack.pop()
+                continue
+            key, entry = folder.entries.pop()
+            path = folder.prefix + key
+            result = self._folder(path, entry, folder) if key.endswith("/") else self._entry(path, entry, folder)
+            if isinstance(result, _Folder):
+                stack.append(result)
+            elif result is not None:
+                yield result
+
+    def _enter(self, prefix: str, absolute: str, rules: tuple[tuple[int, IgnoreRules], ...]) -> _Folder | Skipped:
+        try:
+            with os.scandir(absolute) as scan:
+                entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
+            status = Path(absolute).stat()
+        except OSError as error:
+            return _unreadable(prefix or "./", error)
+        entries.sort(key=lambda pair: pair[0], reverse=True)
+        self.seen.add((status.st_dev, status.st_ino))
+        if not self.settings.allows("ignored"):
+            names = {key for key, _ in entries}
+            for name in self.settings.ignore_files:
+                if name in names and (found := _read_rules(f"{absolute}/{name}")):
+                    rules = ((len(prefix), found), *rules)
+        return _Folder(prefix, absolute, entries, rules)
+
+    def _folder(self, path: str, entry: os.DirEntry[str], parent: _Folder) -> _Folder | Skipped | None:
+        if self.depth is not None and path.count("/") > self.depth:
+            return None
+        absolute = f"{parent.absolute}/{entry.name}"
+        skipped = self._left_out(path, entry.name, parent)
+        if skipped is not None:
+            return skipped
+        if entry.is_symlink():
+            target = self._follow(path, absolute, parent.absolute)
+            if isinstance(target, Skipped):
+                return target
+            absolute = target
+        return self._enter(path, absolute, parent.rules)
+
+    def _follow(self, path: str, absolute: str, parent: str) -> str | Skipped:
+        """Where a link to a folder leads, if it is to be walked there: only outside, and only once."""
+        try:
+            target = os.path.realpath(absolute, strict=True)
+            status = Path(target).stat()
+        except OSError as error:
+            return _unreadable(path, error)
+        above = target.rstrip("/") + "/"
+        if f"{parent}/".startswith(above) or self.inside.startswith(above):
+            return Skipped(path, "loop", "leads back to a folder above it")
+        if above.startswith(self.inside) or (status.st_dev, status.st_ino) in self.seen:
+            return Skipped(path, "link", "its files are listed where the folder lies")
+        if not self.settings.allows("outside"):
+            return Skipped(path, "outside", "a link that leads out of the root")
+        return target
+
+    def _entry(self, path: str, entry: os.DirEntry[str], parent: _Folder) -> Found | Skipped | None:
+        if self.wanted is not None and not self.wanted.fullmatch(path):
+            return None
+        name = entry.name
+        skipped = self._left_out(path, name, parent)
+        if skipped is not None:
+            return skipped
+        absolute = f"{parent.absolute}/{name}"
+        try:
+            if entry.is_symlink():
+                absolute = os.path.realpath(absolute, strict=True)
+                if not (absolute.startswith(self.inside) or self.settings.allows("outside")):
+                    return Skipped(path, "outside", "a link that leads out of the root")
+                if secret_name(Path(absolute).name) and not self.settings.allows("secret"):
+                    return Skipped(path, "secret", "a link to a file whose name is that of a secret")
+                status = Path(absolute).stat()
+            else:
+                status = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            return _unreadable(path, error)
+        return _file(path, absolute, status, self.settings)
+
+    def _left_out(self, path: str, name: str, parent: _Folder) -> Skipped | None:
+        """What the name alone decides."""
+        settings = self.settings
+        if not name.isascii() and not _is_utf8(name):
+            return _bad_name(path)
+        if path.endswith("/") and secret_folder(name) and not settings.allows("secret"):
+            return Skipped(path, "secret", "a folder for credentials")
+        if name.startswith(".") and not settings.allows("hidden"):
+            if not path.endswith("/") and secret_name(name) and not settings.allows("secret"):
+                return Skipped(path, "secret", "its name is that of a secret")
+            return Skipped(path, "hidden", "its name begins with a dot")
+        for drop, rules in parent.rules:
+            verdict = rules.verdict(path[drop:])
+            if verdict is not None:
+                return Skipped(path, "ignored", "an ignore file names it") if verdict else None
+        return None
+
+
+def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSettings) -> Found | Skipped:
+    name = path[path.rfind("/") + 1 :]
+    if not stat.S_ISREG(status.st_mode):
+        return Skipped(path, "special", f"a {_special(status.st_mode)}, not a regular file")
+    if secret_name(name) and not settings.allows("secret"):
+        return Skipped(path, "secret", "its name is that of a secret")
+    if "#" in name and _MEMBER.search(name):
+        return Skipped(path, "name", "ends like the name of a document inside another file; rename it")
+    if name[name.rfind(".") + 1 :].lower() in _BINARY and "." in name and not settings.allows("binary"):
+        return Skipped(path, "binary", "its extension is that of a binary format")
+    if status.st_size > settings.max_bytes and not settings.allows("too_large"):
+        return Skipped(path, "too_large", f"{status.st_size} bytes, more than max_bytes = {settings.max_bytes}")
+    return Found(path, absolute, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a loop of links, or a folder that may not be looked into
+
+
+def _read_rules(name: str) -> IgnoreRules | None:
+    """An ignore file's rules; one that is a FIFO, unreadable or not UTF-8 says nothing that can be relied on."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return IgnoreRules.parse(os.read(descriptor, MAX_IGNORE_BYTES).decode("utf-8-sig", "surrogateescape"))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _unreadable(path: str, error: OSError) -> Skipped:
+    if error.errno == errno.ELOOP:
+        return Skipped(path, "loop", "its links lead in a circle")
+    if error.errno == errno.ENAMETOOLONG:
+        return Skipped(path, "too_deep", "its full path is longer than the system allows")
+    if error.errno == errno.ENOENT:
+        return Skipped(path, "broken", "a link to nothing, or gone since it was listed")
+    return Skipped(path, "unreadable", error.strerror or type(error).__name__)
+
+
+def _special(mode: int) -> str:
+    for test, name in (
+        (stat.S_ISFIFO, "FIFO"),
+        (stat.S_ISSOCK, "socket"),
+        (stat.S_ISCHR, "character device"),
+        (stat.S_ISBLK, "block device"),
+    ):
+        if test(mode):
+            return name
+    return "special file"
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bad_name(path: str) -> Skipped:
+    shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return Skipped(shown, "name", "not valid UTF-8; rename it")

@@ -1,0 +1,88 @@
+"""What does a web page say, as Markdown?"""
+
+import pytest
+
+from brimful.corpus.loaders import Loaded, load
+from brimful.corpus.loaders.html import read_page
+from brimful.corpus.skips import Skipped, SourceSettings
+
+
+def text_of(html: str | bytes) -> str:
+    """The canonical text of a page."""
+    (loaded,) = load("a.html", html.encode() if isinstance(html, str) else html)
+    assert isinstance(loaded, Loaded)
+    return loaded.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h1>Tea</h1><p>Hot &amp; <b>strong</b>.</p>", "# Tea\n\nHot & strong.\n"),
+        ("<ul><li>one<ul><li>two</ul><li>three</ul>", "- one\n  - two\n- three\n"),
+        ("<ol start=3><li>c<li>d</ol>", "3. c\n4. d\n"),
+        ("<table><tr><th>a<th>b<tr><td>1<td>2|3</table>", "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |\n"),
+        ("<table><tr><td><h2>A</h2><p>b<td>c</table>", "## A\n\nb\n\nc\n"),
+        ("<pre>a\n  b</pre>", "```\na\n  b\n```\n"),
+        ("Run <code>make</code> now", "Run `make` now\n"),
+        ("<blockquote><p>a</blockquote>b", "> a\n\nb\n"),
+        ("a<br>b", "a\nb\n"),
+        ("<a href='x>y'>link</a> <img alt='a cat'>", "link a cat\n"),
+        ("<p>a<script>no()</script><style>no{}</style><!-- no --><svg><text>no</text></svg>b", "ab\n"),
+        ("<head><meta x><body>a", "a\n"),
+        ("a < b and c &lt; d", "a < b and c < d\n"),
+        ("<script>if (a</b) '</scrip>' </SCRIPT >after", "after\n"),
+        ("<p>cut <a href='", "cut\n"),
+        ("<title> My  page </title><p>a", "# My page\n\na\n"),
+        ("", ""),
+    ],
+)
+def test_structure_becomes_markdown(html: str, text: str) -> None:
+    """Headings, lists, tables, code and quotes are kept; scripts, styles, comments and pictures are not."""
+    assert text_of(html) == text
+
+
+def test_headings_are_the_map_back() -> None:
+    """Each heading is a label, by its anchor where it has one, so a citation can link to it."""
+    (loaded,) = load("a.html", b"<h1 id=top>T</h1>x<section id=s><h2>U</h2></section><h2>V</h2>")
+    assert isinstance(loaded, Loaded)
+    assert loaded.source_map is not None
+    assert [origin.label for origin in loaded.source_map] == ["#top", "#s", "V"]
+    for origin, heading in zip(loaded.source_map, (b"# T", b"## U", b"## V"), strict=True):
+        assert loaded.content[origin.start :].startswith(heading)
+
+
+def test_a_page_may_name_its_encoding() -> None:
+    """The encoding in the page's head is believed where it fits."""
+    page = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>Съешь ещё'
+    assert text_of(page.encode("koi8-r")) == "Съешь ещё\n"
+    (loaded,) = load("a.html", page.encode("koi8-r"))
+    assert isinstance(loaded, Loaded)
+    assert loaded.rule == "html:koi8-r"
+    assert text_of(b"<meta charset=ascii><p>caf\xc3\xa9") == "café\n"
+
+
+HOSTILE = {
+    "nesting": "<div>" * 200_000,
+    "unclosed formatting": "".join(f"<font a{n}=1>" for n in range(20_000)) + "<p>x" * 20_000,
+    "tables": "<table><tr><td>x" * 30_000,
+    "lists": "<ul><li>x" * 30_000,
+    "open quotes": '<a b="' * 100_000,
+    "open comments": "<!--" * 100_000,
+    "angle brackets": "<" * 300_000,
+    "equals": "<a " + "=" * 300_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_cost_what_their_size_does(name: str) -> None:
+    """Pages made to blow up a parser are read in a pass; the text is no longer than a few times the page."""
+    html = HOSTILE[name]
+    page = read_page(html)  # quadratic work would take minutes
+    assert sum(len(text) for text, _, _ in page.blocks) <= 10 * len(html)
+
+
+def test_a_page_beyond_the_limit_is_a_skip() -> None:
+    """A page larger than a part may be is refused before it is parsed."""
+    (item,) = load("a.html", b"<p>" + b"x" * 200, settings=SourceSettings(max_part_bytes=100))
+    assert isinstance(item, Skipped)
+    assert item.reason == "too_large"

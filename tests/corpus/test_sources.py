@@ -1,0 +1,327 @@
+"""Which files belong to the corpus?"""
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pathspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimful.corpus.ignores import IgnoreRules
+from brimful.corpus.loaders import load_file
+from brimful.corpus.secrets import secret_in, secret_name
+from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.corpus.sources import Found, root_of, walk
+from brimful.errors import BrimfulError
+
+
+def plant(root: Path, **files: str) -> None:
+    """Write files given as path="text" with __ for a slash."""
+    for name, text in files.items():
+        put(root, name.replace("__", "/"), text)
+
+
+def put(root: Path, name: str, text: str = "text") -> None:
+    """Write one file and the folders above it."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def paths(root: Path | str, **settings: object) -> list[str]:
+    """What a walk finds."""
+    chosen = SourceSettings(**settings)  # type: ignore[arg-type]
+    return [item.path for item in walk(root, settings=chosen) if isinstance(item, Found)]
+
+
+def skips(root: Path | str, **settings: object) -> dict[str, str]:
+    """What a walk leaves out, and why."""
+    chosen = SourceSettings(**settings)  # type: ignore[arg-type]
+    return {item.path: item.reason for item in walk(root, settings=chosen) if isinstance(item, Skipped)}
+
+
+def test_files_come_in_the_order_of_their_paths_bytes(tmp_path: Path) -> None:
+    """The order is that of whole paths, so `a-b` comes before `a/b` and `a0` after it."""
+    names = ["a/b.txt", "a-b", "a.txt", "a0", "b/c/d", "b/c.txt", "é", "z", "\U0001f600", "\uffee"]
+    for name in names:
+        put(tmp_path, name)
+    assert paths(tmp_path) == sorted(names, key=str.encode)
+
+
+def test_a_found_file_has_its_stat(tmp_path: Path) -> None:
+    """Size, time, inode and device are those of the file, so an unchanged file needs no more than a stat."""
+    put(tmp_path, "a.txt", "four")
+    (found,) = walk(tmp_path)
+    assert isinstance(found, Found)
+    status = (tmp_path / "a.txt").stat()
+    assert (found.size, found.mtime_ns, found.inode) == (4, status.st_mtime_ns, status.st_ino)
+    assert found.absolute == (tmp_path / "a.txt").resolve()
+
+
+def test_ignore_files_hold_for_their_folder_and_below(tmp_path: Path) -> None:
+    """Rules nest, the nearer file wins, a negation lets back in, and .ignore overrules .gitignore."""
+    for name in ("a.log", "keep.log", "sub/b.log", "sub/c.txt", "build/x.txt", "sub/build", "top.txt", "sub/top.txt"):
+        put(tmp_path, name)
+    put(tmp_path, ".gitignore", "*.log\n!keep.log\nbuild/\n/top.txt\n")
+    put(tmp_path, "sub/.gitignore", "!b.log\nc.txt\n")
+    put(tmp_path, "sub/.ignore", "!c.txt\n")
+    assert paths(tmp_path) == ["keep.log", "sub/b.log", "sub/build", "sub/c.txt", "sub/top.txt"]
+    assert {path for path, reason in skips(tmp_path).items() if reason == "ignored"} == {"a.log", "build/", "top.txt"}
+    assert "build/x.txt" in paths(tmp_path, allow=("ignored",))
+
+
+def test_ignore_rules_agree_with_git(tmp_path: Path) -> None:
+    """Git itself, asked about the same tree, leaves out the same files."""
+    rules = "*.l\n!keep.l\n/only\nsub/*.txt\n**/deep/*.c\nx/**/y\nz/**\n*~\n"
+    rules += "\\#hash\n[ab]?.h\n[!c]z.h\n foo \nq\\ \na*b*c\nw/\n"
+    names = (
+        "a.l keep.l d/keep.l only d/only sub/a.txt sub/d/a.txt deep/a.c d/deep/b.c d/deep/e/b.c x/y x/m/y x/m/n/y z/a "
+        "z/b/c t~ #hash d/#hash a1.h b2.h c3.h cz.h dz.h axbxc abc acb w/k d/w/k w2 v/w"
+    ).split()
+    for name in names:
+        put(tmp_path, name)
+    put(tmp_path, ".gitignore", rules)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    listed = subprocess.run(
+        ["git", "-c", "core.quotepath=off", "ls-files", "-zco", "--exclude-per-directory=.gitignore"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert paths(tmp_path) == sorted(set(listed.split("\0")) - {"", ".gitignore"})
+
+
+@given(
+    st.lists(st.text("ab*?/!.", min_size=1, max_size=6), max_size=5),
+    st.lists(st.sampled_from(["a", "b", "ab", "a.b", "ba"]), min_size=1, max_size=3),
+)
+def test_ignore_rules_agree_with_pathspec(lines: list[str], parts: list[str]) -> None:
+    """For single paths another implementation of the rules gives the same verdict."""
+    lines = [
+        line for line in lines if "//" not in line and "***" not in line and line.strip("!/") and "!" not in line[1:]
+    ]
+    path = "/".join(parts)
+    theirs = pathspec.GitIgnoreSpec.from_lines(lines).check_file(path).include
+    folders = ["/".join(parts[:depth]) + "/" for depth in range(1, len(parts))]
+    if "!" in "".join(lines) and folders:
+        return  # pathspec looks at one path only; a walk does not enter an ignored folder
+    ours = IgnoreRules.parse("\n".join(lines))
+    left_out = any(ours.verdict(folder) for folder in folders) or bool(ours.verdict(path))
+    assert left_out == bool(theirs), (lines, path)
+
+
+def test_a_hostile_ignore_rule_costs_no_more_than_a_plain_one() -> None:
+    """Twenty stars against a long name end at once, since no star gives anything back."""
+    rules = IgnoreRules.parse("*a" * 20 + "b\n" + "**/a/" * 20 + "b\n[\n[z-a]\n\\\n!\n/\n")
+    assert rules.verdict("a" * 250) is None
+
+
+def test_hidden_binary_and_large_files_are_listed(tmp_path: Path) -> None:
+    """Each is skipped with its reason and taken when the reason is allowed."""
+    for name in (".hidden", ".git/config", "cat.png", "big.txt", "notes.md"):
+        put(tmp_path, name, "x" * (100 if name == "big.txt" else 5))
+    assert paths(tmp_path, max_bytes=50) == ["notes.md"]
+    assert skips(tmp_path, max_bytes=50) == {
+        ".git/": "hidden",
+        ".hidden": "hidden",
+        "big.txt": "too_large",
+        "cat.png": "binary",
+    }
+    allowed = paths(tmp_path, max_bytes=50, allow=("hidden", "binary", "too_large"))
+    assert allowed == [".git/config", ".hidden", "big.txt", "cat.png", "notes.md"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    (".env .env.local prod.env id_rsa id_ed25519 .netrc .pgpass server.key cert.p12 wallet.kdbx credentials.json "
+    "client_secret_1.json service-account.json secrets.yaml .git-credentials ID_RSA").split(),
+)  # fmt: skip
+def test_a_secrets_name_keeps_it_out(tmp_path: Path, name: str) -> None:
+    """A secret is listed as one, also where hidden files are allowed; only its own reason lets it in."""
+    put(tmp_path, name)
+    assert skips(tmp_path, allow=("hidden",)) == {name: "secret"}
+    assert paths(tmp_path, allow=("hidden", "secret")) == [name]
+    assert skips(tmp_path / name) == {name: "secret"}
+
+
+def test_templates_public_keys_and_prose_are_no_secrets() -> None:
+    """Names close to those of secrets are kept."""
+    for name in (".env.example", "id_rsa.pub", "environment.md", "keys.py", "secrets.py", "tokens.md"):
+        assert not secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-----BEGIN RSA " + "PRIVATE KEY-----\n" + "MIIE" * 30,
+        "-----BEGIN RSA " + "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n" + "MIIE" * 30,
+        '{"private_key": "-----BEGIN ' + "PRIVATE KEY-----\\n" + "MIIE" * 30 + '"}',
+        "aws_access_key_id = AK" + "IA" + "QWERTYUIOPASDFGH",
+        "token: gh" + "p_" + "a1" * 18,
+        "xox" + "b-123456789012-" + "abcdefghijkl",
+        "AI" + "za" + "Sy" * 17 + "x",
+        "sk-" + "ant-" + "api03-" + "x" * 60,
+        "hf" + "_" + "Ab" * 17,
+    ],
+)
+def test_a_credential_in_the_text_keeps_it_out(tmp_path: Path, text: str) -> None:
+    """A file with a credential is listed, the detail names kind and place, and the credential is not repeated."""
+    put(tmp_path, "notes.txt", "Some words.\n" + text)
+    (found,) = walk(tmp_path)
+    assert isinstance(found, Found)
+    (skipped,) = load_file(found)
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason == "secret"
+    assert "at byte" in skipped.detail
+    assert text[-20:] not in skipped.detail
+    assert not isinstance(load_file(found, settings=SourceSettings(allow=("secret",)))[0], Skipped)
+
+
+def test_talk_about_credentials_is_no_credential() -> None:
+    """Documentation that names the formats is indexed."""
+    assert secret_in(b"It starts with -----BEGIN PRIVATE KEY----- and ends with END.") is None
+    assert secret_in(b"AKIAIOSFODNN7EXAMPLE, hf_hub_download, ghp_, sk-learn, SG.unit") is None
+
+
+def test_links_are_followed_inside_the_root_only(tmp_path: Path) -> None:
+    """A link to a file inside is read; links out, to folders inside, to nothing and in circles are listed."""
+    root = tmp_path / "root"
+    plant(root, a="a", sub__b="b")
+    plant(tmp_path, out__secret="x")
+    (root / "alias").symlink_to("a")
+    (root / "out_file").symlink_to("../out/secret")
+    (root / "out_folder").symlink_to("../out")
+    (root / "inner").symlink_to("sub")
+    (root / "sub" / "up").symlink_to("..")
+    (root / "sub" / "self").symlink_to("self")
+    (root / "sub" / "ping").symlink_to("pong")
+    (root / "sub" / "pong").symlink_to("ping")
+    (root / "nothing").symlink_to("no-such-file")
+    (root / "above").symlink_to(tmp_path)
+    assert paths(root) == ["a", "alias", "sub/b"]
+    assert skips(root) == {
+        "above/": "loop",
+        "inner/": "link",
+        "nothing": "broken",
+        "out_file": "outside",
+        "out_folder/": "outside",
+        "sub/ping": "loop",
+        "sub/pong": "loop",
+        "sub/self": "loop",
+        "sub/up/": "loop",
+    }
+    assert paths(root, allow=("outside",)) == ["a", "alias", "out_file", "out_folder/secret", "sub/b"]
+
+
+def test_a_link_does_not_disguise_a_secret(tmp_path: Path) -> None:
+    """A link is judged by the name of the file it leads to as well."""
+    put(tmp_path, ".env")
+    (tmp_path / "notes.txt").symlink_to(".env")
+    assert skips(tmp_path) == {".env": "secret", "notes.txt": "secret"}
+
+
+def test_special_files_are_listed_and_never_opened(tmp_path: Path) -> None:
+    """A FIFO without a writer would block for ever; it, a socket, and a FIFO called .gitignore do no harm."""
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / ".gitignore")
+    put(tmp_path, "a.txt")
+    with socket.socket(socket.AF_UNIX) as server:
+        here = Path.cwd()
+        os.chdir(tmp_path)  # the name of a socket may not be long
+        server.bind("sock")
+        os.chdir(here)
+    assert paths(tmp_path) == ["a.txt"]
+    assert skips(tmp_path, allow=("hidden",)) == {".gitignore": "special", "pipe": "special", "sock": "special"}
+
+
+def test_an_unreadable_folder_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that may not be listed is one skip; the rest is walked."""
+    plant(tmp_path, closed__a="a", open__b="b")
+    plain_scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return plain_scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert paths(tmp_path) == ["open/b"]
+    assert skips(tmp_path) == {"closed/": "unreadable"}
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    """Newlines, quotes and blanks are part of a name; bytes that are no UTF-8 are shown escaped and skipped."""
+    for name in ("two\nlines.txt", " blank ", "quo\"te'", "-dash", "tab\t", "back\\slash"):
+        put(tmp_path, name)
+    with open(os.fsencode(tmp_path) + b"/bad\xff.txt", "wb"):  # noqa: PTH123 - a name that no str has
+        pass
+    put(tmp_path, "archive.mbox#0003")
+    assert paths(tmp_path) == sorted(["two\nlines.txt", " blank ", "quo\"te'", "-dash", "tab\t", "back\\slash"])
+    assert skips(tmp_path) == {"bad\\xff.txt": "name", "archive.mbox#0003": "name"}
+
+
+def test_a_tree_deeper_than_the_system_allows_is_cut_with_a_reason(tmp_path: Path) -> None:
+    """Ten thousand nested folders end in one skip where the path becomes too long; nothing recurses."""
+    here = os.open(tmp_path, os.O_RDONLY)
+    try:
+        for _ in range(10_000):
+            os.mkdir("d", dir_fd=here)
+            below = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        put(tmp_path, "z.txt")
+        assert paths(tmp_path) == ["z.txt"]
+        (reason,) = skips(tmp_path).values()
+        assert reason == "too_deep"
+    finally:
+        os.close(here)
+        subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)
+
+
+def test_many_tiny_files(tmp_path: Path) -> None:
+    """Twenty thousand files in one folder and many are found in order, and opened by nobody."""
+    for folder in range(20):
+        (tmp_path / f"{folder:02}").mkdir()
+        for name in range(1_000):
+            os.close(os.open(tmp_path / f"{folder:02}" / f"{name:03}", os.O_CREAT | os.O_WRONLY))
+    found = paths(tmp_path)
+    assert len(found) == 20_000
+    assert found == sorted(found, key=str.encode)
+
+
+def test_globs_and_single_files(tmp_path: Path) -> None:
+    """A glob finds what it names below its last plain folder; a named file is taken though hidden or ignored."""
+    plant(tmp_path, a="", docs__b="", docs__c__d="")
+    for name in ("x.md", "docs/y.md", "docs/c/z.md", "docs/c/w.txt", ".dot.md", "odd[1].md"):
+        put(tmp_path, name)
+    put(tmp_path, ".gitignore", "x.md\n")
+    assert paths(f"{tmp_path}/docs/**/*.md") == ["c/z.md", "y.md"]
+    assert paths(f"{tmp_path}/docs/*.md") == ["y.md"]
+    assert paths(f"{tmp_path}/**/*.md") == ["docs/c/z.md", "docs/y.md", "odd[1].md"]
+    assert paths(f"{tmp_path}/odd[1].md") == ["odd[1].md"]
+    assert paths(f"{tmp_path}/x.md") == ["x.md"]
+    assert paths(f"{tmp_path}/.dot.md") == [".dot.md"]
+    assert root_of(f"{tmp_path}/docs/../docs").path == (tmp_path / "docs").resolve()
+
+
+def test_a_relative_glob_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder before its first wildcard, a glob is looked for in the current one."""
+    plant(tmp_path, **{"a.py": "", "b.txt": ""})
+    monkeypatch.chdir(tmp_path)
+    assert paths("*.py") == ["a.py"]
+
+
+def test_what_can_not_be_used_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    """A missing root, an open bracket and an unknown reason are the caller's to correct."""
+    with pytest.raises(BrimfulError, match="check the path"):
+        root_of(tmp_path / "nowhere")
+    with pytest.raises(BrimfulError, match="close its brackets"):
+        list(walk(f"{tmp_path}/[a"))
+    with pytest.raises(BrimfulError, match="reason to allow"):
+        SourceSettings(allow=("loop",))
+    with pytest.raises(BrimfulError, match="max_bytes"):
+        SourceSettings(max_bytes=0)
