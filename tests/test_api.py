@@ -45,6 +45,11 @@ CODES = {
     "input.setting",
     "input.span",
     "missing",
+    "store",
+    "store.busy",
+    "store.corrupt",
+    "store.full",
+    "store.version",
 }
 
 

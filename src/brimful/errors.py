@@ -10,7 +10,12 @@
     │   ├── ScoreError            NaN or infinite scores
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
-    └── MissingPartError          a vocabulary or grammar that is not installed
+    ├── MissingPartError          a vocabulary or grammar that is not installed
+    └── StoreError                the store can't do what was asked
+        ├── CorruptError          stored bytes are not what was written
+        ├── StoreBusyError        another process is writing
+        ├── StoreFullError        no room left on the disk
+        └── StoreVersionError     made by a newer version, or not a store at all
 
 Every message names the value and the remedy. `code` never changes once released.
 """
@@ -85,6 +90,36 @@ class MissingPartError(BrimfulError):
     """Something that must be installed first; never replaced by a silent guess."""
 
     code = "missing"
+
+
+class StoreError(BrimfulError):
+    """The store can't do what was asked; what was committed before is intact."""
+
+    code = "store"
+
+
+class CorruptError(StoreError):
+    """Stored bytes fail their checksum; nothing wrong was served."""
+
+    code = "store.corrupt"
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the writer's place."""
+
+    code = "store.busy"
+
+
+class StoreFullError(StoreError):
+    """The disk or its quota is full; the last commit stands."""
+
+    code = "store.full"
+
+
+class StoreVersionError(StoreError):
+    """The file is no store, or one that this version can't read."""
+
+    code = "store.version"
 
 
 def choose(value: str, choices: Iterable[str], *, what: str) -> str:

@@ -1,0 +1,92 @@
+"""Which documents does a state hold? One root over all of them, and proofs that one is among them.
+
+The tree is a function of the set of documents alone: leaves fall into 4,096 buckets by the hash of
+their path and are sorted inside, so neither the order nor the history of adding shows. Changing one
+document touches its bucket and twelve nodes above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from blake3 import blake3
+
+BITS = 12
+BUCKETS = 1 << BITS
+
+_LEAF, _NODE, _EMPTY = b"\x00", b"\x01", b"\x02"
+NOTHING = blake3(_EMPTY).digest()
+"""The root of a tree or bucket without documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The hashes beside the way from a leaf to the root; True means that the sibling stands on the left."""
+
+    siblings: tuple[tuple[bool, bytes], ...]
+
+    def root(self, leaf: bytes) -> bytes:
+        """The root that this proof leads to from a leaf."""
+        for on_left, sibling in self.siblings:
+            leaf = _join(sibling, leaf) if on_left else _join(leaf, sibling)
+        return leaf
+
+
+def leaf_hash(path: str, time: int | None, content_hash: bytes) -> bytes:
+    """What is proven of a document: its path, its time and its content."""
+    name = path.encode()
+    moment = b"" if time is None else time.to_bytes(8, "big", signed=True)
+    return blake3(_LEAF + len(name).to_bytes(8, "big") + name + bytes([len(moment)]) + moment + content_hash).digest()
+
+
+def bucket_of(path: str) -> int:
+    """The bucket that a path's leaf falls into."""
+    return int.from_bytes(blake3(path.encode()).digest(2), "big") >> (16 - BITS)
+
+
+def levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
+    """A tree from its leaves up: neighbours are joined pair by pair; a last odd one moves up as it is."""
+    levels = [list(leaves) or [NOTHING]]
+    while len(levels[-1]) > 1:
+        level = levels[-1]
+        pairs = [_join(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2)]
+        levels.append(pairs + level[len(level) - len(level) % 2 :])
+    return levels
+
+
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """The root over leaves in this order.
+
+    >>> root_of([]) == NOTHING
+    True
+    """
+    return levels_of(leaves)[-1][0]
+
+
+def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
+    """The tree over all buckets; those not given are empty. Its last level is the state root."""
+    return levels_of(roots.get(bucket, NOTHING) for bucket in range(BUCKETS))
+
+
+def state_root(roots: Mapping[int, bytes]) -> bytes:
+    """The root over all buckets."""
+    return all_buckets(roots)[-1][0]
+
+
+def prove(bucket: Sequence[bytes], number: int, *, place: int, above: Sequence[Sequence[bytes]]) -> Proof:
+    """The proof for leaf `number` of the bucket that stands at `place` in the tree over all buckets."""
+    return Proof((*_siblings(levels_of(bucket), number), *_siblings(above, place)))
+
+
+def _siblings(levels: Sequence[Sequence[bytes]], number: int) -> Iterator[tuple[bool, bytes]]:
+    """What stands beside the way up from a leaf."""
+    for level in levels[:-1]:
+        beside = number ^ 1
+        if beside < len(level):
+            yield beside < number, level[beside]
+        number //= 2
+
+
+def _join(left: bytes, right: bytes) -> bytes:
+    return blake3(_NODE + left + right).digest()

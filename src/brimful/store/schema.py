@@ -1,0 +1,79 @@
+"""How is a store laid out on disk, and is a row what was written?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+from blake3 import blake3
+
+Value = None | int | str | bytes
+
+VERSION = 1
+APPLICATION_ID = 0x4252_494D  # "BRIM"
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE roots (path TEXT PRIMARY KEY, name TEXT NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    id BLOB NOT NULL,
+    content_hash BLOB NOT NULL,
+    leaf BLOB NOT NULL,
+    bucket INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    time INTEGER,
+    kind TEXT NOT NULL,
+    language TEXT,
+    rule TEXT NOT NULL,
+    title TEXT,
+    origin TEXT,
+    stamp TEXT,
+    seal BLOB NOT NULL
+);
+CREATE INDEX documents_by_bucket ON documents (bucket, path);
+CREATE INDEX documents_by_origin ON documents (origin);
+CREATE TABLE extents (
+    segment INTEGER NOT NULL,
+    base INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (segment, base)
+) WITHOUT ROWID;
+CREATE INDEX extents_by_document ON extents (document, start);
+CREATE TABLE segments (number INTEGER PRIMARY KEY, length INTEGER NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
+"""
+
+# Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS = range(5)
+_KIND_BITS, _PLACE_BITS = 3, 28
+
+
+def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a statement; what their columns hold is known to whoever wrote it."""
+    return cursor.execute(statement, values).fetchall()
+
+
+def key_of(segment: int, kind: int, place: int = 0) -> int:
+    """The key of a segment's blob.
+
+    >>> key_of(1, TEXT) < key_of(1, TEXT, 1) < key_of(1, PAGE) < key_of(2, TEXT)
+    True
+    """
+    return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
+
+
+def seal_of(*values: object) -> bytes:
+    """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
+    hasher = blake3()
+    for value in values:
+        raw = value if isinstance(value, bytes) else repr(value).encode()
+        hasher.update(b"%d:" % len(raw))
+        hasher.update(raw)
+    return hasher.digest(8)

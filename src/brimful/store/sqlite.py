@@ -1,0 +1,382 @@
+"""The embedded store: one SQLite file, one writer, many readers across processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import apsw
+import zstandard
+from blake3 import blake3
+
+from brimful.corpus.documents import Document
+from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.index.build import Extent, Segment, build_segment, extents_of
+from brimful.index.columns import pack_sorted
+from brimful.index.segments import pages_of
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.protocol import BLOCK_BYTES
+from brimful.store.schema import (
+    APPLICATION_ID,
+    FIRSTS,
+    PAGE,
+    SECTIONS,
+    TABLES,
+    TEXT,
+    UNITS,
+    VERSION,
+    fetch,
+    key_of,
+    seal_of,
+)
+from brimful.store.snapshot import SqliteSnapshot, sealed_meta
+from brimful.text.kinds import kind_of
+
+SEGMENT_BYTES = 8 << 20
+"""Text that is indexed and committed at once."""
+
+BUSY_SECONDS = 10
+"""How long a writer waits for another one."""
+
+_LEVEL = 3
+_SNIFFED = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document to be stored, with where it came from."""
+
+    document: Document
+    rule: str = "utf-8"
+    title: str | None = None
+    origin: str | None = None  # the file that it was read from
+    stamp: str | None = None  # that file's size and time of change
+
+
+class Origins(NamedTuple):
+    """What is stored of one file."""
+
+    stamp: str | None
+    paths: list[str]
+
+
+class SqliteStore:
+    """A corpus in one file.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with SqliteStore(Path(folder, "store.db")) as store:
+    ...     added = store.add([Entry(Document("tea.md", "Tea at four."))])
+    ...     with store.snapshot() as now:
+    ...         [row.path for row in now.rows()], now.census(b"tea")
+    (['tea.md'], 1)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _translated(path):
+            self._connection = apsw.Connection(str(path))
+            _configure(self._connection)
+            _prepare(self._connection, path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def snapshot(self) -> SqliteSnapshot:
+        """The corpus as it is now, on a connection of its own; later commits do not change it."""
+        with _translated(self.path):
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            _configure(connection)
+            return SqliteSnapshot(connection)
+
+    # ---- writing
+
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
+        count, batch, size = 0, [], 0
+        for entry in entries:
+            batch.append(entry)
+            size += len(entry.document)
+            if size >= SEGMENT_BYTES:
+                count, batch, size = count + self._commit(batch), [], 0
+        return count + (self._commit(batch) if batch else 0)
+
+    def remove(self, paths: Iterable[str]) -> int:
+        """Forget documents; their text stays in the file until it is compacted or purged. Returns how many."""
+        with self._writing() as cursor:
+            gone = self._forget(cursor, paths)
+            self._finish(cursor, touched={bucket_of(path) for path in gone})
+        return len(gone)
+
+    def _commit(self, batch: Sequence[Entry]) -> int:
+        latest = {entry.document.path: entry for entry in batch}
+        entries = [latest[path] for path in sorted(latest)]
+        laid = (
+            Laid(number, start, Extent(part, entry.document.kind, entry.document.language))
+            for number, entry in enumerate(entries)
+            for start, part in extents_of(entry.document.content)
+        )
+        # The work is done before the writer's place is taken: readers and other writers wait for little.
+        segments = [(group, build_segment([each.extent for each in group])) for group in _grouped(laid)]
+        with self._writing() as cursor:
+            self._forget(cursor, latest)
+            numbers = [self._insert(cursor, entry) for entry in entries]
+            for group, segment in segments:
+                known = [each._replace(document=numbers[each.document]) for each in group]
+                _write_segment(cursor, known, segment)
+            self._finish(cursor, touched={bucket_of(path) for path in latest})
+        return len(entries)
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Cursor]:
+        """One transaction: all of it or nothing."""
+        with _translated(self.path):
+            cursor = self._connection.cursor()
+            cursor.execute("BEGIN IMMEDIATE")
+            try:
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    cursor.execute("ROLLBACK")
+                raise
+
+    def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
+        document = entry.document
+        content_hash = blake3(document.content).digest()
+        ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
+        values = (
+            number,
+            document.path,
+            bytes.fromhex(document.id),
+            content_hash,
+            leaf_hash(document.path, document.time, content_hash),
+            bucket_of(document.path),
+            len(document),
+            document.time,
+            document.kind,
+            document.language,
+            entry.rule,
+            entry.title,
+            entry.origin,
+            entry.stamp,
+        )
+        cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
+        return int(number)
+
+    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str]) -> list[str]:
+        gone = []
+        for path in paths:
+            for found in fetch(cursor, "SELECT number FROM documents WHERE path = ?", (path,)):
+                cursor.execute("DELETE FROM extents WHERE document = ?", found)
+                cursor.execute("DELETE FROM documents WHERE number = ?", found)
+                gone.append(path)
+        for (segment,) in fetch(cursor, _EMPTY_SEGMENTS) if gone else ():
+            _drop_segment(cursor, segment)
+        return gone
+
+    def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
+        """Bring the state root and the generation up to date; the last step of every commit."""
+        for bucket in sorted(set(touched)):
+            leaves = [leaf for (leaf,) in fetch(cursor, _LEAVES, (bucket,))]
+            cursor.execute("DELETE FROM buckets WHERE number = ?", (bucket,))
+            if leaves:
+                cursor.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, root_of(leaves)))
+        roots: dict[int, bytes] = dict(fetch(cursor, "SELECT number, root FROM buckets"))
+        generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
+        for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
+            cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+
+    # ---- where documents came from
+
+    def origins(self, prefix: str) -> dict[str, Origins]:
+        """What is stored of each file below a root: its stamp and the paths of its documents."""
+        found: dict[str, Origins] = {}
+        statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
+        with _translated(self.path):
+            for origin, stamp, path in fetch(self._connection.cursor(), statement, (prefix, prefix[:-1] + "0")):
+                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
+        return found
+
+    def owner(self, path: str) -> str | None:
+        """The origin of the document of that path; an empty one where it has none."""
+        with _translated(self.path):
+            found = fetch(self._connection.cursor(), "SELECT origin FROM documents WHERE path = ?", (path,))
+        return (found[0][0] or "") if found else None
+
+    def remember_root(self, prefix: str, name: str) -> None:
+        """Note a place that was added, so that it can be brought up to date later."""
+        with self._writing() as cursor:
+            cursor.execute("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
+
+    def roots(self) -> dict[str, str]:
+        """The places that were added, with their names."""
+        with _translated(self.path):
+            return dict(fetch(self._connection.cursor(), "SELECT path, name FROM roots ORDER BY path"))
+
+    def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
+        """Give a document another path without reading its content; False where its kind would change with it."""
+        with self.snapshot() as now:
+            row = now.row(old)
+            if row is None or now.row(new) is not None:
+                return False
+            content = now.read(row.number, 0, min(row.length, _SNIFFED))
+            if kind_of(new, content) != (row.kind, row.language):
+                return False
+        hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
+        with self.snapshot() as now:
+            for start, end in now.extents(row.number):
+                hasher.update(now.read(row.number, start, end))
+        with self._writing() as cursor:
+            (values,) = fetch(cursor, "SELECT * FROM documents WHERE number = ?", (row.number,))
+            number, _, _, content_hash, _, _, length, time, kind, language, rule, title, _, stamp, _ = values
+            leaf = leaf_hash(new, time, content_hash)
+            kept = (length, time, kind, language, rule, title)
+            values = (number, new, hasher.digest(), content_hash, leaf, bucket_of(new), *kept, origin, stamp)
+            cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
+            cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
+            self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
+        return True
+
+    # ---- keeping house
+
+    def compact(self) -> None:
+        """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
+        self._rebuild()
+
+    def purge(self) -> None:
+        """Compact, then leave no byte of deleted content in the file or its journal."""
+        with _translated(self.path):
+            self._connection.pragma("secure_delete", "on")
+            self._rebuild()
+            self._connection.execute("VACUUM")
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def _rebuild(self) -> None:
+        """Read every live document back (verified) and write it into new segments, one transaction for all."""
+        with self.snapshot() as now, self._writing() as cursor:
+            old = [number for (number,) in fetch(cursor, "SELECT number FROM segments")]
+            cursor.execute("DELETE FROM extents")
+            laid = (
+                Laid(row.number, start, Extent(now.read(row.number, start, end), row.kind, row.language))
+                for row in now.rows()
+                for start, end in now.extents(row.number)
+            )
+            for group in _grouped(laid):
+                _write_segment(cursor, group, build_segment([each.extent for each in group]))
+            for number in old:
+                _drop_segment(cursor, number)
+            self._finish(cursor, touched=())
+
+
+class Laid(NamedTuple):
+    """An extent with the document that it belongs to, and where in it it begins."""
+
+    document: int
+    start: int
+    extent: Extent
+
+
+_EMPTY_SEGMENTS = "SELECT number FROM segments WHERE number NOT IN (SELECT segment FROM extents)"
+_LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+
+
+def _grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
+    """Extents in groups of about a segment's size."""
+    group: list[Laid] = []
+    size = 0
+    for each in laid:
+        group.append(each)
+        size += len(each.extent.content)
+        if size >= SEGMENT_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment) -> None:
+    ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM segments")
+    length = len(segment.axis)
+    cursor.execute("INSERT INTO segments VALUES (?, ?, ?)", (number, length, seal_of(number, length)))
+    for base, each in zip(segment.bases.tolist(), laid, strict=True):
+        values = (number, base, each.document, each.start, len(each.extent.content))
+        cursor.execute("INSERT INTO extents VALUES (?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
+    pages = list(pages_of(segment.postings))
+    pack = zstandard.ZstdCompressor(level=_LEVEL).compress
+    firsts = b"".join(len(page.first).to_bytes(2, "big") + page.first for page in pages)
+    blobs: list[tuple[int, bytes]] = [
+        *((key_of(number, PAGE, place), page.data) for place, page in enumerate(pages)),
+        (key_of(number, FIRSTS), pack(firsts)),
+        (key_of(number, UNITS), pack_sorted(segment.units)),
+        (key_of(number, SECTIONS), pack_sorted(segment.sections)),
+    ]
+    blocks = enumerate(range(0, length, BLOCK_BYTES))
+    blobs += [(key_of(number, TEXT, place), pack(segment.axis[at : at + BLOCK_BYTES])) for place, at in blocks]
+    cursor.executemany("INSERT INTO blobs VALUES (?, ?, ?)", ((key, data, seal_of(key, data)) for key, data in blobs))
+
+
+def _drop_segment(cursor: apsw.Cursor, number: int) -> None:
+    cursor.execute("DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, 0), key_of(number + 1, 0)))
+    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
+
+
+def _configure(connection: apsw.Connection) -> None:
+    connection.set_busy_timeout(BUSY_SECONDS * 1_000)
+    connection.pragma("cell_size_check", "on")
+    connection.pragma("mmap_size", 0)
+
+
+def _prepare(connection: apsw.Connection, path: Path) -> None:
+    """Make a new store, or see that this is one that we can read."""
+    found, version = connection.pragma("application_id"), connection.pragma("user_version")
+    tables = fetch(connection.cursor(), "SELECT name FROM sqlite_schema")
+    if found == APPLICATION_ID and version == VERSION:
+        return
+    if found == APPLICATION_ID:
+        raise StoreVersionError(
+            f"{path} has schema version {version}, this program reads {VERSION}; open it with the Brimful that made it"
+        )
+    if tables or found:
+        raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
+    connection.pragma("page_size", 8_192)
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "full")
+    with connection:
+        if connection.pragma("user_version") == VERSION:  # another process was faster
+            return
+        connection.execute(TABLES)
+        for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
+            connection.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", VERSION)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise StoreBusyError(f"{path} is being written by another process; try again, or wait longer") from error
+    except apsw.FullError as error:
+        raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+    except apsw.IOError as error:
+        raise StoreError(f"{path} can't be read or written: {error}") from error
+    except apsw.CantOpenError as error:
+        raise StoreError(f"{path} can't be opened: does its folder exist, and may you write there?") from error

@@ -1,0 +1,60 @@
+"""Is everything that is stored still what was written?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+from blake3 import blake3
+
+from brimful.errors import StoreError
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.schema import fetch, seal_of
+from brimful.store.snapshot import SqliteSnapshot
+
+
+def verify(path: Path) -> list[str]:
+    """Read a whole store, and name everything that is not as it was written; an empty list means all is well.
+
+    SQLite checks its own pages; every row's and blob's seal is checked; every document's content is hashed; and the
+    hashes must lead to the state root.
+    """
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return list(_problems(connection))
+        finally:
+            connection.close()
+    except (apsw.Error, StoreError) as error:
+        return [f"the store can't be read through: {error}"]
+
+
+def _problems(connection: apsw.Connection) -> Iterator[str]:
+    cursor = connection.cursor()
+    for (said,) in fetch(cursor, "PRAGMA integrity_check"):
+        if said != "ok":
+            yield f"SQLite: {said}"
+    for key, data, seal in cursor.execute("SELECT key, data, seal FROM blobs"):
+        if seal_of(key, data) != seal:
+            yield f"blob {key} fails its checksum"
+    for table in ("roots", "extents", "segments"):
+        for *values, seal in fetch(cursor, f"SELECT * FROM {table}"):  # noqa: S608
+            if seal_of(*values) != seal:
+                yield f"a row of {table} fails its checksum"
+    with SqliteSnapshot(connection) as now:
+        yield from _content_problems(now)
+
+
+def _content_problems(now: SqliteSnapshot) -> Iterator[str]:
+    leaves: dict[int, list[bytes]] = {}
+    for row in now.rows():
+        hasher = blake3()
+        end = 0
+        for start, end in now.extents(row.number):
+            hasher.update(now.read(row.number, start, end))
+        if hasher.digest() != row.content_hash or end != row.length:
+            yield f"{row.path}: the stored content is not what was added"
+        leaves.setdefault(bucket_of(row.path), []).append(leaf_hash(row.path, row.time, row.content_hash))
+    if state_root({bucket: root_of(found) for bucket, found in leaves.items()}) != now.root:
+        yield "the documents do not lead to the state root"

@@ -1,0 +1,366 @@
+"""The embedded store against a plain model: after any history it equals a fresh build."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from brimful import BrimfulError, Document
+from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.store.merkle import leaf_hash
+from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.verify import verify
+from brimful.text.terms import terms_of
+
+PATHS = ["a.md", "b.py", "c.csv", "deep/d.txt", "é/ü.md"]
+TEXTS = [
+    "",
+    "Tea at four. Coffee at ten.\n\nNobody minds.",
+    "def pour(cup):\n    return cup_size + 1\n\n\nclass Pot:\n    pass\n",
+    "time,kind\n2026-01-01,tea\n",
+    "茶はいつ来たのか。今天天气很好。",
+    "word " * 400,
+]
+
+
+def entry(path, text, when=None):
+    """A document to store."""
+    return Entry(Document(path, text, time=when))
+
+
+def dump(store):
+    """Everything that can be seen through a snapshot, without the numbers that history leaves."""
+    with store.snapshot() as now:
+        rows = {row.number: row for row in now.rows()}
+        places = {}
+        for term in now.terms():
+            found = now.places(term)
+            by_path = defaultdict(list)
+            for number, start in zip(found.documents.tolist(), found.starts.tolist(), strict=True):
+                by_path[rows[number].path].append(start)
+            places[term] = dict(by_path)
+            assert now.census(term) == len(found)
+        documents = {
+            row.path: (row.id, row.time, row.kind, now.read(row.number, 0, row.length), now.units(row.number).tolist())
+            for row in rows.values()
+        }
+        return now.root, documents, places
+
+
+def model_places(model):
+    """The postings as the term extractor gives them, document by document."""
+    places = defaultdict(dict)
+    for path, (text, _) in model.items():
+        found = terms_of(text.encode())
+        for at, name in enumerate(found.names):
+            places[name][path] = found.starts[found.offsets[at] : found.offsets[at + 1]].tolist()
+    return dict(places)
+
+
+class History(RuleBasedStateMachine):
+    """Adds, edits, deletes, renames, compacts and reopens in any order."""
+
+    @initialize()
+    def start(self):
+        """A new store and an empty model."""
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = SqliteStore(Path(self.folder.name, "store.db"))
+        self.model = {}
+        self.generation = 0
+
+    @rule(
+        changes=st.dictionaries(
+            st.sampled_from(PATHS),
+            st.tuples(st.sampled_from(TEXTS), st.none() | st.integers(0, 9)),
+            min_size=1,
+            max_size=3,
+        )
+    )
+    def add(self, changes):
+        """Add or edit several documents at once."""
+        self.store.add([entry(path, text, when) for path, (text, when) in changes.items()])
+        self.model.update(changes)
+
+    @rule(path=st.sampled_from(PATHS))
+    def remove(self, path):
+        """Delete one, there or not."""
+        assert self.store.remove([path]) == (path in self.model)
+        self.model.pop(path, None)
+
+    @rule(old=st.sampled_from(PATHS), new=st.sampled_from(PATHS))
+    def rename(self, old, new):
+        """The content moves to another path."""
+        if old in self.model and old != new:
+            text, when = self.model.pop(old)
+            self.store.remove([old])
+            self.store.add([entry(new, text, when)])
+            self.model[new] = (text, when)
+
+    @rule()
+    def compact(self):
+        """Fold away what was deleted."""
+        self.store.compact()
+
+    @rule()
+    def reopen(self):
+        """Close and open again."""
+        path = self.store.path
+        self.store.close()
+        self.store = SqliteStore(path)
+
+    @invariant()
+    def equals_a_fresh_build(self):
+        """Logical dump and state root equal those of a store built from scratch, and the plain model's."""
+        if not hasattr(self, "store"):
+            return
+        root, documents, places = dump(self.store)
+        assert {path: found[3].decode() for path, found in documents.items()} == {
+            path: text for path, (text, _) in self.model.items()
+        }
+        assert places == model_places(self.model)
+        with SqliteStore(Path(self.folder.name, f"fresh{time.monotonic_ns()}.db")) as fresh:
+            fresh.add([entry(path, text, when) for path, (text, when) in self.model.items()])
+            assert dump(fresh) == (root, documents, places)
+
+    def teardown(self):
+        """Leave nothing behind."""
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+
+TestHistory = History.TestCase
+TestHistory.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    with SqliteStore(tmp_path / "store.db") as made:
+        yield made
+
+
+def test_every_document_is_proven(store):
+    """A proof leads from path, time and content of each document to the root."""
+    store.add([entry(f"{n}.md", f"text {n}", n) for n in range(50)])
+    with store.snapshot() as now:
+        for row in now.rows():
+            assert now.prove(row.path).root(leaf_hash(row.path, row.time, row.content_hash)) == now.root
+        with pytest.raises(BrimfulError, match="not in this snapshot"):
+            now.prove("missing.md")
+
+
+def test_a_snapshot_never_changes(store):
+    """Later commits are seen only by later snapshots."""
+    store.add([entry("a.md", "first")])
+    with store.snapshot() as before:
+        store.add([entry("a.md", "second words")])
+        store.remove(["a.md"])
+        assert before.read(before.row("a.md").number, 0, 5) == b"first"
+        assert before.census(b"first") == 1
+    with store.snapshot() as after:
+        assert after.row("a.md") is None
+        assert after.generation == before.generation + 2
+
+
+def test_statistics_are_exact_at_once(store):
+    """Deleted documents are masked, without compaction."""
+    store.add([entry("a.md", "tea tea"), entry("b.md", "tea")])
+    store.remove(["a.md"])
+    with store.snapshot() as now:
+        assert now.census(b"tea") == 1
+        assert now.terms() == [b"tea"]
+
+
+def test_reads_span_blocks_and_extents(store):
+    """A document larger than an extent reads back whole and in any part."""
+    text = "".join(f"line {n} of a long document\n" for n in range(330_000))
+    store.add([entry("long.txt", text)])
+    with store.snapshot() as now:
+        row = now.row("long.txt")
+        assert len(now.extents(row.number)) > 1
+        assert now.read(row.number, 0, row.length) == text.encode()
+        for start in (0, 65_530, 4_194_000, row.length - 10):
+            assert now.read(row.number, start, start + 10) == text.encode()[start : start + 10]
+        assert now.census(b"document") == 330_000
+        assert now.places(b"329999").starts.tolist() == [text.index("329999")]
+
+
+def test_spans_outside_are_refused(store):
+    """A read past the end names both numbers."""
+    store.add([entry("a.md", "short")])
+    with store.snapshot() as now, pytest.raises(BrimfulError, match="5 bytes"):
+        now.read(now.row("a.md").number, 0, 6)
+
+
+def test_purge_leaves_no_trace(store):
+    """After a purge no byte of deleted text is in the file or its journal."""
+    secret = "xyzzy-the-secret-word"
+    store.add([entry("secret.md", f"{secret} " * 3), entry("kept.md", "kept words")])
+    store.remove(["secret.md"])
+    store.purge()
+    raw = b"".join(file.read_bytes() for file in store.path.parent.iterdir())
+    assert secret.encode() not in raw
+    assert b"xyzzy" not in raw
+    assert b"secret.md" not in raw
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["kept.md"]
+
+
+def test_not_a_store(tmp_path):
+    """Other files, and stores of newer versions, are refused and left alone."""
+    text = tmp_path / "notes.db"
+    text.write_text("these are notes, not a database, and they are quite long" * 20)
+    with pytest.raises(CorruptError, match="damaged"):
+        SqliteStore(text)
+    other = tmp_path / "other.db"
+    apsw.Connection(str(other)).execute("CREATE TABLE t (x)")
+    with pytest.raises(StoreVersionError, match="not a Brimful store"):
+        SqliteStore(other)
+    newer = tmp_path / "newer.db"
+    SqliteStore(newer).close()
+    connection = apsw.Connection(str(newer))
+    connection.pragma("user_version", 99)
+    connection.close()
+    with pytest.raises(StoreVersionError, match="99"):
+        SqliteStore(newer)
+    with pytest.raises(StoreError, match="folder"):
+        SqliteStore(tmp_path / "missing" / "store.db")
+
+
+def test_one_writer_at_a_time(store, monkeypatch):
+    """A second writer waits, then says who is in the way."""
+    with store._writing(), SqliteStore(store.path) as second:
+        second._connection.set_busy_timeout(50)
+        with pytest.raises(StoreBusyError, match="another process"):
+            second.add([entry("a.md", "text")])
+
+
+def test_a_full_disk_is_a_typed_error(store):
+    """The old state stays intact, and the store is usable afterwards."""
+    store.add([entry("a.md", "kept")])
+    pages = store._connection.pragma("page_count")
+    store._connection.pragma("max_page_count", pages + 2)
+    with pytest.raises(StoreFullError, match="room"):
+        store.add([entry("b.md", "".join(random.Random(1).choices("abcdefgh ", k=900_000)))])
+    store._connection.pragma("max_page_count", 1_000_000)
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["a.md"]
+    store.add([entry("b.md", "more")])
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["a.md", "b.md"]
+
+
+READER = """
+import sys, time
+from pathlib import Path
+from brimful.store.sqlite import SqliteStore
+with SqliteStore(Path(sys.argv[1])) as store:
+    seen = 0
+    while seen < 40:
+        with store.snapshot() as now:
+            count = sum(1 for _ in now.rows())
+            assert now.census(b"document") == 40 * count, "two generations in one snapshot"
+            assert count == now.generation, (count, now.generation)
+            seen = count
+print("ok")
+"""
+
+
+def test_readers_see_one_generation(tmp_path):
+    """While one process writes, others read: each snapshot is one generation, whole."""
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        readers = [
+            subprocess.Popen([sys.executable, "-c", READER, str(path)], stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        for n in range(40):
+            store.add([entry(f"{n:05}.md", f"document number {n} " * 40)])
+    for reader in readers:
+        with reader:
+            assert reader.stdout.read() == "ok\n"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from brimful import Document
+from brimful.store.sqlite import Entry, SqliteStore
+with SqliteStore(Path(sys.argv[1])) as store:
+    for n in range(10_000):
+        store.add([Entry(Document(f"{n:05}.md", f"document number {n} " * 40))])
+        print(n, flush=True)
+"""
+
+
+@pytest.mark.parametrize("attempt", range(int(os.environ.get("BRIMFUL_KILLS", "6"))))
+def test_kill_loses_nothing_committed(tmp_path, attempt):
+    """Killed at any moment: every document that was reported is there, none is half there, and work goes on."""
+    path = tmp_path / "store.db"
+    moment = random.Random(attempt)
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        for _ in range(moment.randrange(3, 25)):
+            reported = writer.stdout.readline()
+        time.sleep(moment.random() * 0.02)
+        writer.send_signal(signal.SIGKILL)
+        rest = writer.stdout.read().split()
+    last = int(rest[-1]) if rest else int(reported)
+    with SqliteStore(path) as store:
+        with store.snapshot() as now:
+            rows = list(now.rows())
+            assert last + 1 <= len(rows) <= last + 2
+            for n, row in enumerate(rows):
+                assert now.read(row.number, 0, row.length) == (f"document number {n} " * 40).encode()
+            assert now.census(b"document") == 40 * len(rows)
+        store.add([entry("after.md", "work goes on")])
+        with store.snapshot() as now:
+            assert now.row("after.md") is not None
+
+
+def observed(path):
+    """What a damaged store serves: everything, or an error."""
+    with SqliteStore(path) as store:
+        return dump(store)
+
+
+def test_damage_is_never_served(tmp_path):
+    """Flipped bits and cut files: an error, or exactly the bytes that were written."""
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        store.add([entry(f"{n}.md", f"document {n} about tea and coffee " * 30, n) for n in range(40)])
+        store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    whole = path.read_bytes()
+    good = observed(path)
+    assert verify(path) == []
+    moment = random.Random(7)
+    noticed = 0
+    for trial in range(60):
+        damaged = bytearray(whole)
+        if trial % 4 == 3:
+            damaged = damaged[: moment.randrange(1, len(whole))]
+        else:
+            damaged[moment.randrange(len(whole))] ^= 1 << moment.randrange(8)
+        for leftover in path.parent.glob("store.db-*"):
+            leftover.unlink()
+        path.write_bytes(damaged)
+        found = verify(path)
+        try:
+            assert observed(path) == good
+        except (BrimfulError, apsw.Error):
+            noticed += 1
+            assert found, "what can't be served is found by verify"
+    assert noticed > 15
