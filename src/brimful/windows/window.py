@@ -113,7 +113,7 @@ class Window:
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    id: str = field(init=False, repr=False)
+    _id: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
@@ -132,7 +132,6 @@ class Window:
             )
         where = f"window in {self.path!r} at {self.start}"
         object.__setattr__(self, "score", check_score(self.score, where=where))
-        object.__setattr__(self, "id", self._identity())
 
     @classmethod
     def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
@@ -198,17 +197,21 @@ class Window:
 
     @property
     def order(self) -> tuple[float, str, int, int, int, str]:
-        """Best first (CFS §5): score, path, sequence, byte offset; the id makes the order total."""
-        return (-self.score, self.path, self.sequence, self.start, self.end, self.id)
+        """Best first (CFS §5): score, path, sequence, byte offset; the text makes the order total."""
+        return (-self.score, self.path, self.sequence, self.start, self.end, self.text)
 
-    def _identity(self) -> str:
-        """Document and range, or path, range and text where no document is known."""
-        hasher = blake3(f"{self.start}:{self.end}:".encode())
-        if self.document:
-            hasher.update(self.document.id.encode())
-        else:
-            hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
-        return hasher.hexdigest(16)
+    @property
+    def id(self) -> str:
+        """A hash of document and range, or of path, range and text where no document is known."""
+        if self._id is None:
+            hasher = blake3(f"{self.start}:{self.end}:".encode())
+            if self.document:
+                hasher.update(self.document.id.encode())
+            else:
+                hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
+            object.__setattr__(self, "_id", hasher.hexdigest(16))
+        assert self._id is not None
+        return self._id
 
 
 @dataclass(frozen=True, slots=True)
