@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from brimful import Document, Hit, Window, inflate, pack, tokens_for
+from brimful import Cluster, Document, Hit, Window, inflate, pack
 
 SENTENCES = [f"Sentence number {n} stands here on its own." for n in range(400)]
 PAGE = Document("page.txt", " ".join(SENTENCES))
@@ -23,14 +23,74 @@ def test_a_trimmed_window_keeps_its_hit():
 
 
 def test_a_hit_that_does_not_fit_is_not_cut_to_fit():
-    """A window whose hit is larger than what is left stays out whole."""
-    window = Window.cut(PAGE, 0, 4_000, score=1.0, hits=(Hit("page.txt", 0, 4_000, 1.0),))
-    context = pack([window], budget=100)
-    assert context.windows == ()
+    """Beside other windows, a window whose hit is larger than what is left stays out whole."""
+    long = Window.cut(PAGE, 0, 900, score=0.5, hits=(Hit("page.txt", 0, 900, 0.5),))
+    other = Window("other.md", "Something else that is shown first, with a few words.", score=1.0)
+    context = pack([long, other], budget=100)
+    assert [window.path for window in context.windows] == ["other.md"]
     assert [out.reason for out in context.omitted] == ["budget"]
-    assert context.omitted[0].enters_at == tokens_for("o200k_base").count(
-        pack([window], budget=10_000, fill="relevant").text
-    )
+    assert context.omitted[0].enters_at == pack([long, other], budget=10_000, fill="relevant").tokens
+
+
+def test_a_hit_longer_than_the_budget_is_cut_and_marked():
+    """A hit that alone exceeds the budget fills it, and shows that it goes on (ruling 4)."""
+    window = Window.cut(PAGE, 0, 4_400, score=1.0, hits=(Hit("page.txt", 0, 4_400, 1.0),))
+    context = pack([window], budget=500)
+    assert 490 <= context.tokens <= 500
+    assert context.truncated
+    assert context.windows[0].cut_end
+
+
+def test_hits_too_far_apart_for_the_budget():
+    """Where first and last hit do not fit together, the best one is shown with as much around it as fits."""
+    hits = (Hit("page.txt", 4_000, 4_003, 0.9), Hit("page.txt", 0, 3, 0.5))
+    context = pack([Window.cut(PAGE, 0, 4_400, score=0.9, hits=hits)], budget=500)
+    (window,) = context.windows
+    assert window.start <= 4_000
+    assert window.end >= 4_003
+    assert window.hits == hits[:1]
+    assert context.tokens >= 490
+    assert context.trimmed == (window.id,)
+
+
+def test_adjacent_long_hits_are_never_an_empty_context():
+    """Five adjacent hits of a thousand bytes and a small budget: the best part is shown."""
+    hits = [Hit("page.txt", k * 1_000, k * 1_000 + 1_000, 1 - k / 10) for k in range(5)]
+    for sizing in ("density", "radial", "elastic"):
+        context = pack(inflate(hits, [PAGE], budget=500, sizing=sizing), budget=500)
+        assert context.tokens >= 490
+
+
+def test_what_others_grew_over_is_not_omitted():
+    """A window that is shown because a neighbour grew over it is not listed as left out, and its hit counts."""
+    hit = Hit("page.txt", 90, 95, 0.5)
+    windows = [Window.cut(PAGE, 0, 42, score=1.0), Window.cut(PAGE, 84, 126, score=0.5, hits=(hit,))]
+    context = pack(windows, budget=200, max_per_document=1)
+    assert context.omitted == ()
+    assert hit in context.windows[0].hits
+
+
+@pytest.mark.parametrize("packing", ["greedy", "interleaved", "score_weighted"])
+def test_every_window_is_shown_trimmed_or_omitted(packing):
+    """Windows of clusters too: nothing vanishes, and entry prices hold."""
+    windows = tuple(Window.cut(PAGE, k * 100, k * 100 + 60, score=1 - k / 10) for k in range(5))
+    cluster = Cluster(windows, "temporal", windows[0].coherence)
+    for budget in (40, 60, 100):
+        context = pack([cluster], budget=budget, packing=packing, trim=False, fill="relevant")
+        shown = {window.id for window in context.windows}
+        assert shown | {out.window.id for out in context.omitted} == {window.id for window in windows}
+        for out in context.omitted:
+            at_price = pack([cluster], budget=out.enters_at, packing=packing, trim=False, fill="relevant")
+            assert out.window.id in {window.id for window in at_price.windows}
+
+
+def test_entry_prices_of_many_are_found_soon():
+    """The last of 300 documents has its price after few packings."""
+    windows = [Window(f"{n:03}.md", f"text number {n} of many", score=-n) for n in range(300)]
+    context = pack(windows, budget=200, trim=False, fill="relevant")
+    price = context.omitted[-1].enters_at
+    assert "299.md" in {w.path for w in pack(windows, budget=price, fill="relevant").windows}
+    assert "299.md" not in {w.path for w in pack(windows, budget=price - 1, trim=False, fill="relevant").windows}
 
 
 def test_trimming_can_be_off():

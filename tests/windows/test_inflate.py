@@ -138,3 +138,20 @@ def test_dense_hits_across_categories(sizing):
     found = inflate([Hit("a.log", *span) for span in spans], [page], max_bytes=3_000, sizing=sizing)
     for start, end, _ in spans:
         assert any(window.start <= start and end <= window.end for window in found)
+
+
+def test_the_best_hit_survives_a_small_byte_limit():
+    """Two hits too far apart for the limit: the better one is shown, the other is reported as dropped."""
+    page = Document("a.md", "Some words here and there again. " * 60)
+    hits = [Hit("a.md", 0, 5, 0.1), Hit("a.md", 400, 480, 9.0)]
+    found = inflate(hits, [page], max_bytes=300)
+    assert any(window.start <= 400 and window.end >= 480 for window in found)
+    assert found.dropped == (hits[0],) or any(window.end >= 5 and window.start == 0 for window in found)
+
+
+def test_thousands_of_hits_in_one_document():
+    """Windows are split without recursion, and none exceeds the largest size."""
+    page = Document("a.md", "Tea came to Europe in 1610 and it was sold. " * 20_000)
+    found = inflate([Hit("a.md", at * 400, at * 400 + 3, 1.0) for at in range(2_000)], [page])
+    assert len(found) > 300
+    assert max(len(window.span) for window in found) <= 2_500

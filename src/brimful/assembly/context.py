@@ -100,12 +100,13 @@ class Context:
         `documents` are the sources as they are now; without them the windows' own are read again.
         """
         known = by_path(documents) if documents is not None else None
+        own = {window.document.id: window.document for window in self.windows if window.document}
         found = []
         for piece in self.pieces:
             if piece.kind != "source" or piece.path is None:
                 continue
             where = f"{piece.path} [{piece.source_start}, {piece.source_end})"
-            document = known.get(piece.path) if known is not None else _own(self, piece)
+            document = known.get(piece.path) if known is not None else own.get(piece.document_id or "")
             if document is None:
                 found.append(f"{where}: the document is missing")
             elif document.content[piece.source_start : piece.source_end] != piece.text.encode():
@@ -122,10 +123,6 @@ def verify_determinism(assemble: Callable[[], Context]) -> bool:
     first, second = assemble(), assemble()
     same_windows = [window.id for window in first.windows] == [window.id for window in second.windows]
     return same_windows and first.text.encode() == second.text.encode()
-
-
-def _own(context: Context, piece: Piece) -> Document | None:
-    return next((w.document for w in context.windows if w.document and w.document.id == piece.document_id), None)
 
 
 def written(blocks: Iterable[Block], *, form: Form, metadata: bool) -> Iterator[tuple[Window | None, Fragment]]:

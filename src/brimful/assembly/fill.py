@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from brimful.assembly.layout import Layout
 from brimful.corpus.documents import Document
-from brimful.text.spans import Span
+from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.window import Window, touching
 
 FULL_PERCENT = 98
@@ -63,8 +63,11 @@ class Stretch:
 
     def resized(self, start: int, end: int) -> Window:
         """The window over other bytes of its source."""
+        hits = tuple(
+            hit for hit in self.offered.hits if start <= hit.start - self.offset and hit.end - self.offset <= end
+        )
         if self.window.document is not None:
-            return replace(self.window.resized(start, end), is_inflated=True)
+            return replace(self.window.resized(start, end), is_inflated=True, hits=hits)
         return replace(
             self.window,
             text=self.source.text(start, end),
@@ -72,6 +75,7 @@ class Stretch:
             end=end + self.offset,
             cut_start=self.offered.cut_start or start > self.farthest.start,
             cut_end=self.offered.cut_end or end < self.farthest.end,
+            hits=hits,
         )
 
 
@@ -89,6 +93,7 @@ class Page:
         """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
         self._layout, self._available = layout, available
         self._blocks: list[dict[int, Window]] = []
+        self.dropped: list[Window] = []
         for windows in blocks:
             block = layout.add_block(windows[0].path)
             self._blocks.append({})
@@ -124,7 +129,9 @@ class Page:
         """Another order of blocks may cost a token or two more at their joints: the worst window pays."""
         while self.tokens > self._available:
             places = [(w.order, (b, s)) for b, block in enumerate(self._blocks) for s, w in block.items()]
-            self._set(max(places)[1], None, available=None)
+            block, slot = max(places)[1]
+            self.dropped.append(self._blocks[block][slot])
+            self._set((block, slot), None, available=None)
 
     # ---- trimming
 
@@ -134,23 +141,23 @@ class Page:
         offset = 0 if candidate.document else candidate.start
         low, high = candidate.start - offset, candidate.end - offset
         stretch = Stretch(candidate, place, source, offset, Span(low, high))
-        core = candidate.core if candidate.hits else candidate.span
         outline = source.outline
-        if candidate.hits:
-            start, end = (
-                max(outline.cut_before(core.start - offset), low),
-                min(outline.cut_after(core.end - offset), high),
-            )
-        else:
-            start, end = low, min(max(outline.cut_after(low + 1), low + 1), high)
-        first = next(
-            (span for span in ((start, end), (core.start - offset, core.end - offset)) if self._fits(stretch, *span)),
-            None,
-        )
-        if first is None and not candidate.hits:
-            words = _words(source.content, low, end, _WORD_END)
-            first = (low, end) if self._farthest(stretch, [(low, edge) for edge in words]) else None
-        if first is None:
+        spans: list[tuple[int, int]] = []
+        best = sorted(candidate.hits, key=lambda hit: hit.order)[:1]
+        for first, last in [(candidate.core.start, candidate.core.end), *((hit.start, hit.end) for hit in best)]:
+            start, end = max(first - offset, low), min(last - offset, high)
+            start = back_to_code_point(source.content, start)
+            end = on_to_code_point(source.content, end)
+            spans += [(max(outline.cut_before(start), low), min(outline.cut_after(end), high)), (start, end)]
+        if not candidate.hits:
+            spans = [(low, min(max(outline.cut_after(low + 1), low + 1), high))]
+        fitted = any(self._fits(stretch, *span) for span in spans)
+        if not fitted and (not candidate.hits or not self.tokens):
+            # Nothing else is here, so the hit alone is too long for the budget: it is cut, and shows it.
+            begin, until = spans[-1]
+            edges = _words(source.content, begin, until, _WORD_END)
+            fitted = self._farthest(stretch, [(begin, edge) for edge in edges])
+        if not fitted:
             return None
         self._grow_all([stretch], merge=False)
         self._to_the_brim([stretch])
@@ -228,13 +235,14 @@ class Page:
             for stretch in run[1:]:
                 self._set(stretch.place, stretch.window, available=None)
             return
-        first.window, first.after, first.steps = union, last.after, {True: 1, False: 1}
+        first.window = first.offered = union
+        first.after, first.steps = last.after, {True: 1, False: 1}
         if last.after:
             last.after.before = first
 
     def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit at a word, or a very long word."""
-        for edges in (_ends_within, _starts_within, _inside_a_word):
+        for edges in (_ends_within, _inside_a_word, _starts_within):
             for stretch in stretches:
                 if self.is_full():
                     return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
@@ -11,9 +12,9 @@ from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, form_for
 from brimful.assembly.layout import Layout
 from brimful.assembly.order import Group, groups_of, with_recency
-from brimful.assembly.select import Selection, enters_at, select
+from brimful.assembly.select import Rejected, Selection, clustered, enters_at, select
 from brimful.budget import Budget, budget_of
-from brimful.errors import InputError
+from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
@@ -67,12 +68,11 @@ def pack(
     groups, duplicates = _groups(windows, settings)
     new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata)
     selection = select(groups, settings, available=room.available, new_layout=new_layout)
-    blocks, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
-    text, blocks = _rendered(blocks, form, counter, settings, available=room.available)
+    page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+    text, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
+    rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
     price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
-    omitted = [
-        Omitted(out.window, out.reason, None, price) for out in selection.rejected if out.window.id not in trimmed
-    ]
+    blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
     return Context(
         text=text,
         tokens=counter.count(text),
@@ -83,10 +83,10 @@ def pack(
         format=format,
         packing=packing,
         content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
-        truncated=bool(trimmed) or selection.ran_out,
+        truncated=trimmed is not None or selection.ran_out or bool(cut_off),
         include_metadata=include_metadata,
-        omitted=(*omitted, *duplicates),
-        trimmed=tuple(trimmed.values()),
+        omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *duplicates),
+        trimmed=(_shown_in(blocks, trimmed).id,) if trimmed else (),
     )
 
 
@@ -126,9 +126,13 @@ def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple
     >>> [window.text for window in parse("[DOC: a.md]\\nTea.\\n\\n[DOC: b.md]\\nCoffee.\\n")]
     ['Tea.', 'Coffee.']
     """
-    if isinstance(rendered, Context):
-        return tuple(form_for(rendered.format).read(rendered.payload))
-    return tuple(form_for(format).read(rendered))
+    form = form_for(rendered.format if isinstance(rendered, Context) else format)
+    try:
+        return tuple(form.read(rendered.payload if isinstance(rendered, Context) else rendered))
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"not a context as {form.name}: {error}") from error
 
 
 def _groups(
@@ -174,11 +178,11 @@ def _filled(
     *,
     available: int,
     new_layout: partial[Layout],
-) -> tuple[list[list[Window]], dict[str, str]]:
-    """Trim the best window that did not fit into what is left, then grow; returns blocks and what was trimmed."""
-    clusters = frozenset(window.id for group in groups if group.is_cluster for window in group.windows)
+) -> tuple[Page, Window | None]:
+    """Trim the best window that did not fit into what is left, then grow; returns the page and what was trimmed."""
+    clusters = clustered(groups)
     page = Page(selection.blocks(settings, clusters), new_layout(), available=available)
-    trimmed: dict[str, str] = {}
+    trimmed: Window | None = None
     if settings.trim and not page.is_full():
         candidates = [out.window for out in selection.rejected if out.reason in ("budget", "stopped")]
         for candidate in sorted(candidates, key=lambda window: window.order)[:TRIM_TRIES]:
@@ -186,23 +190,56 @@ def _filled(
             blocks = widened.blocks(settings, clusters)
             place = next((b, s) for b, block in enumerate(blocks) for s, w in enumerate(block) if w.id == candidate.id)
             attempt = Page(blocks, new_layout(), available=available, empty=place)
-            shown = attempt.trim(place, candidate)
-            if shown is not None:
-                page, trimmed = attempt, {candidate.id: shown.id}
+            if attempt.trim(place, candidate):
+                page, trimmed = attempt, candidate
                 break
     if settings.fill == "brim":
         page.grow()
-    return page.blocks, trimmed
+    return page, trimmed
+
+
+def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list[list[Window]], list[Rejected]]:
+    """Windows that others have grown over are shown after all: their hits count, and they are not left out."""
+    left_out = []
+    for out in rejected:
+        home = next(((block, at) for block in blocks for at, w in enumerate(block) if _holds(w, out.window)), None)
+        if home is None:
+            left_out.append(out)
+        elif out.window.hits:
+            block, at = home
+            hits = {*block[at].hits, *out.window.hits}
+            block[at] = replace(block[at], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
+    return blocks, left_out
+
+
+def _holds(shown: Window, other: Window) -> bool:
+    same = shown.document is not None and other.document is not None and shown.document.id == other.document.id
+    return same and shown.start <= other.start and other.end <= shown.end
+
+
+def _shown_in(blocks: list[list[Window]], trimmed: Window) -> Window:
+    """The window that shows a part of a trimmed one."""
+    return next(
+        window
+        for block in blocks
+        for window in block
+        if window.path == trimmed.path
+        and (window.document is None) == (trimmed.document is None)
+        and window.start < max(trimmed.end, trimmed.start + 1)
+        and trimmed.start < max(window.end, window.start + 1)
+    )
 
 
 def _rendered(
     blocks: list[list[Window]], form: Form, counter: TokenCounter, settings: PackSettings, *, available: int
-) -> tuple[str, list[list[Window]]]:
+) -> tuple[str, list[list[Window]], list[Window]]:
     """Render, and count the final string itself: the promise is about it, not about any sum."""
+    cut_off: list[Window] = []
     while True:
         shown = [Block(block[0].path, tuple(block)) for block in blocks]
         text = "".join([part.text for _, part in written(shown, form=form, metadata=settings.include_metadata)])
         if counter.count(text) <= available:
-            return text, blocks
+            return text, blocks, cut_off
         worst = max((window for block in blocks for window in block), key=lambda window: window.order)
+        cut_off.append(worst)
         blocks = [kept for block in blocks if (kept := [window for window in block if window.id != worst.id])]

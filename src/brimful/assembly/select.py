@@ -16,6 +16,8 @@ from brimful.windows.window import Window, touching
 
 NewLayout = Callable[[], Layout]
 
+_PRICE_STEPS = 12
+
 
 class Rejected(NamedTuple):
     """A window that did not get in."""
@@ -71,7 +73,7 @@ def select(groups: Sequence[Group], settings: PackSettings, *, available: int, n
     else:
         ranked = merge(*(group.windows for group in groups), key=lambda window: window.order)
         rounds = [[window] for window in ranked]
-    return _appended(rounds, settings, available=available, layout=new_layout())
+    return _appended(rounds, settings, available=available, layout=new_layout(), clusters=clustered(groups))
 
 
 def _greedy(groups: Sequence[Group], settings: PackSettings, *, available: int, layout: Layout) -> Selection:
@@ -129,8 +131,18 @@ def _places(group: Group, layout: Layout) -> dict[str, tuple[int, int]]:
     return {window.id: (block, slot) for slot, window in enumerate(group.shown)}
 
 
+def clustered(groups: Sequence[Group]) -> frozenset[str]:
+    """The ids of windows that belong to clusters: each is shown under a header of its own (ruling 14)."""
+    return frozenset(window.id for group in groups if group.is_cluster for window in group.windows)
+
+
 def _appended(
-    rounds: Sequence[Sequence[Window]], settings: PackSettings, *, available: int, layout: Layout
+    rounds: Sequence[Sequence[Window]],
+    settings: PackSettings,
+    *,
+    available: int,
+    layout: Layout,
+    clusters: frozenset[str],
 ) -> Selection:
     """Append windows in turn; the first round that adds nothing is the last.
 
@@ -152,9 +164,10 @@ def _appended(
                 selection.rejected.append(Rejected(window, "per_document"))
                 progress = True
                 continue
-            at = (block, slot + 1) if window.path == last_path else (layout.add_block(window.path), 0)
+            goes_on = window.path == last_path and window.id not in clusters
+            at = (block, slot + 1) if goes_on else (layout.add_block(window.path), 0)
             if layout.put(*at, window, available=available):
-                (block, slot), last_path = at, window.path
+                (block, slot), last_path = at, "" if window.id in clusters else window.path
                 per_path[window.path] = per_path.get(window.path, 0) + 1
                 selection.units.append([window])
                 progress = True
@@ -170,10 +183,11 @@ def enters_at(
     """The smallest budget at which a window that is out would be in, found by packing at growing budgets.
 
     Each step goes to what the window itself would have needed, or, while it is not even tried, to what
-    would let the next other window in: nothing changes for it in between.
+    would let the next other window in: nothing changes for it in between. After a few such steps the rest of
+    the way is bisected, which finds a budget at which the window enters and one token below which it does not.
     """
     budget = available
-    while True:
+    for _ in range(_PRICE_STEPS):
         selection = select(groups, settings, available=budget, new_layout=new_layout)
         mine = next((out for out in selection.rejected if out.window.id == window.id), None)
         if mine is None:
@@ -182,3 +196,20 @@ def enters_at(
             return None
         others = [out.wanted for out in selection.rejected if out.wanted > budget]
         budget = mine.wanted or min(others, default=budget + 1)
+    low, high = budget - 1, 2 * budget
+    while not _enters(window, groups, settings, available=high, new_layout=new_layout):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _enters(window, groups, settings, available=middle, new_layout=new_layout):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _enters(
+    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout
+) -> bool:
+    selection = select(groups, settings, available=available, new_layout=new_layout)
+    return all(out.window.id != window.id for out in selection.rejected)

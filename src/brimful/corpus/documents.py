@@ -16,6 +16,8 @@ from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline, outline
 from brimful.text.spans import check_span
 
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
 
@@ -53,11 +55,11 @@ class Document:
         vector: Iterable[float] | None = None,
         entities: Iterable[str] = (),
     ) -> None:
-        name = _check_path(path)
+        name = check_path(path)
         if isinstance(content, str):
             content = _encode(path, content)
         _check_utf8(path, content)
-        _check_time(time, where=path)
+        check_time(time, where=path)
         found, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
         hasher = blake3(len(name).to_bytes(8, "big") + name)
         hasher.update(content)
@@ -68,7 +70,7 @@ class Document:
             "kind": found,
             "language": language or found_language,
             "vector": check_vector(vector, where=path),
-            "entities": tuple(entities),
+            "entities": check_names(entities, where=path),
             "id": hasher.hexdigest(),
             "_outline": None,
             "_newlines": None,
@@ -128,11 +130,13 @@ class Hit:
     def __post_init__(self) -> None:
         if self.end == -1:
             object.__setattr__(self, "end", self.start)
-        check_span(self.start, self.end, where=f" of a hit in {self.path!r}")
+        check_path(self.path)
+        check_span(self.start, self.end, where=f" (a hit in {self.path!r})")
+        check_time(self.time, where=f"hit in {self.path!r}")
         object.__setattr__(self, "score", check_score(self.score, where=f"hit in {self.path!r} at {self.start}"))
         object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
-        object.__setattr__(self, "entities", tuple(self.entities))
+        object.__setattr__(self, "entities", check_names(self.entities, where=f"hit in {self.path!r}"))
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
@@ -145,6 +149,8 @@ class Hit:
         (4, 14)
         """
         wanted = _encode(document.path, text).strip()
+        if not wanted:
+            raise SpanError(f"an empty piece has no place in {document.path}; give the text that was found")
         start = document.content.find(wanted)
         end = start + len(wanted)
         if start < 0:
@@ -186,17 +192,28 @@ def check_score(value: object, *, where: str) -> float:
     return score + 0.0
 
 
+def check_names(names: Iterable[str], *, where: str) -> tuple[str, ...]:
+    """Entities as a tuple; a single str is taken for the mistake that it is."""
+    if isinstance(names, str):
+        raise DocumentError(f"entities of {where} must be a list of names, got the text {names!r}")
+    return tuple(names)
+
+
 def check_vector(vector: Iterable[float] | None, *, where: str) -> tuple[float, ...] | None:
     """A tuple of finite floats, or None."""
     if vector is None:
         return None
-    values = tuple(float(value) for value in vector)
+    try:
+        values = tuple(float(value) for value in vector)
+    except (TypeError, ValueError) as error:
+        raise ScoreError(f"vector of {where} must hold numbers: {error}") from error
     if not all(map(math.isfinite, values)):
         raise ScoreError(f"vector of {where} has a value that is not finite")
     return values
 
 
-def _check_path(path: object) -> bytes:
+def check_path(path: object) -> bytes:
+    """A path as UTF-8."""
     if not isinstance(path, str) or not path:
         raise DocumentError(f"a document needs a path to be cited by, got {path!r}")
     try:
@@ -207,9 +224,12 @@ def _check_path(path: object) -> bytes:
         ) from error
 
 
-def _check_time(time: object, *, where: str) -> None:
+def check_time(time: object, *, where: str) -> None:
+    """None, or whole seconds since 1970 that a calendar has."""
     if time is not None and (isinstance(time, bool) or not isinstance(time, int)):
         raise DocumentError(f"{where}: time must be whole seconds since 1970 (UTC), got {time!r}")
+    if time is not None and not _FIRST_SECOND <= time <= _LAST_SECOND:
+        raise DocumentError(f"{where}: time {time} is in no year from 1 to 9999; is it in milliseconds?")
 
 
 def _encode(path: str, text: str) -> bytes:

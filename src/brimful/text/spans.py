@@ -46,7 +46,7 @@ def check_span(start: object, end: object, *, length: int | None = None, where: 
     assert isinstance(start, int)
     assert isinstance(end, int)
     if not 0 <= start <= end:
-        raise SpanError(f"[{start}, {end}) is not a byte range: it needs 0 <= start <= end{where}")
+        raise SpanError(f"[{start}, {end}){where} is not a byte range: it needs 0 <= start <= end")
     if length is not None and end > length:
         raise SpanError(f"[{start}, {end}) ends outside{where or ' the document'}, which has {length} bytes")
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
@@ -49,6 +50,7 @@ def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, set
     return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
 
 
+@lru_cache(maxsize=64)
 def _joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
     records = document.outline.records if document.kind == "data" else ()
@@ -114,18 +116,38 @@ def within(cuts: list[Cut], limit: int) -> list[Cut]:
     while excess > 0 and len(kept) > 1:
         excess -= len(kept.pop().span)
     if excess > 0:
-        only = kept[0]
-        end = back_to_code_point(only.document.content, only.span.start + limit)
-        only.span = Span(only.span.start, end)
-        only.core = Span(min(only.core.start, end), min(only.core.end, end))
+        _to_the_best_hits(kept[0], limit)
     return sorted((cut for cut in kept if len(cut.span)), key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def _to_the_best_hits(cut: Cut, limit: int) -> None:
+    """Shrink a window that is larger than the limit to its best hit and as many of the next best as fit beside it.
+
+    The others are given up; only the best one is ever cut itself, where it alone is too long.
+    """
+    content = cut.document.content
+    best, *others = sorted(cut.hits, key=lambda hit: hit.order)
+    start = max(back_to_code_point(content, best.start), cut.core.start)
+    end = min(on_to_code_point(content, best.end), cut.core.end)
+    if end - start > limit:
+        end = back_to_code_point(content, start + limit)
+    kept = [best]
+    for hit in others:
+        low = min(start, max(back_to_code_point(content, hit.start), cut.core.start))
+        high = max(end, min(on_to_code_point(content, hit.end), cut.core.end))
+        if high - low <= limit:
+            start, end = low, high
+            kept.append(hit)
+    cut.hits, cut.score = tuple(kept), best.score
+    cut.core = cut.span = Span(start, max(end, start))
 
 
 def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
     """Move edges to natural boundaries, the best window first, and join what then meets."""
     room = None if limit is None else limit - sum(len(cut.span) for cut in cuts)
     for cut in sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start)):
-        snapped = snap(cut.document, cut.span, cut.core, room=room)
+        most = room if size.cap_bytes is None else max(size.cap_bytes - len(cut.span), 0)
+        snapped = snap(cut.document, cut.span, cut.core, room=most if room is None else min(most or 0, room))
         if cut.document.kind == "data":
             snapped = _same_category(cut.document, snapped, cut.core)
         if room is not None:

@@ -151,42 +151,51 @@ def _pad(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> 
 
 
 def _cap(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> list[Draft]:
-    """Keep a window under the cap: less padding first, then split at the widest gap between hits."""
+    """Keep windows under the cap: less padding first, then split at the widest gap between hits."""
     assert size.cap_bytes is not None
-    core = draft.core_end - draft.core_start
-    limit = min(max(draft.share, core), size.cap_bytes)
-    if len(draft) <= limit:
-        return [draft]
-    if core <= limit:
-        shrink(draft, limit)
-        return [draft]
-    if len(draft.places) == 1:
-        draft.end = draft.start = draft.core_start
-        draft.end += limit
-        return [draft]
+    capped: list[Draft] = []
+    waiting = [draft]
+    while waiting:
+        draft = waiting.pop()
+        core = draft.core_end - draft.core_start
+        limit = min(max(draft.share, core), size.cap_bytes)
+        if core <= limit:
+            if len(draft) > limit:
+                shrink(draft, limit)
+            capped.append(draft)
+        elif len(draft.places) == 1:
+            draft.start, draft.end = draft.core_start, draft.core_start + limit
+            capped.append(draft)
+        else:
+            waiting.extend(reversed(_split(draft, size, length=length, settings=settings)))
+    return capped
+
+
+def _split(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> list[Draft]:
+    """Two windows, parted in the middle of the widest gap between hits."""
     cut = _widest_gap(draft.places)
     left, reach = draft.places[:cut], max(place.end for place in draft.places[:cut])
     # Hits that reach over the cut are shown from there on; those that end before it are shown already.
     right = [place.after(reach) for place in draft.places[cut:] if place.end > reach]
     left += [place for place in draft.places[cut:] if place.end <= reach]
     if not right:
-        return _cap(Draft(draft.start, draft.end, left[:1], draft.share), size, length=length, settings=settings)
+        return [Draft(draft.start, draft.end, left[:1], draft.share)]
     middle = (reach + min(place.start for place in right)) // 2
     parts = []
     for places, low, high in ((left, draft.start, middle), (right, middle, draft.end)):
         part = Draft(low, high, places, draft.share * len(places) // len(draft.places))
         _pad(part, size, length=length, settings=settings)
         part.start, part.end = max(part.start, low), min(part.end, high)
-        parts.extend(_cap(part, size, length=length, settings=settings))
+        parts.append(part)
     return parts
 
 
 def _widest_gap(places: Sequence[Place]) -> int:
-    """The index of the place after the widest gap; the first of equals."""
-    reach, best, widest = places[0].end, 1, None
+    """The index of the place after the widest gap; of equals the one nearest to the middle, so that halves are even."""
+    reach, best, widest = places[0].end, 1, (places[1].start - places[0].end, -len(places))
     for index in range(1, len(places)):
-        gap = places[index].start - reach
-        if widest is None or gap > widest:
+        gap = (places[index].start - reach, -abs(2 * index - len(places)))
+        if gap > widest:
             best, widest = index, gap
         reach = max(reach, places[index].end)
     return best

@@ -10,7 +10,7 @@ from typing import Literal
 
 from blake3 import blake3
 
-from brimful.corpus.documents import Document, Hit, check_score
+from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
 from brimful.errors import DocumentError, SpanError
 from brimful.settings import Strategy
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
@@ -116,15 +116,19 @@ class Window:
     _id: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.path, str) or not self.path:
-            raise DocumentError(f"a window needs a path to be cited by, got {self.path!r}")
+        check_path(self.path)
+        check_time(self.time, where=f"window in {self.path!r}")
+        if not isinstance(self.text, str):
+            raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
+        if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
+            raise DocumentError(f"{self.path}: sequence must be a whole number, got {self.sequence!r}")
         try:
             size = len(self.text.encode())
         except UnicodeEncodeError as error:
             raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
         if self.end == -1:
             object.__setattr__(self, "end", self.start + size)
-        check_span(self.start, self.end, where=f" of a window in {self.path!r}")
+        check_span(self.start, self.end, where=f" (a window in {self.path!r})")
         if self.end - self.start != size:
             raise SpanError(
                 f"window [{self.start}, {self.end}) of {self.path} holds {size} bytes of text; "

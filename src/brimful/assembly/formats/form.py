@@ -49,7 +49,7 @@ class Form:
     window_separator: str = ""
 
 
-_UNSAFE_IN_NAMES = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_UNSAFE_IN_NAMES = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 _ESCAPED_IN_NAMES = re.compile(r"\\u([0-9a-f]{4})")
 
 
@@ -78,7 +78,7 @@ def details(window: Window) -> dict[str, object]:
         shown["lines"] = f"{window.lines[0]}-{window.lines[1]}"
     shown["score"] = repr(window.score)
     if window.time is not None:
-        shown["time"] = datetime.fromtimestamp(window.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        shown["time"] = datetime.fromtimestamp(window.time, UTC).isoformat().replace("+00:00", "Z")
     return shown
 
 
@@ -86,7 +86,7 @@ def read_details(found: dict[str, str]) -> tuple[int, int, float, int | None]:
     """Start, end, score and time from what `details` wrote."""
     start, end = found["bytes"].split("-")
     time = found.get("time")
-    seconds = int(datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()) if time else None
+    seconds = int(datetime.fromisoformat(time).timestamp()) if time else None
     return int(start), int(end), float(found["score"]), seconds
 
 

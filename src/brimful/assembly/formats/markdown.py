@@ -89,5 +89,5 @@ MARKDOWN = Form(
     read=_read,
     payload=lambda _blocks, text, _metadata: text,
     block_separator="\n",
-    window_separator="",
+    window_separator="\n",
 )

@@ -23,15 +23,17 @@ from brimful.assembly.formats.form import (
     read_details,
     read_name,
     safe_name,
+    with_escapes,
 )
 from brimful.errors import FormatError
 from brimful.windows.window import MARKER, Seam, Window
 
 _BREAK = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_OURS = r"(?:\[(?:doc|in|span):|\.\.\.)"
+_OURS = r"(?:\[(?:doc:|in[:|]|span:)|\.\.\.)"
 _LOOKS_OURS = re.compile(rf"(?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*(?={_OURS})", re.IGNORECASE)
 _ESCAPED = re.compile(rf"((?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*)\\(?={_OURS})", re.IGNORECASE)
-_END = re.compile(r"(\\*)(\.\.\.)?\Z")
+_END = re.compile(r"(\\*)(\.\.\.)?(?=\n*\Z)")
+_UNSAFE_IN_SEAMS = re.compile("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
 
 
@@ -52,11 +54,12 @@ def write_window(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT
 
 
 def _write_seam(seam: Seam) -> list[Fragment]:
+    """One line each; what would break a line elsewhere is escaped. `[IN| ` continues a seam of several lines."""
     fragments, at = [], seam.start
-    for line in seam.text.split("\n"):
-        size = len(line.encode())
-        fragments += [Fragment("[IN: "), Fragment(line, "source", at, at + size), Fragment("]\n")]
-        at += size + 1
+    for number, line in enumerate(seam.text.split("\n")):
+        written = with_escapes(line, at, _UNSAFE_IN_SEAMS, safe_name)
+        fragments += [Fragment("[IN| " if number else "[IN: "), *written, Fragment("]\n")]
+        at += len(line.encode()) + 1
     return fragments
 
 
@@ -90,15 +93,16 @@ def _write_text(text: str, start: int) -> list[Fragment]:
 def _read_text(text: str) -> str:
     tail = _end_of(text)
     if tail:
-        text = text[: tail.start()] + "\\" * (len(tail.group(1)) // 2) + (tail.group(2) or "")
+        text = text[: tail.start()] + "\\" * (len(tail.group(1)) // 2) + text[tail.end(1) :]
     return _ESCAPED.sub(r"\1", text)
 
 
 def _end_of(text: str) -> re.Match[str] | None:
-    """Slashes at the end of a text, dots after them; None where there is neither."""
-    if not text.endswith(("\\", MARKER)):
+    """Slashes at the end of a text's last line, dots after them; None where there is neither."""
+    said = text.rstrip("\n")
+    if not said.endswith(("\\", MARKER)):
         return None
-    return _END.search(text, len(text.removesuffix(MARKER).rstrip("\\")))
+    return _END.search(text, len(said.removesuffix(MARKER).rstrip("\\")))
 
 
 def _read_plain(payload: Payload) -> list[Window]:
@@ -138,7 +142,7 @@ def _read_block(path: str, body: str) -> list[Window]:
 
 
 def _content_line(lines: Sequence[str], at: int) -> int:
-    while at + 1 < len(lines) and lines[at].startswith(("[IN: ", "[SPAN: ")):
+    while at + 1 < len(lines) and lines[at].startswith(("[IN: ", "[IN| ", "[SPAN: ")):
         at += 1
     return at
 
@@ -160,10 +164,13 @@ def read_window(path: str, text: str) -> Window:
         line, _, text = text.partition("\n")
         found = dict(pair.split(" ", 1) for pair in line.removeprefix("[SPAN: ").removesuffix("]").split(", "))
         start, end, score, time = read_details(found)
-    seams = []
-    while text.startswith("[IN: "):
+    seams: list[Seam] = []
+    while text.startswith(("[IN: ", "[IN| ")):
         line, _, text = text.partition("\n")
-        seams.append(Seam("signature", 0, 0, line.removeprefix("[IN: ").removesuffix("]")))
+        said = read_name(line[5:].removesuffix("]"))
+        if line.startswith("[IN| ") and seams:
+            said = f"{seams.pop().text}\n{said}"
+        seams.append(Seam("signature", 0, 0, said))
     cut_start = text.startswith(MARKER)
     text = text.removeprefix(MARKER)
     cut_end = _ends_cut(text)
