@@ -58,50 +58,61 @@ def extents_of(content: bytes) -> Iterator[tuple[int, bytes]]:
     start = 0
     while len(content) - start > EXTENT_BYTES:
         limit = start + EXTENT_BYTES
-        breaks = [found.end() for found in _BREAK.finditer(content, limit - _SEARCHED, limit)]
+        breaks = [found.end() for found in _BREAK.finditer(content, max(start, limit - _SEARCHED), limit)]
         end = breaks[-1] if breaks else back_to_code_point(content, limit)
         yield start, content[start:end]
         start = end
     yield start, content[start:]
 
 
-def _cuts(extent: Extent) -> tuple[Numbers, Numbers]:
-    """Units and sections of an extent.
+def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:
+    """Extents on an axis, and where each begins."""
+    sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
+    return GAP.join(extent.content for extent in extents), np.cumsum(sizes) - sizes
 
-    Code is cut at its blank lines here: its grammar reads a tenth as fast, and is asked when a window is cut.
+
+def _code_cuts(axis: bytes, bases: Numbers) -> tuple[Numbers, Numbers]:
+    """Units and sections of many pieces of code at once: at blank lines, and at lines where those are too far apart.
+
+    A grammar reads a tenth as fast, and is asked when a window is cut.
     """
-    if extent.kind != "code" or not extent.content:
-        found = outline(extent.content, kind=extent.kind, language=extent.language)
-        return found.units, found.sections
-    content = extent.content
-    lines = line_starts(content)
-    filled = np.flatnonzero(_FILLED[np.frombuffer(content, np.uint8)])
-    first = np.append(filled, len(content))[filled.searchsorted(lines)]
-    blank = first >= np.append(lines[1:], len(content))
+    lines = np.union1d(line_starts(axis), bases)
+    filled = np.flatnonzero(_FILLED[np.frombuffer(axis, np.uint8)])
+    first = np.append(filled, len(axis))[filled.searchsorted(lines)]
+    blank = first >= np.append(lines[1:], len(axis))
     after_blank = ~blank & np.concatenate(([False], blank[:-1]))
-    ends = np.array([0, len(content)], np.int64)
-    units = gather(np.union1d(lines[after_blank], ends), aim=UNIT_AIM)
-    units = divide(np.union1d(lines, ends), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
-    units = break_long(content, settle(content, units), over=UNIT_LIMIT, by_line=True)
+    walls = np.append(bases, len(axis))
+    units = gather(np.union1d(lines[after_blank], walls), aim=UNIT_AIM, forced=walls)
+    units = divide(np.union1d(lines, walls), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
+    units = np.union1d(break_long(axis, settle(axis, units), over=UNIT_LIMIT, by_line=True), walls)
     outermost = np.intersect1d(units, lines[after_blank & (first == lines)])
-    return units, divide(units, gather(np.union1d(outermost, ends)))
+    sections = divide(units, gather(np.union1d(outermost, walls), forced=walls))
+    return units, sections
+
+
+def _cuts(extents: Sequence[Extent], bases: Numbers) -> tuple[Numbers, Numbers]:
+    """The units and sections of all extents, on the segment's axis."""
+    units: list[Numbers] = []
+    sections: list[Numbers] = []
+    code = [at for at, extent in enumerate(extents) if extent.kind == "code" and extent.content]
+    if code:
+        axis, starts = _laid([extents[at] for at in code])
+        for found, cuts in zip(_code_cuts(axis, starts), (units, sections), strict=True):
+            inside = found[found < len(axis)]
+            owner = starts.searchsorted(inside, side="right") - 1
+            cuts.append(inside + (bases[code] - starts)[owner])
+    for base, extent in zip(bases.tolist(), extents, strict=True):
+        if extent.kind != "code" or not extent.content:
+            cut = outline(extent.content, kind=extent.kind, language=extent.language)
+            units.append(cut.units[:-1] + base)
+            sections.append(cut.sections[:-1] + base)
+    nothing = np.zeros(0, np.int64)
+    return np.sort(np.concatenate([*units, nothing])), np.sort(np.concatenate([*sections, nothing]))
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
-    axis = GAP.join(extent.content for extent in extents)
-    sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
-    bases = np.cumsum(sizes) - sizes
-    units, sections = [], []
-    for base, extent in zip(bases.tolist(), extents, strict=True):
-        unit_cuts, section_cuts = _cuts(extent)
-        units.append(unit_cuts[:-1] + base)
-        sections.append(section_cuts[:-1] + base)
+    axis, bases = _laid(extents)
+    units, sections = _cuts(extents, bases)
     terms = terms_of(axis)
-    return Segment(
-        axis=axis,
-        bases=bases,
-        units=np.concatenate(units) if units else np.zeros(0, np.int64),
-        sections=np.concatenate(sections) if sections else np.zeros(0, np.int64),
-        postings=Postings(terms.names, terms.offsets, terms.starts),
-    )
+    return Segment(axis, bases, units, sections, Postings(terms.names, terms.offsets, terms.starts))
