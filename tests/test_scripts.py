@@ -25,6 +25,20 @@ def test_demo_shows_a_context_that_fits():
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_demo_survives_a_short_pipe_and_a_plain_terminal():
+    """`| head` and a terminal without Unicode end without a traceback."""
+    for command in ("scripts/demo.py | head -3", "scripts/demo.py"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {sys.executable} {command}"],
+            capture_output=True,
+            cwd=ROOT,
+            env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
 def test_missing_venv_module_prints_the_remedy(tmp_path):
     """A Debian Python without python3-venv is told what to install."""
     program = (
