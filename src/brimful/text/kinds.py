@@ -260,6 +260,9 @@ def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
     return [line for line in lines if line.strip()]
 
 
+_QUOTED = re.compile(rb'"[^"]*"')
+
+
 def _is_json_lines(lines: list[bytes]) -> bool:
     ends = ((b"{", b"}"), (b"[", b"]"))
     return len(lines) >= 2 and any(
@@ -279,27 +282,33 @@ def _data_format(head: bytes, *, complete: bool) -> str | None:
         return "jsonl"
     if _JSON_START.match(head) and (start.rstrip().endswith((b"}", b"]")) or not complete):
         return "json"
-    stamped = sum(_STAMP.match(line) is not None for line in lines)
-    if stamped * 3 >= len(lines) and (stamped >= 2 or len(lines) == 1) and _STAMP.match(lines[0]):
-        return "log"
+    if _STAMP.match(lines[0]):
+        stamped = sum(_STAMP.match(line) is not None for line in lines)
+        if stamped * 3 >= len(lines) and (stamped >= 2 or len(lines) == 1):
+            return "log"
     return _separated(lines)
 
 
 def _separated(lines: list[bytes]) -> str | None:
     """CSV or TSV when at least three rows have the same number of the same separator."""
     for separator, name in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
-        counts = [re.sub(rb'"[^"]*"', b"", line).count(separator) for line in lines]
-        most = max(counts)
-        usual = counts[0]
-        even = sum(count == usual for count in counts)
-        wordy = sum(re.search(re.escape(separator) + rb" ", line) is not None for line in lines)
-        if usual and most == usual and len(lines) >= 3 and even * 10 >= len(lines) * 9:
+        usual = _fields(lines[0], separator)
+        if not usual or len(lines) < 3 or any(_fields(line, separator) > usual for line in lines):
+            continue
+        even = sum(_fields(line, separator) == usual for line in lines)
+        wordy = sum(separator + b" " in line for line in lines)
+        if even * 10 >= len(lines) * 9:
             if separator != b"\t" and wordy * 2 > len(lines) and usual < 3:
                 continue  # commas followed by blanks are prose
             if any(line.rstrip().endswith((b";", b"{", b"}")) for line in lines) or lines[0].startswith(b"|"):
                 continue  # code, or a Markdown table
             return name
     return None
+
+
+def _fields(line: bytes, separator: bytes) -> int:
+    """How often a separator stands outside of quotes."""
+    return (_QUOTED.sub(b"", line) if b'"' in line else line).count(separator)
 
 
 def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:

@@ -10,6 +10,7 @@ No file makes these functions raise: what can't be read becomes a Skipped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -45,6 +46,7 @@ _LOADERS: dict[str, Loader] = {
 }
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
+_HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
 _CHAT_SNIFF_BYTES = 65_536
 
 
@@ -87,7 +89,7 @@ def _loader(path: str, raw: bytes) -> Loader:
         return load_pdf
     if raw.startswith(_ZIP) and office_format(raw):
         return load_office
-    return load_html if kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
+    return load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
 
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
