@@ -64,7 +64,8 @@ def ingest(
     store.add(_entries(fresh, gone, prefix, names, settings, report, progress))
     vanished = [path for origin in gone.values() for path in origin.paths if path not in names.given]
     report.removed = sum(1 for name in gone if not any(path in names.given for path in gone[name].paths))
-    store.remove(vanished)
+    if vanished:
+        store.remove(vanished)
     return report
 
 

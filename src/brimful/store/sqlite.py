@@ -39,6 +39,10 @@ from brimful.text.kinds import kind_of
 SEGMENT_BYTES = 8 << 20
 """Text that is indexed and committed at once."""
 
+SMALL_BYTES = SEGMENT_BYTES // 4
+MOST_SMALL = 12
+"""More segments below that size than this are folded into one."""
+
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
@@ -112,13 +116,16 @@ class SqliteStore:
             size += len(entry.document)
             if size >= SEGMENT_BYTES:
                 count, batch, size = count + self._commit(batch), [], 0
-        return count + (self._commit(batch) if batch else 0)
+        count += self._commit(batch) if batch else 0
+        self._tidy()
+        return count
 
     def remove(self, paths: Iterable[str]) -> int:
         """Forget documents; their text stays in the file until it is compacted or purged. Returns how many."""
         with self._writing() as cursor:
             gone = self._forget(cursor, paths)
-            self._finish(cursor, touched={bucket_of(path) for path in gone})
+            if gone:
+                self._finish(cursor, touched={bucket_of(path) for path in gone})
         return len(gone)
 
     def _commit(self, batch: Sequence[Entry]) -> int:
@@ -219,8 +226,9 @@ class SqliteStore:
 
     def remember_root(self, prefix: str, name: str) -> None:
         """Note a place that was added, so that it can be brought up to date later."""
-        with self._writing() as cursor:
-            cursor.execute("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
+        if self.roots().get(prefix) != name:
+            with self._writing() as cursor:
+                cursor.execute("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
 
     def roots(self) -> dict[str, str]:
         """The places that were added, with their names."""
@@ -255,25 +263,33 @@ class SqliteStore:
 
     def compact(self) -> None:
         """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
-        self._rebuild()
+        self._fold(fetch(self._connection.cursor(), "SELECT number FROM segments"))
 
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""
         with _translated(self.path):
             self._connection.pragma("secure_delete", "on")
-            self._rebuild()
+            self.compact()
             self._connection.execute("VACUUM")
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    def _rebuild(self) -> None:
-        """Read every live document back (verified) and write it into new segments, one transaction for all."""
-        with self.snapshot() as now, self._writing() as cursor:
-            old = [number for (number,) in fetch(cursor, "SELECT number FROM segments")]
-            cursor.execute("DELETE FROM extents")
+    def _tidy(self) -> None:
+        """Fold small segments together before there are many of them: each look-up visits every segment."""
+        small = fetch(self._connection.cursor(), "SELECT number FROM segments WHERE length < ?", (SMALL_BYTES,))
+        if len(small) > MOST_SMALL:
+            self._fold(small)
+
+    def _fold(self, segments: Iterable[tuple[int]]) -> None:
+        """Read what is live in some segments back (verified) and write it into new ones, in one transaction."""
+        with self._writing() as cursor, self.snapshot() as now:
+            kinds = {row.number: (row.kind, row.language) for row in now.rows()}
+            old = [number for (number,) in segments]
+            found = [each for number in old for each in fetch(cursor, _LIVE_EXTENTS, (number,))]
+            for number in old:
+                cursor.execute("DELETE FROM extents WHERE segment = ?", (number,))
             laid = (
-                Laid(row.number, start, Extent(now.read(row.number, start, end), row.kind, row.language))
-                for row in now.rows()
-                for start, end in now.extents(row.number)
+                Laid(document, start, Extent(now.read(document, start, start + length), *kinds[document]))
+                for document, start, length in sorted(found)
             )
             for group in _grouped(laid):
                 _write_segment(cursor, group, build_segment([each.extent for each in group]))
@@ -290,6 +306,7 @@ class Laid(NamedTuple):
     extent: Extent
 
 
+_LIVE_EXTENTS = "SELECT document, start, length FROM extents WHERE segment = ?"
 _EMPTY_SEGMENTS = "SELECT number FROM segments WHERE number NOT IN (SELECT segment FROM extents)"
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
 
