@@ -44,6 +44,7 @@ CODES = {
     "input.score",
     "input.setting",
     "input.span",
+    "endpoint",
     "missing",
     "store",
     "store.busy",

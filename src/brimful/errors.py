@@ -10,6 +10,7 @@
     │   ├── ScoreError            NaN or infinite scores
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
+    ├── EndpointError             a server that was named does not answer as it should
     ├── MissingPartError          a vocabulary or grammar that is not installed
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
@@ -84,6 +85,12 @@ class SpanError(InputError):
     """A byte range that its document does not have."""
 
     code = "input.span"
+
+
+class EndpointError(BrimfulError):
+    """A server that did not answer, or not with what was asked for."""
+
+    code = "endpoint"
 
 
 class MissingPartError(BrimfulError):

@@ -1,0 +1,427 @@
+"""Who turns words into vectors?
+
+A static table, a model on this machine, a server that speaks the embeddings protocol of OpenAI, or the user's own
+function. Each has a name that is kept with what it made, since vectors of two models can't be compared.
+Nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib
+import importlib.util
+import json
+import os
+import re
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import ArrayLike, NDArray
+
+from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError
+from brimful.index.vectors import DIMENSIONS
+from brimful.text.terms import query_terms
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Kind = Literal["static", "model"]
+Floats = NDArray[np.float32]
+Number = TypeVar("Number", int, float)
+
+_INSTALL = "pip install brimful[semantic]"
+_KEPT_TERMS = 1 << 16
+_BLOCK_TERMS = 2_048
+_FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
+_WORD = "\u2581"  # begins a token that begins a word
+_BATCH = 64
+_MODEL_TOKENS = 256
+_ANSWER_BYTES = 256 << 20
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Embedder(Protocol):
+    """Something that turns texts into vectors.
+
+    A static one adds up the vectors of terms, so units follow from the postings; a model reads each text.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which vectors these are: equal names promise comparable vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """Whether a text's vector is the sum of its terms' vectors."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row for each text."""
+        ...
+
+
+def check_same_model(stored: str, asked: str) -> None:
+    """Refuse to compare vectors of two models.
+
+    >>> check_same_model("minilm", "minilm")
+    >>> check_same_model("minilm", "potion")
+    Traceback (most recent call last):
+    brimful.errors.SettingError: the index holds vectors of 'minilm', not of 'potion'; ask with 'minilm', or ...
+    """
+    if stored != asked:
+        raise SettingError(
+            f"the index holds vectors of {stored!r}, not of {asked!r}; "
+            f"ask with {stored!r}, or index again with {asked!r}"
+        )
+
+
+class StaticEmbedder:
+    """WordLlama's table of 32,000 tokens, read from the installed package, without running its code.
+
+    A term's vector is the sum of its tokens' vectors, in whole eighths. The table knows capitals and our terms are
+    folded, so a term that is a token only with a capital takes that one: `paris` is two tokens, `Paris` is one.
+    """
+
+    dimensions = DIMENSIONS
+    kind: Kind = "static"
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._places: dict[bytes, int] = {}
+        self._kept = np.zeros((0, DIMENSIONS), np.int8)
+
+    def __repr__(self) -> str:
+        return "StaticEmbedder()"
+
+    @property
+    def name(self) -> str:
+        """Made from the table's own bytes: another table has another name."""
+        return self._loaded[2]
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """The sum over the distinct terms of each text."""
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            names = sorted({found.term for found in query_terms(text)})
+            row[:] = self.vectors_of(names).sum(axis=0, dtype=np.int64)
+        return rows
+
+    def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
+        """One row for each term; frequent ones are remembered."""
+        with self._lock:
+            places = np.fromiter((self._places.get(name, -1) for name in names), np.int64, len(names))
+            rows = np.zeros((len(names), DIMENSIONS), np.int8)
+            known = places >= 0
+            rows[known] = self._kept[places[known]]
+            missing = np.flatnonzero(~known).tolist()
+            for first in range(0, len(missing), _BLOCK_TERMS):
+                block = missing[first : first + _BLOCK_TERMS]
+                rows[block] = self._computed([names[place] for place in block])
+            self._keep([names[place] for place in missing], rows[missing])
+            return rows
+
+    def _keep(self, names: Sequence[bytes], rows: NDArray[np.int8]) -> None:
+        room = _KEPT_TERMS - len(self._places)
+        if names and room > 0:
+            self._places |= {name: len(self._kept) + at for at, name in enumerate(names[:room])}
+            self._kept = np.concatenate((self._kept, rows[:room]))
+
+    def _computed(self, names: Sequence[bytes]) -> NDArray[np.int8]:
+        table, tokenizer, _ = self._loaded
+        words = [name.decode("utf-8", "replace") for name in names]
+        whole = [self._token(word) for word in words]
+        rest = [word for word, token in zip(words, whole, strict=True) if token is None]
+        pieces = iter(tokenizer.encode_batch_fast(rest, add_special_tokens=False))
+        tokens = [next(pieces).ids if token is None else [token] for token in whole]
+        sizes = np.array([len(each) for each in tokens], np.int64)
+        joined = np.array([token for each in tokens for token in each], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        sums = np.zeros((len(names), DIMENSIONS), np.int32)
+        for step in range(int(sizes.max(initial=0))):
+            longer = np.flatnonzero(sizes > step)
+            sums[longer] += table[joined[starts[longer] + step]]
+        rounded: NDArray[np.int32] = np.clip((sums + (1 << (_COARSE - 1))) >> _COARSE, -127, 127)
+        return rounded.astype(np.int8)
+
+    def _token(self, word: str) -> int | None:
+        """The token that is this very word, or else the one that is it with a capital."""
+        vocabulary = self._vocabulary
+        token = vocabulary.get(_WORD + word)
+        return vocabulary.get(_WORD + word[:1].upper() + word[1:]) if token is None else token
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, int]:
+        return self._loaded[1].get_vocab()
+
+    @cached_property
+    def _loaded(self) -> tuple[NDArray[np.int16], Tokenizer, str]:
+        folder = self._folder or _package_folder("wordllama", remedy=_INSTALL)
+        weights = _read(folder / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+        table = np.rint(_tensor(weights, "embedding.weight").astype(np.float64) * _FINE).astype(np.int16)
+        if table.ndim != 2 or table.shape[1] != DIMENSIONS:
+            raise MissingPartError(f"the table in {folder} has the shape {table.shape}; {_INSTALL}")
+        tokenizer = _tokenizer(folder / "tokenizers" / "l2_supercat_tokenizer_config.json", remedy=_INSTALL)
+        return table, tokenizer, f"wordllama-l2-supercat-256:{blake3(weights).hexdigest(length=4)}"
+
+
+class MiniLmEmbedder:
+    """A sentence model in a folder with `tokenizer.json` and an ONNX file, run by onnxruntime on one thread.
+
+    Made for all-MiniLM-L6-v2: at most 256 tokens of a text, the mean over its tokens, length 1. Another processor
+    may give another last bit, so codes of a model are the same only where its floats are.
+    """
+
+    kind: Kind = "model"
+
+    def __init__(self, folder: Path | str, *, batch: int = 32) -> None:
+        self._folder = Path(folder)
+        self._batch = _positive(batch, "batch")
+
+    def __repr__(self) -> str:
+        return f"MiniLmEmbedder({str(self._folder)!r})"
+
+    @property
+    def name(self) -> str:
+        """The folder's name, with a few digits of the model's own bytes."""
+        return self._loaded[2]
+
+    @cached_property
+    def dimensions(self) -> int:
+        """As many as the model gives for a word."""
+        return int(self._run(["word"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row of length 1 for each text."""
+        rows = [self._run(batch) for batch in _batches(texts, self._batch)]
+        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+
+    def _run(self, texts: Sequence[str]) -> Floats:
+        session, tokenizer, _ = self._loaded
+        encoded = tokenizer.encode_batch(list(texts))
+        mask = np.array([each.attention_mask for each in encoded], np.int64)
+        columns = {
+            "input_ids": np.array([each.ids for each in encoded], np.int64),
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(mask),
+        }
+        asked = [each.name for each in session.get_inputs()]
+        if unknown := sorted(set(asked) - set(columns)):
+            raise MissingPartError(f"the model in {self._folder} asks for {', '.join(unknown)}: not a sentence model")
+        rows = np.asarray(session.run(None, {name: columns[name] for name in asked})[0], np.float32)
+        if rows.ndim == 3:
+            weights = mask[:, :, None].astype(np.float32)
+            rows = (rows * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), np.float32(1))
+        lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        lengths[lengths == 0] = 1
+        return _checked(rows / lengths, len(texts), rows.shape[1], who=str(self._folder))
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Tokenizer, str]:
+        remedy = "give a folder with model.onnx and tokenizer.json, and pip install brimful[minilm]"
+        models = [self._folder / "model.onnx", *sorted(self._folder.glob("onnx/*.onnx"))]
+        path = next((model for model in models if model.is_file()), models[0])
+        model = _read(path, remedy=remedy)
+        try:
+            onnxruntime = importlib.import_module("onnxruntime")
+        except ImportError as error:
+            raise MissingPartError(f"onnxruntime is not installed; {remedy}") from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.use_deterministic_compute = True
+        # By path, since a large model may keep its weights in a file beside it.
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        tokenizer = _tokenizer(self._folder / "tokenizer.json", remedy=remedy)
+        tokenizer.enable_truncation(_MODEL_TOKENS)
+        tokenizer.enable_padding()
+        return session, tokenizer, f"{self._folder.resolve().name}:{blake3(model).hexdigest(length=4)}"
+
+
+class EndpointEmbedder:
+    """A server's `/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and others offer it.
+
+    `base_url` ends in `/v1` as a rule. A key is read from the environment at each call, sent to that server
+    only, and never shown. One request for each batch, no second try, no redirects.
+    """
+
+    kind: Kind = "model"
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        dimensions: int,
+        key_variable: str = "OPENAI_API_KEY",
+        timeout_seconds: float = 30.0,
+        batch: int = _BATCH,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise SettingError("the base URL of an endpoint looks like https://host/v1")
+        if parts.username is not None or parts.password is not None:
+            raise SettingError(f"a base URL holds no password; put the key into the environment as {key_variable}")
+        self.dimensions = _positive(dimensions, "dimensions")
+        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
+        self._path = parts.path.rstrip("/") + "/embeddings"
+        self._base, self._model = base_url.rstrip("/"), model
+        self._key_variable, self._timeout = key_variable, _positive(timeout_seconds, "timeout_seconds")
+        self._batch = _positive(batch, "batch")
+
+    def __repr__(self) -> str:
+        return f"EndpointEmbedder({self._base!r}, {self._model!r}, dimensions={self.dimensions})"
+
+    @property
+    def name(self) -> str:
+        """The server and its model."""
+        return f"{self._base}#{self._model}:{self.dimensions}"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row for each text, in order."""
+        rows = [self._ask(batch) for batch in _batches(texts, self._batch)]
+        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+
+    def _ask(self, texts: Sequence[str]) -> Floats:
+        status, answer = self._post(json.dumps({"model": self._model, "input": list(texts)}).encode())
+        if status != http.client.OK:
+            raise EndpointError(f"{self._base} answered {status}{_reason(answer)}; look at its model name and key")
+        try:
+            entries = sorted(json.loads(answer)["data"], key=lambda entry: int(entry["index"]))
+            places = [entry["index"] for entry in entries]
+            rows = np.array([entry["embedding"] for entry in entries], np.float32)
+        except (ValueError, KeyError, TypeError) as error:
+            raise EndpointError(f"{self._base} answered with something else than embeddings") from error
+        if places != list(range(len(texts))):
+            raise EndpointError(f"{self._base} answered {len(places)} embeddings to {len(texts)} texts")
+        return _checked(rows, len(texts), self.dimensions, who=self.name)
+
+    def _post(self, body: bytes) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key := os.environ.get(self._key_variable):
+            if not self._secure and self._host not in _LOOPBACK:
+                raise SettingError(f"{self._base} is not encrypted: use https, or unset {self._key_variable}")
+            headers["Authorization"] = f"Bearer {key}"
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=self._timeout)
+        try:
+            connection.request("POST", self._path, body, headers)
+            response = connection.getresponse()
+            answer = response.read(_ANSWER_BYTES + 1)
+        # ValueError: a key that is no header value; its message would show it, so no cause is kept.
+        except ValueError:
+            raise SettingError(f"the key in {self._key_variable} can't be sent; look for blanks and newlines") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise EndpointError(
+                f"{self._base} did not answer within {self._timeout} s: {type(error).__name__}"
+            ) from error
+        finally:
+            connection.close()
+        if len(answer) > _ANSWER_BYTES:
+            raise EndpointError(f"{self._base} answered more than {_ANSWER_BYTES} bytes; ask with smaller batches")
+        return response.status, answer
+
+
+class _Wrapped:
+    kind: Kind = "model"
+
+    def __init__(self, name: str, function: Callable[[Sequence[str]], ArrayLike], dimensions: int) -> None:
+        self.name, self.dimensions, self._function = name, dimensions, function
+
+    def __repr__(self) -> str:
+        return f"wrap({self.name!r}, dimensions={self.dimensions})"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        rows = (
+            np.asarray(self._function(list(texts)), np.float32) if texts else np.zeros((0, self.dimensions), np.float32)
+        )
+        return _checked(rows, len(texts), self.dimensions, who=self.name)
+
+
+def wrap(name: str, function: Callable[[Sequence[str]], ArrayLike], *, dimensions: int) -> Embedder:
+    """Your own function from texts to rows of numbers as an Embedder; the name is kept with what it makes.
+
+    >>> lengths = wrap("lengths", lambda texts: [[len(text), 1] for text in texts], dimensions=2)
+    >>> lengths.embed(["one", "three"]).tolist()
+    [[3.0, 1.0], [5.0, 1.0]]
+    """
+    if not name:
+        raise InputError("an embedder needs a name that tells its vectors from others")
+    return _Wrapped(name, function, _positive(dimensions, "dimensions"))
+
+
+def _checked(rows: Floats, count: int, dimensions: int, *, who: str) -> Floats:
+    if rows.shape != (count, dimensions):
+        raise InputError(f"{who} gave vectors of the shape {rows.shape}, not {(count, dimensions)}")
+    if not np.isfinite(rows).all():
+        raise ScoreError(f"{who} gave NaN or infinity")
+    return rows
+
+
+def _positive(value: Number, what: str) -> Number:
+    if value <= 0:
+        raise SettingError(f"{what} is {value!r}; it must be above zero")
+    return value
+
+
+def _batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (texts[first : first + size] for first in range(0, len(texts), size))
+
+
+def _reason(answer: bytes) -> str:
+    """The server's own word for an error: a plain name only, since a longer message may repeat the key."""
+    try:
+        word = json.loads(answer)["error"]["code"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return f" ({word})" if isinstance(word, str) and re.fullmatch(r"[a-z_]{1,40}", word) else ""
+
+
+def _package_folder(package: str, *, remedy: str) -> Path:
+    found = importlib.util.find_spec(package)
+    if found is None or not found.origin:
+        raise MissingPartError(f"{package} is not installed; {remedy}")
+    return Path(found.origin).parent
+
+
+def _read(path: Path, *, remedy: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise MissingPartError(f"{path} is missing; {remedy}") from error
+
+
+def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:
+    """A tensor of a safetensors file: eight bytes that say how long the JSON header is, the header, the numbers."""
+    try:
+        (size,) = struct.unpack_from("<Q", raw)
+        entry: dict[str, Any] = json.loads(raw[8 : 8 + size])[name]
+        first, last = entry["data_offsets"]
+        if entry["dtype"] != "F16":
+            raise ValueError(entry["dtype"])
+        return np.frombuffer(raw[8 + size + first : 8 + size + last], "<f2").reshape(entry["shape"])
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise MissingPartError(f"no table {name!r} of 16-bit floats in the file; {_INSTALL}") from error
+
+
+def _tokenizer(path: Path, *, remedy: str) -> Tokenizer:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingPartError(f"tokenizers is not installed; {remedy}") from error
+    tokenizer = Tokenizer.from_str(_read(path, remedy=remedy).decode())
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer

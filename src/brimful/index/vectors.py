@@ -1,0 +1,250 @@
+"""Which units mean something alike?
+
+A static embedding is a bag of words: a unit's vector is the sum of its distinct terms' vectors, so it follows
+from the postings, and nothing is tokenised again. What is kept of it is one sign bit for each of 256 dimensions.
+A question keeps whole numbers and is compared with all codes; the few best can be compared once more with their
+whole vectors. Only integers are stored or compared (DESIGN §1), so every machine gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isqrt
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import ArrayLike, NDArray
+
+from brimful.errors import ScoreError, SettingError
+from brimful.index.columns import Numbers
+from brimful.index.segments import Postings
+
+DIMENSIONS = 256
+CODE_BYTES = DIMENSIONS // 8
+
+NOTHING = -(1 << 15)
+"""The score of a unit of which no term is known; its code is all zeros."""
+
+_BLOCK_UNITS = 512  # summed together: their vectors stay in the cache
+_BLOCK_CODES = 16_384
+_QUERY_BITS = 6  # of a dimension of the question, its sign included
+_QUERY_MOST = (1 << (_QUERY_BITS - 1)) - 1
+_TERM_MOST = 127
+_MILLION = 1_000_000
+
+Codes = NDArray[np.uint8]
+
+
+class TermVectors(Protocol):
+    """Vectors of terms as small whole numbers; those of one term never change."""
+
+    def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
+        """One row of 256 numbers for each name, zeros where it is unknown."""
+        ...
+
+
+class Nearest(NamedTuple):
+    """Units by descending score, those with the same score by ascending id."""
+
+    ids: Numbers
+    scores: Numbers
+
+
+def unit_codes(postings: Postings, units: Numbers, table: TermVectors) -> Codes:
+    """The code of every unit, 32 bytes each: bit i is set where the sum of its terms' vectors is positive.
+
+    `units` holds where each unit begins on the axis of the postings. A unit's code depends on its own terms alone,
+    on no statistic of the corpus.
+    """
+    codes = np.zeros((len(units), CODE_BYTES), np.uint8)
+    for ids, sums in _summed(postings, units, table):
+        codes[ids] = codes_of(sums)
+    return codes
+
+
+def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDArray[np.int32]:
+    """The whole vector of every unit, a kilobyte each: for the few units of a second look."""
+    vectors = np.zeros((len(units), DIMENSIONS), np.int32)
+    for ids, sums in _summed(postings, units, table):
+        vectors[ids] = sums
+    return vectors
+
+
+def codes_of(vectors: ArrayLike) -> Codes:
+    """Sign bits of rows of 256 numbers, dimension 0 in the highest bit of the first byte.
+
+    >>> codes_of(np.arange(-3, 253)[None, :])[0, :2].tolist()
+    [15, 255]
+    """
+    return np.packbits(np.asarray(vectors) > 0, axis=1)
+
+
+def query_vector(names: Sequence[bytes], table: TermVectors) -> Numbers:
+    """The vector of a question: the sum over its distinct terms."""
+    summed: Numbers = table.vectors_of(sorted(set(names))).sum(axis=0, dtype=np.int64)
+    return summed
+
+
+def similarities(codes: Codes, query: Numbers) -> NDArray[np.int16]:
+    """How alike each unit is to the question: its rounded numbers added up, negated where the unit's bit is unset.
+
+    The question is scaled to six bits a dimension, and each of these is one plane of bits: what it shares with a
+    code is counted at once. Units of which nothing is known score `NOTHING`.
+
+    >>> query = np.zeros(DIMENSIONS, np.int64)
+    >>> query[:2] = 40, -20
+    >>> similarities(codes_of(np.eye(2, DIMENSIONS)), query).tolist()
+    [46, -46]
+    """
+    rounded = _rounded(query)
+    planes = np.packbits((rounded[None, :] >> np.arange(_QUERY_BITS)[:, None]) & 1, axis=1).view(np.uint64)
+    words = np.ascontiguousarray(codes, np.uint8).reshape(-1, CODE_BYTES).view(np.uint64)
+    scores = np.empty(len(words), np.int16)
+    total = int(rounded.sum())
+    for first in range(0, len(words), _BLOCK_CODES):
+        block = np.ascontiguousarray(words[first : first + _BLOCK_CODES].T)
+        sums = np.zeros(block.shape[1], np.int16)
+        for bit, plane in enumerate(planes):
+            shared = np.bitwise_count(block[0] & plane[0]).astype(np.int16)
+            for word in range(1, len(block)):
+                shared += np.bitwise_count(block[word] & plane[word])
+            shared <<= bit
+            if bit == _QUERY_BITS - 1:  # the sign, in two's complement
+                sums -= shared
+            else:
+                sums += shared
+        sums = 2 * sums - np.int16(total)
+        sums[~np.bitwise_or.reduce(block, axis=0).astype(bool)] = NOTHING
+        scores[first : first + _BLOCK_CODES] = sums
+    return scores
+
+
+def nearest(codes: Codes, query: Numbers, *, limit: int) -> Nearest:
+    """The units most alike to the question, every unit compared.
+
+    Units of which no term is known are left out; a question of which none is known finds nothing.
+
+    >>> query = np.ones(DIMENSIONS, np.int64)
+    >>> codes = codes_of([[1] * 256, [1] * 255 + [-1], [0] * 256, [1] * 256])
+    >>> [column.tolist() for column in nearest(codes, query, limit=2)]
+    [[0, 3], [7936, 7936]]
+    """
+    _check_limit(limit)
+    scores = similarities(codes, query)
+    if not np.any(query) or not limit or not len(scores):
+        return Nearest(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    # Scores are few different numbers: counting them finds the last one that is still among the best.
+    counts = np.bincount(scores.astype(np.int32) - NOTHING)
+    counts[0] = 0
+    reached = np.cumsum(counts[::-1])
+    last = len(counts) - 1 - int(reached.searchsorted(min(limit, int(reached[-1])))) + NOTHING
+    ids = np.flatnonzero(scores >= max(last, NOTHING + 1))
+    order = np.lexsort((ids, -scores[ids].astype(np.int64)))[:limit]
+    return Nearest(ids[order], scores[ids[order]].astype(np.int64))
+
+
+def rerank(vectors: NDArray[np.int32], query: Numbers, *, limit: int) -> Nearest:
+    """Rows by their cosine with the question in whole millionths, rounded down; rows of zeros are left out.
+
+    >>> query = np.zeros(DIMENSIONS, np.int64)
+    >>> query[0] = 5
+    >>> rows = np.zeros((3, DIMENSIONS), np.int32)
+    >>> rows[1, :2], rows[2, 0] = (3, 4), 1
+    >>> [column.tolist() for column in rerank(rows, query, limit=9)]
+    [[2, 1], [1000000, 600000]]
+    """
+    _check_limit(limit)
+    wide = np.asarray(vectors, np.int64)
+    asked = sum(number * number for number in query.tolist())
+    squares = (wide * wide).sum(axis=1)
+    ids = np.flatnonzero(squares) if asked else np.zeros(0, np.int64)
+    dots = wide[ids] @ query
+    scores = np.array(
+        # Python's integers: the product of two squared lengths does not fit into 64 bits.
+        [
+            dot * _MILLION // isqrt(square * asked)
+            for dot, square in zip(dots.tolist(), squares[ids].tolist(), strict=True)
+        ],
+        np.int64,
+    )
+    order = np.lexsort((ids, -scores))[:limit]
+    return Nearest(ids[order], scores[order])
+
+
+def project(embeddings: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Rows of a model with any number of dimensions as 256 whole numbers, ready for `codes_of` and `nearest`.
+
+    Each row is scaled so that its largest number is 127 and rounded. 256 dimensions stay as they are. Others are
+    padded to a power of two, flipped by fixed signs and mixed by a Walsh-Hadamard transform, of which the
+    first 256 sums are kept: an orthogonal projection in whole numbers, the same for every corpus.
+    """
+    rows = np.asarray(embeddings, np.float64)
+    if not np.isfinite(rows).all():
+        raise ScoreError("an embedding holds NaN or infinity; look at the model that made it")
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    whole = np.rint(rows / np.where(largest > 0, largest, 1.0) * _TERM_MOST).astype(np.int64)
+    width = whole.shape[1]
+    if width == DIMENSIONS:
+        return whole
+    padded = max(DIMENSIONS, 1 << (width - 1).bit_length())
+    signs = np.unpackbits(np.frombuffer(blake3(b"brimful signs").digest(padded // 8), np.uint8))
+    mixed = np.zeros((len(whole), padded), np.int64)
+    mixed[:, :width] = np.where(signs[:width] > 0, whole, -whole)
+    half = 1
+    while half < padded:
+        pairs = mixed.reshape(len(mixed), -1, 2, half)
+        mixed = np.stack((pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]), axis=2)
+        mixed = mixed.reshape(len(whole), padded)
+        half *= 2
+    return mixed[:, :DIMENSIONS]
+
+
+def _summed(
+    postings: Postings, units: Numbers, table: TermVectors
+) -> Iterator[tuple[Numbers, NDArray[np.int16 | np.int32]]]:
+    """Ids of some units with the sums of their distinct terms' vectors; units without a term do not come up."""
+    if not len(units) or not postings.names:
+        return
+    rows = table.vectors_of(postings.names).astype(np.int16)
+    terms, starts, counts = _terms_of_units(postings, units)
+    # Units with as many terms lie together. Then the first terms of all units of a block are added, the second
+    # terms of those that have one, and so on: few steps, each over many rows.
+    order = np.argsort(-counts, kind="stable")
+    order = order[: int(np.count_nonzero(counts))]
+    held = np.empty((_BLOCK_UNITS, DIMENSIONS), np.int16)
+    for first in range(0, len(order), _BLOCK_UNITS):
+        ids = order[first : first + _BLOCK_UNITS]
+        begins, sizes = starts[ids], counts[ids]
+        most = int(sizes[0])
+        sums = np.zeros((len(ids), DIMENSIONS), np.int16 if most * (_TERM_MOST + 1) < -NOTHING else np.int32)
+        ascending = sizes[::-1]
+        for step in range(most):
+            more = len(ids) - int(ascending.searchsorted(step, side="right"))
+            np.take(rows, terms[begins[:more] + step], axis=0, out=held[:more], mode="clip")
+            sums[:more] += held[:more]
+        yield ids, sums
+
+
+def _terms_of_units(postings: Postings, units: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The distinct terms of all units, one unit after the other; where those of each begin, and how many they are."""
+    bits = len(postings.names).bit_length()
+    within = units.searchsorted(postings.positions, side="right") - 1
+    keys = within << bits | np.repeat(np.arange(len(postings.names)), np.diff(postings.offsets))
+    keys.sort()
+    kept = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=kept[1:])
+    keys = keys[kept & (keys >= 0)]
+    counts = np.bincount(keys >> bits, minlength=len(units))
+    return keys & ((1 << bits) - 1), np.cumsum(counts) - counts, counts
+
+
+def _rounded(query: Numbers) -> Numbers:
+    """The question scaled to six bits, rounded half up."""
+    most = int(np.abs(query).max(initial=0))
+    return (2 * _QUERY_MOST * query + most) // (2 * most) if most else np.zeros(DIMENSIONS, np.int64)
+
+
+def _check_limit(limit: int) -> None:
+    if limit < 0:
+        raise SettingError(f"a limit of {limit} units is less than none")

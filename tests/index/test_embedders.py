@@ -1,0 +1,459 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
+from brimful.index import embedders
+from brimful.index.build import Extent, build_segment
+from brimful.index.embedders import (
+    Embedder,
+    EndpointEmbedder,
+    MiniLmEmbedder,
+    StaticEmbedder,
+    check_same_model,
+    wrap,
+)
+from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
+from brimful.text.terms import query_terms
+
+ATOM = [8, -2, 6, 7, 4, -7, -6, 6]  # its first eighths
+
+# ---- the static table
+
+
+@pytest.fixture(scope="module")
+def static() -> StaticEmbedder:
+    """The real table, loaded once."""
+    return StaticEmbedder()
+
+
+def wordllama_folder() -> Path:
+    """Where the package is installed."""
+    spec = importlib.util.find_spec("wordllama")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+@pytest.fixture(scope="module")
+def reference() -> Callable[[str], list[float]]:
+    """The sum of a text's token vectors, read by the safetensors and tokenizers packages alone."""
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    folder = wordllama_folder()
+    table = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+
+    def summed(text: str) -> list[float]:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        return [sum(float(table[token, at]) for token in ids) for at in range(256)]
+
+    return summed
+
+
+@pytest.mark.parametrize(
+    ("term", "spelling"),
+    [("atom", "atom"), ("paris", "Paris"), ("getatom", "getatom"), ("myocardial", "myocardial"), ("量子", "量子")],
+)
+def test_a_term_is_the_sum_of_its_tokens(
+    static: StaticEmbedder, reference: Callable[[str], list[float]], term: str, spelling: str
+) -> None:
+    """A term's vector is its tokens' sum in eighths; a term that is a token only with a capital takes that token."""
+    found = static.vectors_of([term.encode()])[0] / 8
+    assert np.abs(found - np.clip(reference(spelling), -127 / 8, 127 / 8)).max() <= 1 / 16 + 0.02
+
+
+def test_the_table_has_a_fixed_name_and_fixed_vectors(static: StaticEmbedder) -> None:
+    """The shipped table is known by its bytes, so a store made elsewhere can be read here."""
+    assert static.name == "wordllama-l2-supercat-256:b339f971"
+    assert (static.dimensions, static.kind) == (256, "static")
+    assert static.vectors_of([b"atom"])[0, :8].tolist() == ATOM
+
+
+@given(st.lists(st.text("aeinrst Paris0é量子_", min_size=1, max_size=12), max_size=12))
+@settings(max_examples=40)
+def test_memory_does_not_show(static: StaticEmbedder, texts: list[str]) -> None:
+    """A term has the same vector at its first and later look-ups, alone and among others."""
+    names = sorted({text.encode() for text in texts})
+    fresh = StaticEmbedder()
+    fresh._loaded = static._loaded  # type: ignore[misc]
+    together = fresh.vectors_of(names)
+    assert together.shape == (len(names), 256)
+    assert np.array_equal(together, fresh.vectors_of(names))
+    for name, row in zip(names, together, strict=True):
+        assert np.array_equal(static.vectors_of([name])[0], row)
+
+
+def test_memory_is_bounded(static: StaticEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only so many terms are remembered, and the others are still right."""
+    monkeypatch.setattr(embedders, "_KEPT_TERMS", 10)
+    monkeypatch.setattr(embedders, "_BLOCK_TERMS", 7)
+    fresh = StaticEmbedder()
+    fresh._loaded = static._loaded  # type: ignore[misc]
+    names = [b"word%d" % number for number in range(40)]
+    for some in (names[:6], names, names[::-1]):
+        assert np.array_equal(fresh.vectors_of(some), static.vectors_of(some))
+    assert len(fresh._places) == len(fresh._kept) == 10
+
+
+def test_a_text_is_the_sum_of_its_terms(static: StaticEmbedder) -> None:
+    """Embedding a text gives the vector that its terms give as a question."""
+    text = "Where is HTTPServer2, and where is PARIS?"
+    found = query_vector([term.term for term in query_terms(text)], static)
+    assert static.embed([text, ""]).tolist() == [found.tolist(), [0] * 256]
+
+
+def test_meaning_is_found_without_a_common_word(static: StaticEmbedder) -> None:
+    """A question finds the unit about the same thing in other words, by codes and by whole vectors."""
+    lines = [
+        b"The surgeon operated on the patient in the clinic.",
+        b"Stock prices fell sharply after the bank's report.",
+        b"Our dog chased a rabbit across the meadow.",
+        b"He repaired the engine of his old car in the garage.",
+    ]
+    segment = build_segment([Extent(line, "prose", None) for line in lines])
+    codes = unit_codes(segment.postings, segment.units, static)
+    whole = unit_vectors(segment.postings, segment.units, static)
+    for question, answer in (
+        ("physicians and hospitals", 0),
+        ("finance market", 1),
+        ("pets, animals", 2),
+        ("vehicles", 3),
+    ):
+        query = query_vector([term.term for term in query_terms(question)], static)
+        assert nearest(codes, query, limit=1).ids.tolist() == [answer], question
+        assert rerank(whole, query, limit=1).ids.tolist() == [answer], question
+
+
+def test_the_table_needs_no_network(static: StaticEmbedder) -> None:
+    """Loading and using the table opens no socket and does not import wordllama's code."""
+    script = """
+import sys
+def refuse(event, _):
+    if event.startswith(("socket.", "subprocess.")):
+        raise AssertionError(event)
+sys.addaudithook(refuse)
+from brimful.index.embedders import StaticEmbedder
+print(StaticEmbedder().vectors_of([b"atom"])[0, :8].tolist())
+assert not {"wordllama", "requests", "urllib3"} & set(sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == ATOM
+
+
+def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package, its files or its tokenizer there is an error that says what to install."""
+    with pytest.raises(MissingPartError, match=r"pip install brimful\[semantic\]"):
+        StaticEmbedder(tmp_path).vectors_of([b"atom"])
+    (tmp_path / "weights").mkdir()
+    for broken in (b"", b"\xff" * 40, struct.pack("<Q", 2) + b"{}"):
+        (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(broken)
+        with pytest.raises(MissingPartError, match=r"pip install brimful\[semantic\]"):
+            StaticEmbedder(tmp_path).vectors_of([b"atom"])
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "tokenizers", None)
+        with pytest.raises(MissingPartError, match="tokenizers is not installed"):
+            StaticEmbedder().vectors_of([b"atom"])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingPartError, match="wordllama is not installed"):
+        _ = StaticEmbedder().name
+
+
+# ---- a model in a folder
+
+
+def field(number: int, value: int | bytes | str) -> bytes:
+    """A field of a protocol buffer, which is what an ONNX file is."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    raw = value.encode() if isinstance(value, str) else value
+    size, length = len(raw), b""
+    while size >= 128:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + raw
+
+
+def column(name: str, kind: int, dimensions: int) -> bytes:
+    """A named input or output with open sizes."""
+    shape = b"".join(field(1, field(2, f"{name}_{at}")) for at in range(dimensions))
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+
+def tiny_model(table: np.ndarray, *, extra: str = "attention_mask") -> bytes:
+    """An ONNX model that looks each token up in a table."""
+    weights = b"".join(field(1, size) for size in table.shape) + field(2, 1) + field(8, "table")
+    node = field(1, "table") + field(1, "input_ids") + field(2, "last_hidden_state") + field(4, "Gather")
+    graph = field(1, node) + field(2, "tiny") + field(5, weights + field(9, table.astype("<f4").tobytes()))
+    graph += field(11, column("input_ids", 7, 2)) + field(11, column(extra, 7, 2))
+    graph += field(12, column("last_hidden_state", 1, 3))
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
+
+
+WORDS = ["[PAD]", "[UNK]", "red", "green", "blue"]
+TABLE = np.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
+
+
+@pytest.fixture
+def model_folder(tmp_path: Path) -> Path:
+    """A model of three colours with its tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    folder = tmp_path / "tiny-colours"
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "model.onnx").write_bytes(tiny_model(TABLE))
+    return folder
+
+
+def test_a_model_averages_the_tokens_of_a_text(model_folder: Path) -> None:
+    """A row is the mean over a text's own tokens, never its padding, and has the length 1."""
+    model = MiniLmEmbedder(model_folder, batch=2)
+    texts = ["red", "red green green", "", "unheard", "blue blue red red"]
+    assert model.name.startswith("tiny-colours:")
+    assert (model.dimensions, model.kind) == (3, "model")
+    for text, row in zip(texts, model.embed(texts).tolist(), strict=True):
+        mean = np.sum([TABLE[WORDS.index(word)] for word in text.split() if word in WORDS] or [TABLE[1]], axis=0)
+        assert row == pytest.approx((mean / (np.linalg.norm(mean) or 1)).tolist(), abs=1e-6)
+    assert model.embed([]).shape == (0, 3)
+
+
+def test_a_model_reads_256_tokens(model_folder: Path) -> None:
+    """What stands behind the 256th token does not count."""
+    model = MiniLmEmbedder(model_folder)
+    assert np.array_equal(model.embed(["red " * 256 + "blue " * 90]), model.embed(["red"]))
+
+
+def test_another_model_has_another_name(model_folder: Path) -> None:
+    """Two models in folders of the same name are told apart, and their vectors do not mix."""
+    before = MiniLmEmbedder(model_folder).name
+    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE * 2))
+    with pytest.raises(SettingError, match="index again"):
+        check_same_model(before, MiniLmEmbedder(model_folder).name)
+
+
+def test_a_folder_that_is_no_model_is_refused(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing file, runtime or an unknown input is an error that names it."""
+    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE, extra="pixels"))
+    with pytest.raises(MissingPartError, match="pixels"):
+        MiniLmEmbedder(model_folder).embed(["red"])
+    (model_folder / "tokenizer.json").unlink()
+    with pytest.raises(MissingPartError, match=r"tokenizer\.json is missing"):
+        MiniLmEmbedder(model_folder).embed(["red"])
+    with pytest.raises(MissingPartError, match=r"model\.onnx is missing"):
+        MiniLmEmbedder(tmp_path / "nowhere").embed(["red"])
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingPartError, match="onnxruntime is not installed"):
+        MiniLmEmbedder(model_folder).embed(["red"])
+
+
+# ---- a server
+
+Answer = Callable[[dict[str, object]], tuple[int, bytes]]
+KEY = "sk-test-0123456789"
+
+
+class Patient(ThreadingHTTPServer):
+    """Says nothing when a client has left before its answer."""
+
+    def handle_error(self, *_: object) -> None:
+        """Nobody waits for this answer."""
+
+
+class Server:
+    """A real server on the loopback, with everything that it was asked."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = self.embeddings
+        self.asked: list[tuple[str, str | None, dict[str, object]]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.asked.append((self.path, self.headers["Authorization"], body))
+                status, answer = server.answer(body)
+                self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", "/v1/elsewhere")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = Patient(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+    @staticmethod
+    def embeddings(body: dict[str, object]) -> tuple[int, bytes]:
+        """Each text's length and 1, in reverse order, as the protocol allows."""
+        texts = body["input"]
+        assert isinstance(texts, list)
+        rows = [{"index": at, "embedding": [len(text), 1.0]} for at, text in enumerate(texts)]
+        return 200, json.dumps({"data": rows[::-1]}).encode()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that runs for one test."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    made = Server()
+    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield made
+    made.http.shutdown()
+    thread.join()
+    made.http.server_close()
+
+
+def test_an_endpoint_is_asked_in_bounded_batches(server: Server) -> None:
+    """Rows come back in the order of the texts, from requests of at most so many texts."""
+    endpoint = EndpointEmbedder(server.url, "lengths", dimensions=2, batch=3)
+    texts = ["x" * number for number in range(8)]
+    assert endpoint.embed(texts).tolist() == [[number, 1] for number in range(8)]
+    assert [len(body["input"]) for _, _, body in server.asked] == [3, 3, 2]  # type: ignore[arg-type]
+    assert {(path, body["model"]) for path, _, body in server.asked} == {("/v1/embeddings", "lengths")}
+    assert endpoint.embed([]).shape == (0, 2)
+    assert endpoint.name == f"{server.url}#lengths:2"
+    assert endpoint.kind == "model"
+
+
+def test_a_key_is_sent_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of the environment goes into its header, and into no name, repr or error."""
+    endpoint = EndpointEmbedder(server.url, "lengths", dimensions=2, key_variable="BRIMFUL_TEST_KEY")
+    endpoint.embed(["a"])
+    monkeypatch.setenv("BRIMFUL_TEST_KEY", KEY)
+    endpoint.embed(["a"])
+    assert [key for _, key, _ in server.asked] == [None, f"Bearer {KEY}"]
+    server.answer = lambda _: (401, json.dumps({"error": {"code": "bad_key", "message": f"wrong: {KEY}"}}).encode())
+    with pytest.raises(EndpointError, match=r"401 \(bad_key\)") as caught:
+        endpoint.embed(["a"])
+    server.answer = lambda _: (401, json.dumps({"error": {"code": KEY}}).encode())
+    with pytest.raises(EndpointError) as again:
+        endpoint.embed(["a"])
+    monkeypatch.setenv("BRIMFUL_TEST_KEY", KEY + "\r\nHost: evil")
+    with pytest.raises(SettingError, match="BRIMFUL_TEST_KEY") as unsendable:
+        endpoint.embed(["a"])
+    assert unsendable.value.__suppress_context__
+    shown = [repr(endpoint), endpoint.name, str(caught.value), str(again.value), str(unsendable.value)]
+    assert not [text for text in shown if KEY in text]
+
+
+def test_a_key_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key goes to another machine over https only."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(SettingError, match="not encrypted"):
+        EndpointEmbedder("http://192.0.2.1/v1", "m", dimensions=2).embed(["a"])
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "error", "words"),
+    [
+        (500, b"oops", EndpointError, "answered 500"),
+        (302, b"", EndpointError, "answered 302"),
+        (200, b"not json", EndpointError, "something else"),
+        (200, b"\xff\xfe", EndpointError, "something else"),
+        (200, b"{}", EndpointError, "something else"),
+        (200, b"[1]", EndpointError, "something else"),
+        (200, b'{"data": []}', EndpointError, "0 embeddings to 2 texts"),
+        (200, b'{"data": [{"index": 0, "embedding": [1, 2]}]}', EndpointError, "1 embeddings to 2"),
+        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}', EndpointError, "2 texts"),
+        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}', EndpointError, "else"),
+        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}]}', InputError, "shape"),
+        (200, b'{"data": [{"index": 0, "embedding": [1, NaN]}, {"index": 1, "embedding": [1, 1]}]}', ScoreError, "NaN"),
+    ],
+)
+def test_a_wrong_answer_is_an_error_at_once(
+    server: Server, status: int, answer: bytes, error: type[BrimfulError], words: str
+) -> None:
+    """Whatever a server answers instead of embeddings is an error, after one request."""
+    server.answer = lambda _: (status, answer)
+    with pytest.raises(error, match=words):
+        EndpointEmbedder(server.url, "m", dimensions=2).embed(["a", "b"])
+    assert len(server.asked) == 1
+
+
+def test_a_silent_server_is_not_waited_for(server: Server) -> None:
+    """A server that does not answer in time is an error, after one request."""
+    waiting = threading.Event()
+
+    def never(_: dict[str, object]) -> tuple[int, bytes]:
+        waiting.wait(5)
+        return 500, b""
+
+    server.answer = never
+    with pytest.raises(EndpointError, match=r"0\.1 s: TimeoutError"):
+        EndpointEmbedder(server.url, "m", dimensions=2, timeout_seconds=0.1).embed(["a"])
+    waiting.set()
+    assert len(server.asked) == 1
+
+
+def test_no_server_is_an_error() -> None:
+    """A port where nobody listens is an EndpointError that names the server."""
+    with pytest.raises(EndpointError, match=r"http://127\.0\.0\.1:1/v1"):
+        EndpointEmbedder("http://127.0.0.1:1/v1", "m", dimensions=2).embed(["a"])
+
+
+def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer beyond the bound is refused, not read to its end."""
+    monkeypatch.setattr(embedders, "_ANSWER_BYTES", 100)
+    server.answer = lambda _: (200, b" " * 5_000)
+    with pytest.raises(EndpointError, match="more than 100 bytes"):
+        EndpointEmbedder(server.url, "m", dimensions=2).embed(["a"])
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://host/v1", "host/v1", "", "https://", "https://host/v1?key=1", "https://u:p@host/v1"]
+)
+def test_odd_urls_are_refused(url: str) -> None:
+    """A base URL has a scheme and a host, and no password or query; the error does not repeat it."""
+    with pytest.raises(SettingError) as caught:
+        EndpointEmbedder(url, "m", dimensions=2)
+    assert "u:p" not in str(caught.value)
+
+
+# ---- one's own
+
+
+def test_a_function_becomes_an_embedder() -> None:
+    """A wrapped function is an Embedder, and its rows can be coded and compared."""
+    letters: Embedder = wrap("letters", lambda texts: [[text.count(c) for c in "abc"] for text in texts], dimensions=3)
+    codes = codes_of(project(letters.embed(["aaa", "bbb", "ccc"])))
+    found = nearest(codes, project(letters.embed(["bbbb"]))[0], limit=1)
+    assert found.ids.tolist() == [1]
+    assert letters.embed([]).shape == (0, 3)
+    assert repr(letters) == "wrap('letters', dimensions=3)"
+
+
+def test_a_function_that_breaks_its_promise_is_refused() -> None:
+    """Too few rows, other dimensions, NaN, a missing name: each an error."""
+    with pytest.raises(InputError, match="shape"):
+        wrap("short", lambda texts: [[1.0, 2.0]], dimensions=2).embed(["a", "b"])
+    with pytest.raises(InputError, match="shape"):
+        wrap("wide", lambda texts: [[1.0, 2.0]], dimensions=3).embed(["a"])
+    with pytest.raises(ScoreError, match="NaN"):
+        wrap("nan", lambda texts: [[float("nan")]], dimensions=1).embed(["a"])
+    with pytest.raises(InputError, match="name"):
+        wrap("", lambda texts: [[1.0]], dimensions=1)
+    with pytest.raises(SettingError, match="dimensions"):
+        wrap("none", lambda texts: [[1.0]], dimensions=0)
