@@ -53,6 +53,18 @@ def test_hits_too_far_apart_for_the_budget():
     assert context.trimmed == (window.id,)
 
 
+@pytest.mark.parametrize("text", ["茶" * 3_000, "x" * 9_000, "word " * 2_000])
+@pytest.mark.parametrize("place", [0, 1_500, 9_000])
+def test_a_position_in_a_long_unit(text, place):
+    """A hit without length is shown in as much of its unit as fits."""
+    page = Document("a.txt", text)
+    place = min(place, len(page))
+    for budget in (40, 500):
+        context = pack(inflate([Hit("a.txt", place, score=1.0)], [page]), budget=budget)
+        assert context.tokens >= budget * 0.9
+        assert context.windows[0].start <= place <= context.windows[0].end
+
+
 def test_adjacent_long_hits_are_never_an_empty_context():
     """Five adjacent hits of a thousand bytes and a small budget: the best part is shown."""
     hits = [Hit("page.txt", k * 1_000, k * 1_000 + 1_000, 1 - k / 10) for k in range(5)]

@@ -151,10 +151,12 @@ class Page:
             spans += [(max(outline.cut_before(start), low), min(outline.cut_after(end), high)), (start, end)]
         if not candidate.hits:
             spans = [(low, min(max(outline.cut_after(low + 1), low + 1), high))]
-        fitted = any(self._fits(stretch, *span) for span in spans)
-        if not fitted and (not candidate.hits or not self.tokens):
-            # Nothing else is here, so the hit alone is too long for the budget: it is cut, and shows it.
+        fitted = any(self._fits(stretch, *span) for span in spans if span[0] < span[1])
+        if not fitted and (not best or best[0].start == best[0].end or not self.tokens):
+            # There is no hit to cut, or nothing else is here and the hit alone exceeds the budget: cut, and marked.
             begin, until = spans[-1]
+            if begin == until:
+                begin, until = (begin, spans[-2][1]) if begin < spans[-2][1] else spans[-2]
             edges = _words(source.content, begin, until, _WORD_END)
             fitted = self._farthest(stretch, [(begin, edge) for edge in edges])
         if not fitted:

@@ -86,7 +86,7 @@ def pack(
         truncated=trimmed is not None or selection.ran_out or bool(cut_off),
         include_metadata=include_metadata,
         omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *duplicates),
-        trimmed=(_shown_in(blocks, trimmed).id,) if trimmed else (),
+        trimmed=_shown_in(blocks, trimmed) if trimmed else (),
     )
 
 
@@ -217,17 +217,17 @@ def _holds(shown: Window, other: Window) -> bool:
     return same and shown.start <= other.start and other.end <= shown.end
 
 
-def _shown_in(blocks: list[list[Window]], trimmed: Window) -> Window:
-    """The window that shows a part of a trimmed one."""
-    return next(
-        window
+def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
+    """The id of the window that shows a part of a trimmed one."""
+    same = [
+        window.id
         for block in blocks
         for window in block
         if window.path == trimmed.path
         and (window.document is None) == (trimmed.document is None)
-        and window.start < max(trimmed.end, trimmed.start + 1)
-        and trimmed.start < max(window.end, window.start + 1)
-    )
+        and window.span.shared(trimmed.span)
+    ]
+    return tuple(same[:1])
 
 
 def _rendered(
