@@ -148,7 +148,9 @@ class Page:
             start, end = max(first - offset, low), min(last - offset, high)
             start = back_to_code_point(source.content, start)
             end = on_to_code_point(source.content, end)
-            spans += [(max(outline.cut_before(start), low), min(outline.cut_after(end), high)), (start, end)]
+            # A position is in the unit that begins there, or in the last one at the very end.
+            before = outline.cut_before(min(start, high - 1))
+            spans += [(max(before, low), min(outline.cut_after(max(end, start + 1)), high)), (start, end)]
         if not candidate.hits:
             spans = [(low, min(max(outline.cut_after(low + 1), low + 1), high))]
         fitted = any(self._fits(stretch, *span) for span in spans if span[0] < span[1])
