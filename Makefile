@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench-core lock clean
+.PHONY: help demo test test-faults lint types bench-core lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ demo: $(STAMP)  ## Set everything up and show a context cut from this repo's own
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs)
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q
+
+test-faults: $(STAMP)  ## The store under 200 kills and 400 damages (several minutes)
+	@BRIMFUL_KILLS=200 BRIMFUL_DAMAGES=400 $(BIN)/python -m pytest -n 2 -q tests/store/test_sqlite.py -k "kill or damage"
 
 lint: $(STAMP)  ## Ruff, style and format
 	@$(BIN)/ruff check .

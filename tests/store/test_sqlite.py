@@ -317,7 +317,7 @@ with SqliteStore(Path(sys.argv[1])) as store:
 """
 
 
-@pytest.mark.parametrize("attempt", range(int(os.environ.get("BRIMFUL_KILLS", "6"))))
+@pytest.mark.parametrize("attempt", range(int(os.environ.get("BRIMFUL_KILLS", "20"))))
 def test_kill_loses_nothing_committed(tmp_path, attempt):
     """Killed at any moment: every document that was reported is there, none is half there, and work goes on."""
     path = tmp_path / "store.db"
@@ -359,7 +359,7 @@ def test_damage_is_never_served(tmp_path):
     assert verify(path) == []
     moment = random.Random(7)
     noticed = 0
-    for trial in range(60):
+    for trial in range(int(os.environ.get("BRIMFUL_DAMAGES", "60"))):
         damaged = bytearray(whole)
         if trial % 4 == 3:
             damaged = damaged[: moment.randrange(1, len(whole))]

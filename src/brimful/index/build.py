@@ -10,7 +10,7 @@ import numpy as np
 
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
-from brimful.text.cuts import UNIT_AIM, UNIT_LIMIT, break_long, divide, gather, line_starts, settle
+from brimful.text.cuts import FILLED, UNIT_AIM, UNIT_LIMIT, break_long, divide, gather, line_starts, settle
 from brimful.text.kinds import Kind
 from brimful.text.outline import outline
 from brimful.text.spans import back_to_code_point
@@ -22,7 +22,6 @@ EXTENT_BYTES = 4 << 20
 GAP = b"\n"
 """What stands between two extents on the axis: no word crosses it."""
 
-_FILLED = ~np.isin(np.arange(256), list(b" \t\r\n\v\f"))
 _BREAK = re.compile(rb"\n\s*\n|\n|\s")
 _SEARCHED = 4_096
 
@@ -77,7 +76,7 @@ def _code_cuts(axis: bytes, bases: Numbers) -> tuple[Numbers, Numbers]:
     A grammar reads a tenth as fast, and is asked when a window is cut.
     """
     lines = np.union1d(line_starts(axis), bases)
-    filled = np.flatnonzero(_FILLED[np.frombuffer(axis, np.uint8)])
+    filled = np.flatnonzero(FILLED[np.frombuffer(axis, np.uint8)])
     first = np.append(filled, len(axis))[filled.searchsorted(lines)]
     blank = first >= np.append(lines[1:], len(axis))
     after_blank = ~blank & np.concatenate(([False], blank[:-1]))

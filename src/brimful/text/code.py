@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from brimful.text.cuts import SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, settle
+from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, settle
 from brimful.text.grammars import (
     BLOCK,
     BODY,
@@ -51,7 +51,6 @@ _BLOCK_KINDS: dict[int, BlockKind] = {
 _KEYWORDS = re.compile(rb"[ \t]*(?:[a-z]+[ \t]+)*")  # what may stand before a definition: export default, pub
 _WORDY = b" \t\r\n_" + bytes(octet for octet in range(256) if octet >= 128 or bytes((octet,)).isalnum())
 _WIDEST = 256  # no indentation is wider
-_BLANK = np.isin(np.arange(256), list(b" \t\r\n\v\f"))
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
 
 
@@ -95,7 +94,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
         depth_at[position] = min(depth, depth_at.get(position, DEEPEST))
     places = sorted(depth_at)
     depths = [depth_at[place] for place in places]
-    filled = np.cumsum(~_BLANK[np.frombuffer(content, np.uint8)], dtype=np.int64)
+    filled = np.cumsum(FILLED[np.frombuffer(content, np.uint8)], dtype=np.int64)
     sizes = np.concatenate((np.zeros(1, np.int64), filled))[places].tolist()
     index_of = {place: index for index, place in enumerate(places)}
     walls = [index_of[place] for place in forced]

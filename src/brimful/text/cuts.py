@@ -20,6 +20,10 @@ SECTION_AIM = 1_800
 SECTION_LIMIT = 3_600
 """A paragraph longer than this many bytes is divided at its units."""
 
+BLANKS = b" \t\r\n\v\f"
+FILLED = ~np.isin(np.arange(256), list(BLANKS))
+"""By byte: is it something else than white space?"""
+
 _FEW = 200  # up to here a plain loop is faster than NumPy
 _CLAUSE = re.compile(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
 _SENTENCE = re.compile(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
+from brimful.text.cuts import BLANKS, FILLED
 from brimful.windows.sizing import Size, padding_for
 
 Joinable = Callable[[int, int], bool]
 """May the bytes between these two places stand in one window?"""
 
-_BLANKS = b" \t\r\n\v\f"
-_FILLED = ~np.isin(np.arange(256), list(_BLANKS))
 _STRIDE = 512
 
 
@@ -39,7 +38,7 @@ class Ruler:
         self.length = len(document.content)
         if document.kind == "code" and document.content:
             padding = b" " * (-len(document.content) % _STRIDE)
-            filled = _FILLED[np.frombuffer(document.content + padding, np.uint8)]
+            filled = FILLED[np.frombuffer(document.content + padding, np.uint8)]
             counts = np.count_nonzero(filled.reshape(-1, _STRIDE), axis=1)
             self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
             self.length = int(self._sums[-1])
@@ -50,7 +49,7 @@ class Ruler:
             return byte
         stride = byte // _STRIDE
         part = self._content[stride * _STRIDE : byte]
-        return int(self._sums[stride]) + len(part.translate(None, _BLANKS))
+        return int(self._sums[stride]) + len(part.translate(None, BLANKS))
 
     def first_byte(self, mark: int) -> int:
         """The smallest byte with this mark: leading white space belongs to what follows it."""
@@ -59,7 +58,7 @@ class Ruler:
         stride = int(self._sums.searchsorted(mark)) - 1
         begin = stride * _STRIDE
         part = np.frombuffer(self._content[begin : begin + _STRIDE], np.uint8)
-        return begin + int(np.flatnonzero(_FILLED[part])[mark - int(self._sums[stride]) - 1]) + 1
+        return begin + int(np.flatnonzero(FILLED[part])[mark - int(self._sums[stride]) - 1]) + 1
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from brimful.corpus.documents import Document
+from brimful.text.cuts import BLANKS
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 
@@ -56,7 +57,7 @@ def _function_around(document: Document, span: Span, core: Span) -> Span | None:
 def _content(document: Document, start: int, end: int) -> int:
     """How much stands between two bytes; in code, white space does not count (085b §5.3)."""
     part = document.content[start:end]
-    return len(part.translate(None, b" \t\r\n\v\f")) if document.kind == "code" else len(part)
+    return len(part.translate(None, BLANKS)) if document.kind == "code" else len(part)
 
 
 def _nearest_start(document: Document, span: Span, core: Span) -> int:

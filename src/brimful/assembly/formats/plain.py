@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from brimful.assembly.formats.form import (
     Block,
@@ -255,23 +256,7 @@ PLAIN = Form(
     block_closing="\n",
     window_separator="\n",
 )
-MESSAGES = Form(
-    name="messages",
-    block_opening=_header,
-    write=write_window,
-    read=_read_messages,
-    payload=_as_messages,
-    block_separator="\n",
-    block_closing="\n",
-    window_separator="\n",
-)
-ANTHROPIC = Form(
-    name="anthropic",
-    block_opening=_source_and_title,
-    write=write_window,
-    read=_read_search_results,
-    payload=_as_search_results,
-    block_separator="\n",
-    block_closing="\n",
-    window_separator="\n",
+MESSAGES = replace(PLAIN, name="messages", read=_read_messages, payload=_as_messages)
+ANTHROPIC = replace(
+    PLAIN, name="anthropic", block_opening=_source_and_title, read=_read_search_results, payload=_as_search_results
 )
