@@ -15,7 +15,8 @@ WORDS = counting("words", lambda text: len(text.split()))
 
 def unique(windows):
     """Each window once, as pack takes them."""
-    return list({window.id: window for window in sorted(windows, key=lambda w: w.order, reverse=True)}.values())
+    found = {window.id: window for window in sorted(windows, key=lambda w: w.order, reverse=True) if window.text}
+    return list(found.values())
 
 
 def plain_greedy(windows, budget, count, form):

@@ -13,7 +13,7 @@ from brimful.corpus.documents import Document, by_path
 from brimful.settings import FormatName, Packing
 from brimful.windows.window import Window
 
-Reason = Literal["budget", "stopped", "per_document", "duplicate"]
+Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Omitted:
     - `budget`: it did not fit in what was left when its turn came;
     - `stopped`: packing stopped before its turn (score_weighted at the first that does not fit);
     - `per_document`: its document has its `max_per_document` windows already;
-    - `duplicate`: a better window says the same.
+    - `duplicate`: a better window says the same;
+    - `empty`: it has no text.
     """
 
     window: Window

@@ -140,6 +140,8 @@ class Page:
         source = candidate.document or Document(candidate.path, candidate.text)
         offset = 0 if candidate.document else candidate.start
         low, high = candidate.start - offset, candidate.end - offset
+        if low == high:
+            return None
         stretch = Stretch(candidate, place, source, offset, Span(low, high))
         outline = source.outline
         spans: list[tuple[int, int]] = []

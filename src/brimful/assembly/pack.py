@@ -65,7 +65,7 @@ def pack(
     room = budget_of(budget)
     form = form_for(format)
     counter = tokens_for(model) if isinstance(model, str) else model
-    groups, duplicates = _groups(windows, settings)
+    groups, set_aside = _groups(windows, settings)
     new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata)
     selection = select(groups, settings, available=room.available, new_layout=new_layout)
     page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
@@ -85,7 +85,7 @@ def pack(
         content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
         truncated=trimmed is not None or selection.ran_out or bool(cut_off),
         include_metadata=include_metadata,
-        omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *duplicates),
+        omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
         trimmed=_shown_in(blocks, trimmed) if trimmed else (),
     )
 
@@ -138,7 +138,7 @@ def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple
 def _groups(
     windows: Iterable[Window | Cluster] | Inflation, settings: PackSettings
 ) -> tuple[list[Group], list[Omitted]]:
-    """Candidates in groups, each window once, duplicates set aside."""
+    """Candidates in groups, each window once; what is empty or said already is set aside."""
     given: Iterable[Window | Cluster]
     given = (windows.clusters or windows.windows) if isinstance(windows, Inflation) else windows
     single: dict[str, Window] = {}
@@ -157,18 +157,19 @@ def _groups(
     everything = [*single.values(), *(window for cluster in clusters for window in cluster.windows)]
     if settings.prefer_recent:
         everything = with_recency(everything, half_life_days=settings.recent_half_life_days)
-    duplicates: list[Omitted] = []
+    set_aside = [Omitted(window, "empty") for window in sorted(everything, key=lambda w: w.order) if not window.text]
+    everything = [window for window in everything if window.text]
     if settings.dedup_threshold is not None:
         kept, left_out = split_duplicates(everything, threshold=settings.dedup_threshold)
         everything = list(kept)
-        duplicates = [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
+        set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     by_id = {window.id: window for window in everything}
     regrouped = []
     for cluster in clusters:
         members = tuple(by_id.pop(window.id) for window in cluster.windows if window.id in by_id)
         if members:
             regrouped.append(Cluster(members, cluster.strategy, cluster.coherence))
-    return groups_of(by_id.values(), regrouped), duplicates
+    return groups_of(by_id.values(), regrouped), set_aside
 
 
 def _filled(

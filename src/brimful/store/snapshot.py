@@ -118,13 +118,18 @@ class SqliteSnapshot:
             starts.append(positions - bases[at] + offsets[at])
         if not documents:
             return NOWHERE
-        joined, where = np.concatenate(documents), np.concatenate(starts)
-        order = np.lexsort((where, joined))
-        return Places(joined[order], where[order])
+        found = Places(np.concatenate(documents), np.concatenate(starts))
+        order = np.argsort(found.keys, kind="stable")
+        return Places(found.documents[order], found.starts[order])
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are, without reading any text."""
-        return len(self.places(term))
+        count = 0
+        for segment in self._segments:
+            positions = self._positions(segment, term)
+            bases, ends, *_ = self._live[segment]
+            count += int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
+        return count
 
     def terms(self) -> list[bytes]:
         """Every term that a live document has, sorted."""

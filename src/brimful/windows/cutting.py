@@ -139,7 +139,13 @@ def _to_the_best_hits(cut: Cut, limit: int) -> None:
             start, end = low, high
             kept.append(hit)
     cut.hits, cut.score = tuple(kept), best.score
-    cut.core = cut.span = Span(start, max(end, start))
+    cut.core = Span(start, max(end, start))
+    before = min((limit - len(cut.core)) // 2, start - cut.span.start)
+    after = min(limit - len(cut.core) - before, cut.span.end - cut.core.end)
+    cut.span = Span(
+        min(on_to_code_point(content, start - before), start),
+        max(back_to_code_point(content, cut.core.end + after), cut.core.end),
+    )
 
 
 def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
