@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ types: $(STAMP)  ## Mypy, strict
 bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and Haystack (several minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/core.py
+
+bench-ingest: $(STAMP)  ## Ingestion and look-ups against FTS5, tantivy and bm25s (several minutes)
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(BENCH_VENV)/bin/python benchmarks/ingest.py
 
 lock: $(STAMP)  ## Renew the lock files from pyproject.toml
 	@$(BIN)/python scripts/make_lock.py
