@@ -227,7 +227,8 @@ class MiniLmEmbedder:
             rows = (rows * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), np.float32(1))
         lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
         lengths[lengths == 0] = 1
-        return _checked(rows / lengths, len(texts), rows.shape[1], who=str(self._folder))
+        units = np.asarray(rows / lengths, np.float32)
+        return _checked(units, len(texts), units.shape[1], who=str(self._folder))
 
     @cached_property
     def _loaded(self) -> tuple[Any, Tokenizer, str]:
