@@ -202,8 +202,14 @@ def _filled(
 def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list[list[Window]], list[Rejected]]:
     """Windows that others have grown over are shown after all: their hits count, and they are not left out."""
     left_out = []
+    shown: dict[str, list[tuple[list[Window], int]]] = {}
+    for block in blocks:
+        for at, window in enumerate(block):
+            if window.document:
+                shown.setdefault(window.document.id, []).append((block, at))
     for out in rejected:
-        home = next(((block, at) for block in blocks for at, w in enumerate(block) if _holds(w, out.window)), None)
+        near = shown.get(out.window.document.id, []) if out.window.document else []
+        home = next(((block, at) for block, at in near if _holds(block[at], out.window)), None)
         if home is None:
             left_out.append(out)
         elif out.window.hits:
@@ -214,8 +220,7 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
 
 
 def _holds(shown: Window, other: Window) -> bool:
-    same = shown.document is not None and other.document is not None and shown.document.id == other.document.id
-    return same and shown.start <= other.start and other.end <= shown.end
+    return shown.start <= other.start and other.end <= shown.end
 
 
 def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
