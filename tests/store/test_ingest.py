@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from brimful.corpus.skips import Skipped
 from brimful.store.ingest import ingest
 from brimful.store.sqlite import SqliteStore
 
@@ -111,4 +112,20 @@ def test_a_file_that_can_not_be_read_now_stays(store, folder, monkeypatch):
     report = ingest(store, folder)
     monkeypatch.undo()
     assert "deep/pot.py" in [skip.path for skip in report.skipped]
+    assert paths(store) == ["deep/pot.py", "tea.md"]
+
+
+def test_an_unreadable_file_keeps_only_itself(store, folder, monkeypatch):
+    """A name that begins like the unreadable one's is judged on its own."""
+    (folder / "tea.md.old").write_text("an older note\n")
+    ingest(store, folder)
+    (folder / "tea.md.old").unlink()
+    real = ingest.__globals__["walk"]
+
+    def walk(root, *, settings):
+        for found in real(root, settings=settings):
+            yield Skipped("tea.md", "unreadable") if getattr(found, "path", "") == "tea.md" else found
+
+    monkeypatch.setitem(ingest.__globals__, "walk", walk)
+    assert ingest(store, folder).removed == 1
     assert paths(store) == ["deep/pot.py", "tea.md"]

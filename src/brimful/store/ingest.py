@@ -52,7 +52,9 @@ def ingest(
         if isinstance(found, Skipped):
             report.skipped.append(found)
             if found.reason in _KEEP:
-                kept.update(name for name in known if name == found.path or name.startswith(found.path))
+                # A folder's path ends with a slash and stands for all that is in it.
+                folder = found.path if found.path.endswith("/") else f"{found.path}/"
+                kept.update(name for name in known if name == found.path or name.startswith(folder))
         elif found.path in known and known[found.path].stamp == _stamp(found):
             report.unchanged += 1
             kept.add(found.path)

@@ -236,19 +236,16 @@ class SqliteStore:
             return dict(fetch(self._connection.cursor(), "SELECT path, name FROM roots ORDER BY path"))
 
     def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
-        """Give a document another path without reading its content; False where its kind would change with it."""
-        with self.snapshot() as now:
+        """Give a document another path without indexing it again; False where its kind would change with it."""
+        with self._writing() as cursor, self.snapshot() as now:
             row = now.row(old)
             if row is None or now.row(new) is not None:
                 return False
-            content = now.read(row.number, 0, min(row.length, _SNIFFED))
-            if kind_of(new, content) != (row.kind, row.language):
+            if kind_of(new, now.read(row.number, 0, min(row.length, _SNIFFED))) != (row.kind, row.language):
                 return False
-        hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
-        with self.snapshot() as now:
+            hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
             for start, end in now.extents(row.number):
                 hasher.update(now.read(row.number, start, end))
-        with self._writing() as cursor:
             (values,) = fetch(cursor, "SELECT * FROM documents WHERE number = ?", (row.number,))
             number, _, _, content_hash, _, _, length, time, kind, language, rule, title, _, stamp, _ = values
             leaf = leaf_hash(new, time, content_hash)

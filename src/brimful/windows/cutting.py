@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
@@ -50,7 +49,6 @@ def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, set
     return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
 
 
-@lru_cache(maxsize=64)
 def _joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
     records = document.outline.records if document.kind == "data" else ()
@@ -159,6 +157,8 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
         if room is not None:
             room -= len(snapped) - len(cut.span)
         cut.span = snapped
+    documents = {cut.document.id: cut.document for cut in cuts}
+    joinable = {number: _joinable(document) for number, document in documents.items()}
     joined: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start, cut.span.end)):
         last = joined[-1] if joined else None
@@ -166,17 +166,17 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
             last is None
             or last.document is not cut.document
             or cut.span.start > last.span.end
-            or not _join(last, cut, size)
+            or not _join(last, cut, size, joinable[cut.document.id])
         ):
             joined.append(cut)
     return joined
 
 
-def _join(last: Cut, cut: Cut, size: Size) -> bool:
+def _join(last: Cut, cut: Cut, size: Size, joinable: Joinable) -> bool:
     """Join two windows that meet; where the cap or a category keeps them apart, only part them cleanly."""
     union = Span(last.span.start, max(last.span.end, cut.span.end))
     fits = size.cap_bytes is None or len(union) <= max(size.cap_bytes, len(last.span), len(cut.span))
-    if not (fits and _joinable(cut.document)(last.core.end, cut.core.start)):
+    if not (fits and joinable(last.core.end, cut.core.start)):
         if cut.span.start == last.span.end:
             return False
         if last.span.end <= cut.core.start:
