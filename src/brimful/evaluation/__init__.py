@@ -1,0 +1,1 @@
+"""How much of what a question needs stands in a context of so many tokens?"""
