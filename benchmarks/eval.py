@@ -1,0 +1,83 @@
+"""How much of the evidence stands in a context? The shared evaluation sets, beside their peers: `make eval`.
+
+Means go to standard output as they come, and to benchmarks/results as Markdown, JSON and SVG named by the commit.
+`--answerer module:function` measures anything else: a function from documents to an answerer.
+"""
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from core.report import commit
+from shared import report
+from shared.answerers import maker_of
+from shared.sets import ASKED, BUDGETS, baselines, find_shared
+
+from brimful.errors import BrimfulError, choose
+from brimful.evaluation.run import evaluate
+
+NOT_HERE = """The shared evaluation sets are not on this machine: nothing was measured.
+They are looked for in shared/eval beside this repository; set BRIMFUL_EVAL to name another folder.
+On your own documents: brimful.evaluation.make and docs/evaluation.md."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Ask every set, print as it goes, and keep the results."""
+    options = _options(arguments)
+    shared = find_shared()
+    if shared is None:
+        print(NOT_HERE)
+        return 1
+    make = maker_of(options.answerer)
+    measured = []
+    for asked in ASKED:
+        if options.sets and asked.name not in options.sets:
+            continue
+        whole = asked.read(shared)
+        questions = replace(whole, name=asked.name, questions=whole.questions[: options.limit])
+        before = time.process_time()
+        answer = make(questions.documents, [question.scope for question in questions.questions])
+        build = time.process_time() - before
+        result = evaluate(answer, questions, BUDGETS)
+        peers = report.best_peers(result, baselines(shared, asked))
+        measured.append(report.Measured(asked, result, peers, build))
+        print(result.table(), *_beside(peers), sep="", flush=True)
+        if options.rows:
+            options.rows.mkdir(parents=True, exist_ok=True)
+            (options.rows / f"{asked.name}.json").write_text(result.as_json(), encoding="utf-8")
+    facts = {
+        "commit": commit(),
+        "answerer": options.answerer,
+        "limit": options.limit,
+        "budgets": list(BUDGETS),
+    }
+    names = [] if options.dry else report.write(measured, facts, options.results)
+    print(f"Written: {', '.join(names) or 'nothing'}")
+    return 0
+
+
+def _beside(peers: dict[int, report.Peer]) -> list[str]:
+    return [f"{budget:>8} less {peer.name}: {peer.difference}\n" for budget, peer in peers.items()] + ["\n"]
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure recall of evidence on the shared evaluation sets.")
+    parser.add_argument("--answerer", default="engine", help="engine, or module:function (documents to an answerer)")
+    parser.add_argument("--sets", nargs="*", help=f"some of {', '.join(asked.name for asked in ASKED)} (all)")
+    parser.add_argument("--limit", type=int, help="ask only so many questions of each set")
+    parser.add_argument("--dry", action="store_true", help="print only, write no results")
+    parser.add_argument("--rows", type=Path, help="also write every question's scores to this folder")
+    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    for name in options.sets or ():
+        choose(name, [asked.name for asked in ASKED], what="set")
+    return options
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrimfulError as error:
+        sys.exit(f"{type(error).__name__}: {error}")

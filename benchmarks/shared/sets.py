@@ -1,0 +1,111 @@
+"""Which shared sets are asked, how, and what are the figures to beat?
+
+The sets are not part of this repository. They are looked for in `shared/eval` beside it, or where BRIMFUL_EVAL
+says; their own README names their sources and licences.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from brimful.evaluation.sets import EvaluationSet, ScopeChoice, read_set
+
+BUDGETS = (500, 1000, 2000, 4000)
+ROOT = Path(__file__).resolve().parents[2]
+
+Four = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One set, the way it is asked, and the figures of the design: recall at the four budgets."""
+
+    name: str
+    folder: str
+    scope: ScopeChoice = "pooled"
+    questions: str | None = None
+    baseline: str | None = None
+    field: Four | None = None
+    aim: Four | None = None
+    published_ndcg: tuple[str, float] | None = None  # the best peer, on all queries of the set
+
+    def read(self, shared: Path) -> EvaluationSet:
+        """The set's questions with evidence (dev, where all are there), from the shared folder."""
+        wording = shared / "data" / self.questions if self.questions else None
+        return read_set(shared / "data" / self.folder, split="dev", scope=self.scope, questions=wording)
+
+
+ASKED = (
+    Asked(
+        "chroma",
+        "chroma",
+        baseline="chroma_dev.json",
+        field=(0.811, 0.896, 0.950, 0.971),
+        aim=(0.86, 0.93, 0.97, 0.99),
+    ),
+    Asked("chroma_typo", "chroma", questions="typo/chroma_typo_questions.jsonl", baseline="chroma_typo_dev.json"),
+    Asked(
+        "qa_scifact",
+        "qa_scifact",
+        baseline="qa_scifact_dev.json",
+        field=(0.720, 0.818, 0.890, 0.932),
+        aim=(0.80, 0.88, 0.93, 0.96),
+    ),
+    Asked(
+        "qa_anthropic_code",
+        "qa_anthropic_code",
+        baseline="qa_anthropic_code_dev.json",
+        field=(0.781, 0.901, 0.935, 0.951),
+        aim=(0.83, 0.93, 0.96, 0.97),
+    ),
+    Asked(
+        "memory_locomo",
+        "memory_locomo",
+        scope="own",
+        baseline="memory_locomo_own_dev.json",
+        field=(0.747, 0.818, 0.870, 0.914),
+        aim=(0.80, 0.87, 0.92, 0.95),
+    ),
+    Asked(
+        "qa_xquad_en",
+        "qa_xquad_en",
+        baseline="qa_xquad_en_dev.json",
+        field=(0.984, 0.992, 0.994, 0.994),
+        aim=(0.99, 0.997, 0.998, 0.998),
+    ),
+    Asked(
+        "qa_xquad_de",
+        "qa_xquad_de",
+        baseline="qa_xquad_de_dev.json",
+        field=(0.937, 0.968, 0.978, 0.982),
+        aim=(0.96, 0.98, 0.99, 0.99),
+    ),
+    Asked("qa_xquad_zh", "qa_xquad_zh", baseline="qa_xquad_zh_dev.json", aim=(0.95, 0.97, 0.98, 0.99)),
+    Asked("ir_scifact", "ir_scifact", published_ndcg=("RRF BM25+MiniLM", 0.716)),
+    Asked("ir_cranfield", "ir_cranfield", published_ndcg=("RRF BM25+MiniLM", 0.407)),
+    Asked("ir_nq_oracle", "ir_nq_oracle", published_ndcg=("MiniLM", 0.953)),
+    Asked("ir_cosqa_dev", "ir_cosqa_dev"),
+)
+
+
+def find_shared() -> Path | None:
+    """The folder of the shared sets, or None where this machine has none."""
+    place = Path(os.environ.get("BRIMFUL_EVAL") or ROOT.parent / "shared" / "eval")
+    return place if (place / "data").is_dir() else None
+
+
+def baselines(shared: Path, asked: Asked) -> dict[str, dict[int, dict[str, float]]]:
+    """The recall of every peer, by budget and question; nothing where none was measured."""
+    if asked.baseline is None:
+        return {}
+    measured = json.loads((shared / "baselines" / asked.baseline).read_text(encoding="utf-8"))
+    return {
+        name: {budget: _recalls(rows["per_question"], str(budget)) for budget in BUDGETS}
+        for name, rows in measured.items()
+    }
+
+
+def _recalls(rows: list[Mapping[str, Mapping[str, float]]], budget: str) -> dict[str, float]:
+    return {str(row["qid"]): row[budget]["recall"] for row in rows if budget in row}
