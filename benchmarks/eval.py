@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _beside(peers: dict[int, report.Peer]) -> list[str]:
-    return [f"{budget:>8} less {peer.name}: {peer.difference}\n" for budget, peer in peers.items()] + ["\n"]
+    return [f"{budget:>8} less {peer.name}: {peer.difference}\n" for budget, peer in peers.items()]
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

@@ -55,7 +55,7 @@ def test_missing_venv_module_prints_the_remedy(tmp_path):
 def test_bare_make_lists_the_targets():
     """`make` alone explains itself."""
     done = subprocess.run(["make"], capture_output=True, text=True, cwd=ROOT, check=True)
-    for target in ("demo", "test", "lint", "types", "bench-core"):
+    for target in ("demo", "test", "lint", "types", "bench-core", "eval"):
         assert f"make {target}" in done.stdout
 
 
