@@ -12,6 +12,7 @@ there has the character's own place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
@@ -185,6 +186,7 @@ def _places(content: bytes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64
     return np.where(is_silent, starts, first), is_silent & (ends > starts)
 
 
+@cache
 def _load(vocabulary: str) -> AnyTokenizer:
     try:
         from splintr import Tokenizer
