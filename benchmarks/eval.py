@@ -30,6 +30,12 @@ def main(arguments: list[str] | None = None) -> int:
     if shared is None:
         print(NOT_HERE)
         return 1
+    facts = {  # the commit as it is now: it may change while this runs
+        "commit": commit(),
+        "answerer": options.answerer,
+        "limit": options.limit,
+        "budgets": list(BUDGETS),
+    }
     make = maker_of(options.answerer)
     measured = []
     for asked in ASKED:
@@ -47,12 +53,6 @@ def main(arguments: list[str] | None = None) -> int:
         if options.rows:
             options.rows.mkdir(parents=True, exist_ok=True)
             (options.rows / f"{asked.name}.json").write_text(result.as_json(), encoding="utf-8")
-    facts = {
-        "commit": commit(),
-        "answerer": options.answerer,
-        "limit": options.limit,
-        "budgets": list(BUDGETS),
-    }
     names = [] if options.dry else report.write(measured, facts, options.results)
     print(f"Written: {', '.join(names) or 'nothing'}")
     return 0
