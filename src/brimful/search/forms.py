@@ -152,7 +152,7 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
         how: How = "accent" if language == NO_LANGUAGE else "inflection"
         weight = weights.accent if language == NO_LANGUAGE else weights.inflection
         for name, stem in zip(candidates, stems_of(candidates, language), strict=True):
-            if stem == stems[language]:
+            if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
                 found.setdefault(name, Form((name,), how, weight))
     return list(found.values())
 
