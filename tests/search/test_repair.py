@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
 from brimful.index.trigrams import similarity
+from brimful.search.forms import all_forms
 from brimful.search.query import parse_query
 from brimful.search.repair import MOST_CORRECTIONS, corrections, repair
 from brimful.search.spellings import Spellings
@@ -27,7 +28,10 @@ def fixed(text: str, *, words: CountedWords = WORDS) -> dict[str, list[str]]:
     """The corrections of a question: word to terms."""
     known = Spellings(words.names(b""))
     found: dict[str, list[str]] = {}
-    for each in corrections(parse_query(text), words, lambda: known, languages=("en",)):
+    query = parse_query(text)
+    fixes = corrections(query, words, lambda: known, languages=("en",))
+    assert fixes == corrections(query, words, lambda: known, forms=all_forms(query, words, languages=("en",)))
+    for each in fixes:
         found.setdefault(each.word.decode(), []).append(each.term.decode())
     return found
 

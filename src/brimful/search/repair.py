@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from brimful.index.trigrams import similarity
-from brimful.search.forms import HARDLY, forms_of
+from brimful.search.forms import HARDLY, WordForms, forms_of
 from brimful.search.query import Query
 from brimful.search.spellings import MOST_LETTERS, Spelling, Spellings
 from brimful.search.words import Words
@@ -50,12 +50,18 @@ class Correction:
 
 
 def corrections(
-    query: Query, words: Words, spellings: Callable[[], Spellings], *, languages: Sequence[str] = ()
+    query: Query,
+    words: Words,
+    spellings: Callable[[], Spellings],
+    *,
+    languages: Sequence[str] = (),
+    forms: Sequence[WordForms] | None = None,
 ) -> tuple[Correction, ...]:
     """The corrections of all words of a question that need one, in the question's order.
 
     `spellings` is called only if it is needed; keep what it makes as long as the vocabulary stays the same. A word in
-    quotes is meant as it stands, and a part of a longer term is not a word of its own.
+    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are those of
+    `all_forms`, if they are known already.
 
     >>> from brimful.search.query import parse_query
     >>> from brimful.search.words import CountedWords
@@ -67,12 +73,15 @@ def corrections(
     limerance limerence spelling 1 900
     """
     quoted = {term for phrase in query.phrases for term in phrase}
+    known = {each.words: each.forms for each in forms or ()}
     strange: dict[bytes, int] = {}
     for asked in query.terms:
         if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_misspelt(asked.term):
             continue
-        forms = forms_of(asked, words, languages=languages)
-        standing = sum(words.census(form.terms[0]) for form in forms if len(form.terms) == 1)
+        stands_for = known.get((asked.term,))
+        if stands_for is None:
+            stands_for = forms_of(asked, words, languages=languages)
+        standing = sum(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1)
         if standing < HARDLY:
             strange[asked.term] = standing
     found: list[Correction] = []

@@ -3,7 +3,8 @@
 Every word of letters has a signature of 64 bits, one for each of its trigrams by a hash. Of two words that are
 alike enough in pg_trgm's sense, the signature of one covers so many trigrams of the other; a pass of bit counts over
 the words of about the same length leaves few, and only these are compared letter by letter. The signature saves time
-and decides nothing: what it lets pass is checked, and what it stops could not have passed.
+and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
+ASCII whose trigrams collide in pg_trgm's checksum).
 """
 
 from __future__ import annotations
