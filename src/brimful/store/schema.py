@@ -10,7 +10,7 @@ from blake3 import blake3
 
 Value = None | int | str | bytes
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x4252_494D  # "BRIM"
 
 TABLES = """
@@ -51,8 +51,8 @@ CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS = range(5)
-_KIND_BITS, _PLACE_BITS = 3, 28
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES = range(7)
+_KIND_BITS, _PLACE_BITS = 4, 28
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:

@@ -23,6 +23,7 @@ from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import (
     APPLICATION_ID,
     FIRSTS,
+    HEADS,
     PAGE,
     SECTIONS,
     TABLES,
@@ -34,6 +35,7 @@ from brimful.store.schema import (
     seal_of,
 )
 from brimful.store.snapshot import SqliteSnapshot, sealed_meta
+from brimful.store.tables import pack_table
 from brimful.text.kinds import kind_of
 
 SEGMENT_BYTES = 8 << 20
@@ -338,6 +340,8 @@ def _write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment) 
         (key_of(number, UNITS), pack_sorted(segment.units)),
         (key_of(number, SECTIONS), pack_sorted(segment.sections)),
     ]
+    if (heads := getattr(segment, "heads", None)) is not None:
+        blobs.append((key_of(number, HEADS), pack_table(heads)))
     blocks = enumerate(range(0, length, BLOCK_BYTES))
     blobs += [(key_of(number, TEXT, place), pack(segment.axis[at : at + BLOCK_BYTES])) for place, at in blocks]
     cursor.executemany("INSERT INTO blobs VALUES (?, ?, ?)", ((key, data, seal_of(key, data)) for key, data in blobs))
