@@ -102,6 +102,7 @@ def _entries(
                 title=each.title,
                 origin=f"{prefix}{found.path}",
                 stamp=_stamp(found),
+                source_map=each.source_map,
             )
 
 

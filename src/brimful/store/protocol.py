@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import Places
@@ -39,6 +40,18 @@ NO_TIME = int(np.iinfo(np.int64).min)
 """Stands in the column of times for a document that has none."""
 
 
+class Card(NamedTuple):
+    """What search shows of a live document."""
+
+    number: int
+    path: str
+    title: str | None
+    length: int
+    time: int | None
+    kind: Kind
+    language: str | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
     """All live documents in columns, by path: a row means the same after any history, a number does not."""
@@ -53,7 +66,7 @@ class Documents:
     by_number: Numbers  # the rows by ascending number
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> Documents:
+    def of(cls, rows: Iterable[Row | Card]) -> Documents:
         """Columns of some rows.
 
         >>> found = Documents.of([Row(7, "b.md", "", b"", 4), Row(9, "a.md", "", b"", 5, time=60)])
@@ -171,6 +184,11 @@ class Snapshot(Protocol):
         """The state root over path, time and content of all live documents."""
         ...
 
+    @property
+    def model(self) -> str | None:
+        """Whose vectors the unit codes were made of; None without any."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...
@@ -197,6 +215,10 @@ class Snapshot(Protocol):
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are (105 §2.3 phase 1)."""
+        ...
+
+    def source_map(self, number: int) -> SourceMap | None:
+        """The way back from a document's text to its original; None where a byte is a byte."""
         ...
 
     def units(self, number: int) -> Numbers:

@@ -35,23 +35,22 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_by_bucket ON documents (bucket, path);
 CREATE INDEX documents_by_origin ON documents (origin);
-CREATE TABLE extents (
-    segment INTEGER NOT NULL,
-    base INTEGER NOT NULL,
-    document INTEGER NOT NULL,
-    start INTEGER NOT NULL,
+CREATE TABLE maps (document INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY,
     length INTEGER NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (segment, base)
-) WITHOUT ROWID;
-CREATE INDEX extents_by_document ON extents (document, start);
-CREATE TABLE segments (number INTEGER PRIMARY KEY, length INTEGER NOT NULL, seal BLOB NOT NULL);
+    live INTEGER NOT NULL,
+    dead INTEGER NOT NULL,
+    lowest INTEGER NOT NULL,
+    highest INTEGER NOT NULL,
+    seal BLOB NOT NULL
+);
 CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES = range(7)
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
 _KIND_BITS, _PLACE_BITS = 4, 28
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import apsw
 import zstandard
@@ -13,6 +14,17 @@ from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
 _KEPT_BLOCKS, _KEPT_PAGES, _KEPT_NAMES = 64, 256, 4_096
+
+
+class SegmentRow(NamedTuple):
+    """What is known of a segment before any of its blobs is read."""
+
+    number: int
+    length: int  # of its axis
+    live: int  # bytes of live text
+    dead: int  # extents that are no longer live
+    lowest: int  # document
+    highest: int
 
 
 class Shelf:
@@ -39,6 +51,14 @@ class Shelf:
         ((data, seal),) = found
         check_seal(f"blob {key}", seal, key, data)
         return bytes(data)
+
+    def segments(self) -> list[SegmentRow]:
+        """All segments by number."""
+        rows = []
+        for *values, seal in fetch(self._cursor, "SELECT * FROM segments ORDER BY number"):
+            check_seal("a segment", seal, *values)
+            rows.append(SegmentRow(*values))
+        return rows
 
     def firsts(self, segment: int) -> list[bytes]:
         """The first term of every page."""

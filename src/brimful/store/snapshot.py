@@ -10,17 +10,19 @@ from typing import Any, Self
 import apsw
 import numpy as np
 
-from brimful.errors import CorruptError, DocumentError
+from brimful.corpus.loaders.loaded import SourceMap
+from brimful.errors import DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
 from brimful.store.merkle import Proof, all_buckets, bucket_of, prove
-from brimful.store.protocol import Documents, Extents, Row
+from brimful.store.meta import sealed_meta, stored_model
+from brimful.store.protocol import Documents, Row
 from brimful.store.schema import fetch
 from brimful.store.shelf import Shelf, check_seal
+from brimful.store.tables import unpack_map
 from brimful.store.views import SqliteSegment
 from brimful.text.spans import check_span
 
-_EXTENTS = "SELECT segment, base, document, start, length, seal FROM extents"
 _COLUMNS = (
     "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 )
@@ -35,6 +37,7 @@ class SqliteSnapshot:
         self._cursor.execute("BEGIN")
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
+        self.model = stored_model(self._cursor)
         self._shelf = Shelf(self._cursor)
 
     def __enter__(self) -> Self:
@@ -67,7 +70,16 @@ class SqliteSnapshot:
 
     @cached_property
     def _documents(self) -> Documents:
-        return Documents.of(self.rows())
+        return Documents.of(card for segment in self._segments.values() for card in segment.cards())
+
+    def source_map(self, number: int) -> SourceMap | None:
+        """The way back from a document's text to its original; None where a byte is a byte."""
+        found = fetch(self._cursor, "SELECT data, seal FROM maps WHERE document = ?", (number,))
+        if not found:
+            return None
+        ((data, seal),) = found
+        check_seal(f"the source map of document {number}", seal, number, data)
+        return unpack_map(data)
 
     def extents(self, number: int) -> list[tuple[int, int]]:
         """The ranges in which a document is stored."""
@@ -75,12 +87,20 @@ class SqliteSnapshot:
 
     def _extents(self, number: int) -> list[tuple[int, int, int, int]]:
         """Segment, base, start and length of a document's extents, in order."""
-        extents = []
-        for *values, seal in fetch(self._cursor, f"{_EXTENTS} WHERE document = ? ORDER BY start", (number,)):
-            check_seal("an extent", seal, *values)
-            segment, base, _, start, size = values
-            extents.append((segment, base, start, size))
-        return extents
+        found: list[tuple[int, int, int, int]] = []
+        for segment in self._segments.values():
+            if not segment.lowest <= number <= segment.highest:
+                continue
+            bases, ends, documents, starts = segment.extents
+            at = np.flatnonzero(documents == number)
+            sizes = ends[at] - bases[at]
+            places = zip(bases[at].tolist(), starts[at].tolist(), sizes.tolist(), strict=True)
+            found += [(segment.number, *place) for place in places]
+        return sorted(found, key=lambda extent: (extent[2], extent[3]))
+
+    def home(self, number: int) -> int:
+        """The segment in which a document begins."""
+        return self._extents(number)[0][0]
 
     def read(self, number: int, start: int, end: int) -> bytes:
         """Bytes `[start, end)` of a document, block by block, each verified."""
@@ -135,21 +155,7 @@ class SqliteSnapshot:
 
     @cached_property
     def _segments(self) -> dict[int, SqliteSegment]:
-        found = fetch(self._cursor, "SELECT number, length, seal FROM segments ORDER BY number")
-        views = {}
-        for number, length, seal in found:
-            check_seal("a segment", seal, number, length)
-            views[number] = SqliteSegment(self._shelf, number, length, self._live(number))
-        return views
-
-    def _live(self, segment: int) -> Extents:
-        """Live extents of a segment."""
-        extents = []
-        for *values, seal in fetch(self._cursor, f"{_EXTENTS} WHERE segment = ? ORDER BY base", (segment,)):
-            check_seal("an extent", seal, *values)
-            _, base, document, start, length = values
-            extents.append((base, base + length, document, start))
-        return Extents(*np.array(extents, np.int64).reshape(-1, 4).T.copy())
+        return {row.number: SqliteSegment(self._shelf, row) for row in self._shelf.segments()}
 
     # ---- proofs
 
@@ -165,16 +171,6 @@ class SqliteSnapshot:
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
         return all_buckets(dict(fetch(self._cursor, "SELECT number, root FROM buckets")))
-
-
-def sealed_meta(cursor: apsw.Cursor, key: str) -> bytes:
-    """A value of the store as a whole."""
-    found = fetch(cursor, "SELECT value, seal FROM meta WHERE key = ?", (key,))
-    if not found:
-        raise CorruptError(f"the store has lost its {key}")
-    ((value, seal),) = found
-    check_seal(key, seal, key, value)
-    return bytes(value)
 
 
 def _row(values: tuple[Any, ...]) -> Row:

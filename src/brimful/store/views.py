@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
 from brimful.index.columns import Numbers, unpack_sorted
+from brimful.index.segments import Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
-from brimful.store.protocol import BLOCK_BYTES, Extents, Heads
-from brimful.store.schema import CODES, HEADS, SECTIONS, UNITS, key_of
-from brimful.store.shelf import Shelf
-from brimful.store.tables import unpack_table
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.shelf import SegmentRow, Shelf
+from brimful.store.tables import unpack_cards, unpack_table
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -22,9 +24,22 @@ _NOTHING = np.zeros(0, np.int64)
 class SqliteSegment:
     """A segment of the embedded store, as one snapshot sees it."""
 
-    def __init__(self, shelf: Shelf, number: int, length: int, extents: Extents) -> None:
+    def __init__(self, shelf: Shelf, row: SegmentRow) -> None:
         self._shelf = shelf
-        self.number, self.length, self.extents = number, length, extents
+        self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+
+    @cached_property
+    def extents(self) -> Extents:
+        """What is live."""
+        return Extents(*unpack_table(self._shelf.blob(key_of(self.number, EXTENTS)), width=4))
+
+    def cards(self) -> list[Card]:
+        """What is shown of the live documents that begin here."""
+        cards = unpack_cards(self._shelf.blob(key_of(self.number, CARDS)))
+        if not self.dead:
+            return cards
+        begun = set(self.extents.documents[self.extents.starts == 0].tolist())
+        return [card for card in cards if card.number in begun]
 
     @cached_property
     def units(self) -> Numbers:
@@ -60,23 +75,17 @@ class SqliteSegment:
 
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
-        return self.live(self.all_positions(term))
+        positions = self.all_positions(term)
+        return positions[self.is_live(positions)] if self.dead and len(positions) else positions
 
     def all_positions(self, term: bytes) -> Numbers:
         """Where a term stands, in dead text too."""
         place = bisect_right(self.firsts, term) - 1
         return self._shelf.page(self.number, place).of(term) if place >= 0 else _NOTHING
 
-    def live(self, positions: Numbers) -> Numbers:
-        """Those of ascending positions that lie in live text."""
-        inside = self.is_live(positions)
-        return positions if inside.all() else positions[inside]
-
     def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
         bases, ends, *_ = self.extents
-        if not len(bases):
-            return np.zeros(len(positions), np.bool_)
         at = bases.searchsorted(positions, side="right") - 1
         inside: NDArray[np.bool_] = (at >= 0) & (positions < ends[at])
         return inside
@@ -84,8 +93,8 @@ class SqliteSegment:
     def count(self, term: bytes) -> int:
         """How often a term stands in live text."""
         positions = self.all_positions(term)
-        if not len(positions):
-            return 0
+        if not self.dead or not len(positions):
+            return len(positions)
         bases, ends, *_ = self.extents
         if len(positions) < len(bases):
             return int(np.count_nonzero(self.is_live(positions)))
@@ -106,11 +115,19 @@ class SqliteSegment:
     def live_names(self) -> list[bytes]:
         """Every term that live text has."""
         found: list[bytes] = []
-        for place in range(len(self.firsts)):
-            postings = self._shelf.page(self.number, place)
+        for postings in self.pages():
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
             found += [postings.names[index] for index in np.flatnonzero(counts).tolist()]
         return found
+
+    def pages(self) -> Iterator[Postings]:
+        """All postings, dead ones included, page by page."""
+        return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
+
+    def contents(self) -> Iterator[bytes]:
+        """The text of each live extent."""
+        for base, end in zip(self.extents.bases.tolist(), self.extents.ends.tolist(), strict=True):
+            yield self.text(base, end)
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
