@@ -41,6 +41,7 @@ BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
 _SNIFFED = 65_536
+_FREE_PART = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +320,10 @@ class SqliteStore:
                 if chosen:
                     merge(cursor, chosen)
                     self._finish(cursor, touched=())
+        with _translated(self.path):
+            # Commits fill what merging left free; give it back only where it is much.
+            if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
+                fetch(self._connection.cursor(), "PRAGMA incremental_vacuum")
 
     def rebuild(self) -> None:
         """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
@@ -374,6 +379,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     if tables or found:
         raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
     connection.pragma("page_size", 8_192)
+    connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     with connection:

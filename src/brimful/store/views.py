@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
@@ -63,7 +64,7 @@ class SqliteSegment:
         packed = self._shelf.find(key_of(self.number, CODES))
         if packed is None:
             return None
-        codes = np.frombuffer(packed, np.uint8).reshape(-1, CODE_BYTES)
+        codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
         if len(codes) != len(self.units):
             raise CorruptError(f"segment {self.number} has {len(self.units)} units and {len(codes)} codes")
         return codes
