@@ -80,7 +80,7 @@ def _written(names: Sequence[bytes], counts: Numbers, steps: bytes) -> bytes:
     return _HEADER.pack(*(len(part) for part in parts)) + b"".join(parts)
 
 
-def read_names(data: bytes) -> list[bytes]:
+def page_names(data: bytes) -> list[bytes]:
     """The terms of one page, without their positions."""
     return _names(_parts(data))
 

@@ -104,8 +104,8 @@ def write_pages(cursor: apsw.Cursor, number: int, pages: Iterable[Page]) -> None
     firsts = []
     for place, page in enumerate(pages):
         write_blob(cursor, key_of(number, PAGE, place), page.data)
-        firsts.append(len(page.first).to_bytes(2, "big") + page.first)
-    write_blob(cursor, key_of(number, FIRSTS), zstandard.ZstdCompressor(level=LEVEL).compress(b"".join(firsts)))
+        firsts.append(page.first)
+    write_blob(cursor, key_of(number, FIRSTS), zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts)))
 
 
 def write_cuts(cursor: apsw.Cursor, number: int, units: Numbers, sections: Numbers, heads: Heads | None) -> None:

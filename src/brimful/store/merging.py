@@ -145,8 +145,12 @@ class _Move:
 
     def pages(self) -> Iterator[Postings]:
         """Live postings on the new axis."""
+        shifts = np.unique(self.bases - self.segment.extents.bases)
         for page in self.segment.pages():
-            yield without_empty(page, *self._shifts(page.positions))
+            if self.segment.dead or len(shifts) > 1:
+                yield without_empty(page, *self._shifts(page.positions))
+            else:
+                yield Postings(page.names, page.offsets, page.positions + shifts)
 
 
 def _pages(moves: Sequence[_Move]) -> Iterator[Page]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -63,28 +64,26 @@ class Documents:
     times: Numbers  # NO_TIME where there is none
     kinds: Sequence[Kind]
     languages: Sequence[str | None]
-    by_number: Numbers  # the rows by ascending number
+    _sorted: Numbers  # the numbers, ascending
+    _rows: Numbers  # and the row of each
 
     @classmethod
-    def of(cls, rows: Iterable[Row | Card]) -> Documents:
-        """Columns of some rows.
+    def of(cls, cards: Iterable[Card]) -> Documents:
+        """Columns of some cards.
 
-        >>> found = Documents.of([Row(7, "b.md", "", b"", 4), Row(9, "a.md", "", b"", 5, time=60)])
+        >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "prose", None)]
+        >>> found = Documents.of(cards)
         >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
-        (['a.md', 'b.md'], [9, 7], 1, [0, 1, 0])
+        (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
         """
-        found = sorted(rows, key=lambda row: row.path)
-        numbers = np.array([row.number for row in found], np.int64)
-        return cls(
-            numbers,
-            [row.path for row in found],
-            [row.title for row in found],
-            np.array([row.length for row in found], np.int64),
-            np.array([NO_TIME if row.time is None else row.time for row in found], np.int64),
-            [row.kind for row in found],
-            [row.language for row in found],
-            np.argsort(numbers),
-        )
+        found = sorted(cards, key=itemgetter(1))
+        columns = tuple(zip(*found, strict=True)) or ((),) * len(Card._fields)
+        numbers, paths, titles, lengths, times, kinds, languages = columns
+        known = np.array([NO_TIME if time is None else time for time in times], np.int64)
+        column = np.array(numbers, np.int64)
+        rows = np.argsort(column)
+        sizes = np.array(lengths, np.int64)
+        return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -95,13 +94,12 @@ class Documents:
 
     def rows_of(self, numbers: Numbers) -> Numbers:
         """The rows of many numbers at once."""
-        at = self.numbers[self.by_number].searchsorted(numbers)
-        rows = self.by_number[np.minimum(at, max(len(self) - 1, 0))] if len(self) else at - 1
-        if len(numbers) and not (len(self) and (self.numbers[rows] == numbers).all()):
-            raise DocumentError(
-                f"no live document has one of the numbers {numbers[:5].tolist()}; ask the same snapshot"
-            )
-        return rows
+        at = self._sorted.searchsorted(numbers)
+        known = at < len(self)
+        known[known] = self._sorted[at[known]] == numbers[known]
+        if not known.all():
+            raise DocumentError(f"no live document has the number {numbers[~known][0]}; ask the same snapshot")
+        return self._rows[at]
 
 
 class Extents(NamedTuple):

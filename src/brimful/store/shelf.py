@@ -9,7 +9,7 @@ import apsw
 import zstandard
 
 from brimful.errors import CorruptError
-from brimful.index.segments import Postings, read_names, read_page
+from brimful.index.segments import Postings, page_names, read_page
 from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
@@ -63,12 +63,7 @@ class Shelf:
     def firsts(self, segment: int) -> list[bytes]:
         """The first term of every page."""
         raw = zstandard.ZstdDecompressor().decompressobj().decompress(self.blob(key_of(segment, FIRSTS)))
-        names, at = [], 0
-        while at < len(raw):
-            size = int.from_bytes(raw[at : at + 2], "big")
-            names.append(raw[at + 2 : at + 2 + size])
-            at += 2 + size
-        return names
+        return raw.split(b"\n") if raw else []  # no term holds white space
 
     def _block(self, segment: int, place: int) -> bytes:
         """A block of text."""
@@ -81,7 +76,7 @@ class Shelf:
 
     def _names(self, segment: int, place: int) -> list[bytes]:
         """A page's terms."""
-        return read_names(self.blob(key_of(segment, PAGE, place)))
+        return page_names(self.blob(key_of(segment, PAGE, place)))
 
 
 def check_seal(what: str, seal: object, *values: object) -> None:
