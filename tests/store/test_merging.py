@@ -1,5 +1,7 @@
 """Segments are merged without reading text again, and what they hold stays the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,3 +129,18 @@ def test_segments_that_disagree_are_not_merged(store):
     store.rebuild()
     store.compact()
     assert verify(store.path) == []
+
+
+def test_a_gigabyte_is_a_few_segments():
+    """Commits of 8 MB, one by one merged as the store does it, leave segments up to 128 MB and few small ones."""
+    sizes = []
+    for _ in range(128):
+        sizes.append(8 << 20)
+        while chosen := merging.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
+            merged = [segment.live for segment in chosen]
+            for size in merged:
+                sizes.remove(size)
+            sizes.append(sum(merged))
+    assert sum(sizes) == 1 << 30
+    assert len(sizes) <= 16
+    assert max(sizes) <= merging.LARGEST_BYTES
