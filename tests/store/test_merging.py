@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.errors import CorruptError
+from brimful.errors import CorruptError, StoreBusyError, StoreFullError
 from brimful.index.merging import merge_postings, without_empty
 from brimful.index.segments import Postings
 from brimful.store import merging
@@ -144,3 +144,24 @@ def test_a_gigabyte_is_a_few_segments():
     assert sum(sizes) == 1 << 30
     assert len(sizes) <= 16
     assert max(sizes) <= merging.LARGEST_BYTES
+
+
+@pytest.mark.parametrize("error", [StoreFullError, StoreBusyError])
+def test_merging_may_wait(store, monkeypatch, error):
+    """What was added is in, although there was no room or no time to merge; the next commit merges."""
+
+    def refuse(*_):
+        raise error("not now")
+
+    for n in range(merging.FANOUT - 1):
+        store.add([entry(f"{n}.md", f"document {n}")])
+    with monkeypatch.context() as patch:
+        patch.setattr("brimful.store.sqlite.merge", refuse)
+        store.add([entry("last.md", "document")])
+    with store.snapshot() as now:
+        assert len(now.segments()) == merging.FANOUT
+        assert now.census(b"document") == merging.FANOUT
+    store.add([])
+    with store.snapshot() as now:
+        assert len(now.segments()) == 1
+        assert now.census(b"document") == merging.FANOUT

@@ -74,7 +74,13 @@ def write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment, c
     write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
     write_pages(cursor, number, pages_of(segment.postings))
     heads = getattr(segment, "heads", None)
-    write_cuts(cursor, number, segment.units, segment.sections, Heads(*heads) if heads is not None else None)
+    write_cuts(
+        cursor,
+        number,
+        segment.units,
+        segment.sections,
+        Heads(heads.starts, heads.ends, heads.levels) if heads is not None else None,
+    )
     write_codes(cursor, number, codes)
     for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES)):
         write_block(cursor, number, place, segment.axis[at : at + BLOCK_BYTES])

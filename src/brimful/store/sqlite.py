@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -313,17 +313,21 @@ class SqliteStore:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _tidy(self) -> None:
-        """Merge segments before there are many of them: each look-up visits every segment."""
-        while crowded(_views(self._connection.cursor())):
-            with self._writing() as cursor:
-                chosen = crowded(_views(cursor))
-                if chosen:
-                    merge(cursor, chosen)
-                    self._finish(cursor, touched=())
-        with _translated(self.path):
+        """Merge segments before there are many of them: each look-up visits every segment.
+
+        Everything is committed by then: where there is no room or another process writes, it waits for the next time.
+        """
+        with suppress(StoreFullError, StoreBusyError):
+            while crowded(_views(self._connection.cursor())):
+                with self._writing() as cursor:
+                    chosen = crowded(_views(cursor))
+                    if chosen:
+                        merge(cursor, chosen)
+                        self._finish(cursor, touched=())
             # Commits fill what merging left free; give it back only where it is much.
             if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
-                fetch(self._connection.cursor(), "PRAGMA incremental_vacuum")
+                with self._writing() as cursor:
+                    fetch(cursor, "PRAGMA incremental_vacuum")
 
     def rebuild(self) -> None:
         """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
