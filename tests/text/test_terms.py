@@ -362,7 +362,7 @@ def test_grouping_is_exact_whatever_the_hash(strings: list[bytes]) -> None:
     for row, each in enumerate(strings):
         expected[each].append(row)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "_hashes", lambda words, starts, lengths: lengths.astype(np.uint64) << np.uint64(62))
+        patch.setattr(grouping, "_hashes", lambda heads, words, starts, lengths: lengths.astype(np.uint64) << np.uint64(62))
         groups = group(text, starts, lengths)
     bounds = groups.offsets.tolist()
     rows = [groups.rows[a:b].tolist() for a, b in itertools.pairwise(bounds)]

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Column = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint8]
+
 LONGEST_BYTES = 64  # no string given here is longer
 
 _WORD_BYTES = 8
@@ -23,6 +25,7 @@ _WORD_MASKS = np.array(
 )
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby words
 _SHIFT = np.uint64(29)
+_BLOCK_ROWS = 1 << 16  # hashed at once, so that the work stays in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +37,7 @@ class Groups:
     rows: NDArray[np.int64]  # ascending within a group
 
 
-def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Groups:
+def group(text: NDArray[np.uint8], starts: Column, lengths: Column) -> Groups:
     """Group the strings `text[start : start + length]`, each of 1 to 64 bytes without NUL.
 
     >>> text = np.frombuffer(b"to be or not to be", np.uint8)
@@ -47,18 +50,7 @@ def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[n
     padded = np.zeros(len(text) + LONGEST_BYTES + _WORD_BYTES, np.uint8)
     padded[: len(text)] = text
     words = np.ndarray((len(padded) - _WORD_BYTES + 1,), np.uint64, padded.data, strides=(1,))
-
-    row_bits = np.uint64(max(len(starts) - 1, 1).bit_length())
-    keys = _hashes(words, starts, lengths)
-    keys >>= row_bits
-    keys <<= row_bits
-    keys |= np.arange(len(starts), dtype=np.uint64)
-    keys.sort()
-    rows = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).astype(np.int64)
-    keys >>= row_bits
-    firsts = np.flatnonzero(_begins(keys))
-    del keys
-    rows, firsts = _separated(words, starts[rows], lengths[rows], rows=rows, firsts=firsts)
+    rows, firsts = _gathered(words, starts, lengths)
 
     # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
     leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
@@ -77,10 +69,40 @@ def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[n
     return Groups(names, offsets, rows[arranged])
 
 
-def _hashes(words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _gathered(words: NDArray[np.uint64], starts: Column, lengths: Column) -> tuple[NDArray[np.int64], ...]:
+    """Rows with equal strings beside each other, and where each group begins."""
+    count = len(starts)
+    row_bits = np.uint64(max(count - 1, 1).bit_length())
+    heads, keys = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    for begin in range(0, count, _BLOCK_ROWS):
+        here = slice(begin, begin + _BLOCK_ROWS)
+        places, sizes = starts[here].astype(np.int64), lengths[here].astype(np.int64)
+        heads[here] = words[places] & _WORD_MASKS[np.minimum(sizes, _WORD_BYTES)]
+        hashes = _hashes(heads[here], words, places, sizes)
+        hashes >>= row_bits + np.uint64(1)
+        hashes <<= row_bits
+        hashes |= (sizes > _WORD_BYTES).astype(np.uint64) << np.uint64(63)  # these come last
+        hashes |= np.arange(begin, begin + len(places), dtype=np.uint64)
+        keys[here] = hashes
+    keys.sort()
+    rows = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).astype(np.int64)
+    keys >>= row_bits
+    firsts = np.flatnonzero(_begins(keys))
+    del keys
+    short = count - int(np.count_nonzero(lengths > _WORD_BYTES))
+    tail = int(firsts.searchsorted(short))
+    # A string of one word is that word; only longer ones have to be read again, unless two words share a hash.
+    if int(np.count_nonzero(_begins(heads[rows[:short]]))) != tail:
+        return _separated(words, starts, lengths, rows=rows, firsts=firsts)
+    places, begins = _separated(words, starts, lengths, rows=rows[short:], firsts=firsts[tail:] - short)
+    return np.concatenate((rows[:short], places)), np.concatenate((firsts[:tail], begins + short))
+
+
+def _hashes(
+    heads: NDArray[np.uint64], words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.uint64]:
     """A hash of each string; zeros fill the last word, which can't be mistaken since no string has a NUL."""
-    hashes = words[starts] & _WORD_MASKS[np.minimum(lengths, _WORD_BYTES)]
-    hashes *= _MULTIPLIER
+    hashes = heads * _MULTIPLIER
     hashes ^= hashes >> _SHIFT
     longer, places, left = _longer(np.arange(len(starts)), starts, lengths)
     while len(longer):
@@ -102,14 +124,10 @@ def _longer(
 
 
 def _separated(
-    words: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    *,
-    rows: NDArray[np.int64],
-    firsts: NDArray[np.int64],
+    words: NDArray[np.uint64], starts: Column, lengths: Column, *, rows: NDArray[np.int64], firsts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Take different strings of one hash apart: each round, all that differ from their group's first."""
+    starts, lengths = starts[rows].astype(np.int64), lengths[rows].astype(np.int64)
     groups = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
     different = _differing(words, starts, lengths, leaders=firsts[groups])
     if not len(different):
