@@ -19,6 +19,8 @@ Column = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint8]
 LONGEST_BYTES = 64  # no string given here is longer
 
 _WORD_BYTES = 8
+ROOM = bytes(LONGEST_BYTES + _WORD_BYTES)
+"""What should stand behind a text, so that words may be read across the end of its last string."""
 # Which bytes of a word in memory belong to a string of so many bytes.
 _WORD_MASKS = np.array(
     [int.from_bytes(b"\xff" * count + bytes(_WORD_BYTES - count), sys.byteorder) for count in range(9)], np.uint64
@@ -37,28 +39,26 @@ class Groups:
     rows: NDArray[np.int64]  # ascending within a group
 
 
-def group(text: NDArray[np.uint8], starts: Column, lengths: Column) -> Groups:
+def group(text: bytes, starts: Column, lengths: Column) -> Groups:
     """Group the strings `text[start : start + length]`, each of 1 to 64 bytes without NUL.
 
-    >>> text = np.frombuffer(b"to be or not to be", np.uint8)
-    >>> groups = group(text, np.array([0, 3, 6, 9, 13, 16]), np.array([2, 2, 2, 3, 2, 2]))
+    >>> groups = group(b"to be or not to be", np.array([0, 3, 6, 9, 13, 16]), np.array([2, 2, 2, 3, 2, 2]))
     >>> groups.names, groups.offsets.tolist(), groups.rows.tolist()
     ([b'be', b'not', b'or', b'to'], [0, 2, 3, 4, 6], [1, 5, 3, 2, 0, 4])
     """
     if not len(starts):
         return Groups([], np.zeros(1, np.int64), np.zeros(0, np.int64))
-    padded = np.zeros(len(text) + LONGEST_BYTES + _WORD_BYTES, np.uint8)
-    padded[: len(text)] = text
-    words = np.ndarray((len(padded) - _WORD_BYTES + 1,), np.uint64, padded.data, strides=(1,))
+    if int(starts.max()) + len(ROOM) > len(text):
+        text += ROOM
+    words = np.ndarray((len(text) - _WORD_BYTES + 1,), np.uint64, text, strides=(1,))
     rows, firsts = _gathered(words, starts, lengths)
 
     # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
     leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
     nearly = np.argsort(leading.byteswap() if sys.byteorder == "little" else leading, kind="stable")
     leaders = rows[firsts[nearly]]
-    buffer = padded.tobytes()
     names = [
-        buffer[start:end]
+        text[start:end]
         for start, end in zip(starts[leaders].tolist(), (starts[leaders] + lengths[leaders]).tolist(), strict=True)
     ]
     order = nearly[sorted(range(len(names)), key=names.__getitem__)]
@@ -85,17 +85,16 @@ def _gathered(words: NDArray[np.uint64], starts: Column, lengths: Column) -> tup
         hashes |= np.arange(begin, begin + len(places), dtype=np.uint64)
         keys[here] = hashes
     keys.sort()
-    rows = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).astype(np.int64)
-    keys >>= row_bits
-    firsts = np.flatnonzero(_begins(keys))
-    del keys
+    firsts = np.flatnonzero(_begins(keys >> row_bits))
+    keys &= (np.uint64(1) << row_bits) - np.uint64(1)
+    rows = keys.view(np.int64)
     short = count - int(np.count_nonzero(lengths > _WORD_BYTES))
     tail = int(firsts.searchsorted(short))
     # A string of one word is that word; only longer ones have to be read again, unless two words share a hash.
     if int(np.count_nonzero(_begins(heads[rows[:short]]))) != tail:
         return _separated(words, starts, lengths, rows=rows, firsts=firsts)
-    places, begins = _separated(words, starts, lengths, rows=rows[short:], firsts=firsts[tail:] - short)
-    return np.concatenate((rows[:short], places)), np.concatenate((firsts[:tail], begins + short))
+    rows[short:], begins = _separated(words, starts, lengths, rows=rows[short:], firsts=firsts[tail:] - short)
+    return rows, np.concatenate((firsts[:tail], begins + short))
 
 
 def _hashes(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.text.folding import Folded, fold
-from brimful.text.grouping import group
+from brimful.text.grouping import ROOM, group
 from brimful.text.pieces import EDGE, rows_of
 
 STRETCH_BYTES = 1 << 17
@@ -67,7 +67,9 @@ def terms_of(content: bytes) -> Terms:
         lengths.append(widths.astype(np.uint8))
         origins.append((folded.origin(found) + begin).astype(kind))
         size += len(folded.text)
-    groups = group(_joined(texts), _joined(starts), _joined(lengths))
+    whole = b"".join((*texts, ROOM))
+    texts.clear()
+    groups = group(whole, _joined(starts), _joined(lengths))
     return Terms(groups.names, groups.offsets, _joined(origins)[groups.rows].astype(np.int64))
 
 
