@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brimful.index.accents import with_plain_forms
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 from brimful.index.units import divide_texts
@@ -74,9 +75,8 @@ def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
     axis, bases = _laid(extents)
-    divided = divide_texts(
-        axis, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents]
-    )
+    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
+    divided = divide_texts(axis, bases, texts)
     terms = terms_of(axis)
-    postings = Postings(terms.names, terms.offsets, terms.starts)
+    postings = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
     return Segment(axis, bases, divided.units, divided.sections, divided.heads, postings)
