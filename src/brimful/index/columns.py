@@ -11,6 +11,11 @@ _BITS = 7
 _MORE = 0x80
 _LONGEST = 9  # bytes of a number below 2**63
 _BLOCK = 1 << 15  # numbers packed at once, so that the work stays in the processor's cache
+# By the bytes that a number takes, which bytes of its fixed width those are.
+_USED = {
+    4: np.array([[place < size for place in range(4)] for size in range(5)], np.uint8).view(np.uint32).ravel(),
+    16: np.array([[place < size for place in range(16)] for size in range(10)], np.uint8),
+}
 
 
 def pack_numbers(values: Numbers) -> tuple[bytes, NDArray[np.uint8]]:
@@ -27,15 +32,15 @@ def pack_numbers(values: Numbers) -> tuple[bytes, NDArray[np.uint8]]:
             break
         sizes += values >= 1 << (_BITS * size)
     width = 4 if largest < 1 << 4 * _BITS else 16
-    packed = [
-        _spread(values[begin : begin + _BLOCK], width)[np.arange(width) < sizes[begin : begin + _BLOCK, None]]
-        for begin in range(0, len(values), _BLOCK)
-    ]
+    packed = []
+    for begin in range(0, len(values), _BLOCK):
+        block, used = values[begin : begin + _BLOCK], _USED[width][sizes[begin : begin + _BLOCK]]
+        packed.append(_spread(block, width)[used.view(np.bool_).ravel()])
     return b"".join(packed), sizes
 
 
 def _spread(values: Numbers, width: int) -> NDArray[np.uint8]:
-    """The bytes of each number as a varint of a fixed width, one row each."""
+    """The bytes of each number as a varint of a fixed width, one after the other."""
     if width == 4:
         short = values.astype("<u4")
         parts = short & 0x7F
@@ -43,12 +48,12 @@ def _spread(values: Numbers, width: int) -> NDArray[np.uint8]:
             more = short >> _BITS * size
             parts |= (more & 0x7F) << 8 * size
             parts |= (more != 0).astype("<u4") << 8 * size - 1
-        return parts.view(np.uint8).reshape(-1, width)
+        return parts.view(np.uint8)
     rows = np.empty((len(values), width), np.uint8)
     for size in range(_LONGEST):
         more = values >> _BITS * size
         rows[:, size] = (more & 0x7F) | np.where(more > 0x7F, _MORE, 0)
-    return rows
+    return rows.ravel()
 
 
 def unpack_numbers(packed: bytes | memoryview) -> Numbers:

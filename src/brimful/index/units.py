@@ -143,7 +143,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     hard = merged(lines.starts[paragraph | whole | (below & loose)], solid, walls)
     sections = merged(lines.starts[(paragraph & ~below) | is_head], solid)
 
-    stops = sentence_places(axis.content, lines.codes)
+    stops = sentence_places(lines)
     stops = stops[(axis.kinds == _PROSE)[axis.bases.searchsorted(stops, side="right") - 1]]
     stops = stops[solid.searchsorted(stops, side="right") % 2 == 0]
     kept_whole = _among(hard, lines.starts[whole])  # a short item, row or turn is one unit
@@ -189,8 +189,8 @@ def _items(lines: Lines) -> NDArray[np.bool_]:
 def _turns(axis: _Axis, loose: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which lines are turns of a chat, "Speaker: words": all of a text of which at least half of the lines are."""
     lines = axis.lines
-    colons = np.flatnonzero((lines.codes[:-1] == 58) & (lines.codes[1:] == 32))
-    nearest = np.append(colons, len(axis.content) + _LONGEST_SPEAKER)[colons.searchsorted(lines.starts)]
+    colons = np.append(lines.colons, len(axis.content) + _LONGEST_SPEAKER)
+    nearest = colons[lines.colons.searchsorted(lines.starts)]
     speaks = loose & (nearest < np.minimum(lines.ends, lines.starts + _LONGEST_SPEAKER))
     speaks &= _SPEAKS[lines.codes[lines.starts]]
     texts = len(axis.bases)

@@ -16,6 +16,19 @@ _SPACES = {width: int.from_bytes(b" " * width, "little") for width in (8, 4, 2)}
 _TYPES = {8: np.uint64, 4: np.uint32, 2: np.uint16}
 
 
+# What a byte may be a sign of.
+_BLANK, _NEWLINE, _STOP, _CLOSER, _COLON = (1 << bit for bit in range(5))
+_SIGNS = bytes(
+    (_BLANK * (code in BLANKS))
+    | (_NEWLINE * (code == 10))
+    | (_STOP * (code in b".!?"))
+    | (_CLOSER * (code in b"\"')]*_`"))
+    | (_COLON * (code == 58))
+    for code in range(256)
+)
+_BLOCK_BYTES = 1 << 18  # looked at in one go, so that the work stays in the processor's cache
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
     """The lines of a text in columns; a blank line's words begin and end at its newline.
@@ -28,6 +41,9 @@ class Lines:
     starts: Cuts
     firsts: Cuts  # the first byte that is not blank
     ends: Cuts  # behind the last byte that is not blank
+    stops: Cuts  # every . ! ? before a blank
+    closed: Cuts  # every . ! ? before a quotation mark or bracket and a blank
+    colons: Cuts  # every colon before a blank
 
     @property
     def blank(self) -> NDArray[np.bool_]:
@@ -44,13 +60,38 @@ def lines_of(content: bytes) -> Lines:
     """
     padded = content + _ROOM
     codes = np.frombuffer(padded, np.uint8)
-    newlines = np.flatnonzero(codes[: len(content)] == 10)
+    newlines, stops, closed, colons = _places(padded, len(content))
     starts = np.concatenate((np.zeros(1, np.int64), newlines + 1))
     ends = np.append(newlines, len(content))
     if starts[-1] == len(content):
         starts, ends = starts[:-1], ends[:-1]
     firsts = _firsts(padded, codes, starts, ends)
-    return Lines(codes, _read(padded, 8), starts, firsts, _lasts(content, codes, firsts, ends))
+    lasts = _lasts(content, codes, firsts, ends)
+    return Lines(codes, _read(padded, 8), starts, firsts, lasts, stops, closed, colons)
+
+
+def _places(padded: bytes, size: int) -> tuple[Cuts, ...]:
+    """Newlines, stops before a blank, stops before a closing sign and a blank, colons before a blank."""
+    found: tuple[list[Cuts], ...] = ([], [], [], [])
+    for begin in range(0, size, _BLOCK_BYTES):
+        count = min(_BLOCK_BYTES, size - begin)
+        signs = np.frombuffer(padded[begin : begin + count + 2].translate(_SIGNS), np.uint8)
+        here, following = signs[:count], signs[1 : count + 1]
+        blank = (following & _BLANK) * np.uint8(_STOP | _COLON)
+        close = (following & _CLOSER) & (signs[2:] & _BLANK) * np.uint8(_CLOSER)
+        marks = here & blank
+        for column, chosen in zip(
+            found,
+            (
+                here & _NEWLINE != 0,
+                marks & _STOP != 0,
+                (close != 0) & (here & _STOP != 0),
+                marks & _COLON != 0,
+            ),
+            strict=True,
+        ):
+            column.append(np.flatnonzero(chosen) + begin)
+    return tuple(np.concatenate(column) if column else np.zeros(0, np.int64) for column in found)
 
 
 def _read(padded: bytes, width: int) -> NDArray[np.uint64]:

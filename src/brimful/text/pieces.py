@@ -92,7 +92,7 @@ def rows_of(classes: NDArray[np.uint8], text: NDArray[np.uint8] | None) -> tuple
     chain_ends = np.flatnonzero(events & _ENDS != 0) + 1
     rows = [(chain_starts, _cut(text, chain_starts, chain_ends)), *extra]
     if len(ends):
-        rows += _parts(classes, chain_starts, chain_ends, breaks=(ends, starts))
+        rows += _parts(classes, (chain_starts, chain_ends), breaks=(ends, starts))
     if text is not None:
         rows += _pairs(text, classes)
     firsts = np.concatenate([begin for begin, _ in rows]) - len(EDGE)
@@ -177,12 +177,13 @@ def _breaks(classes: NDArray[np.uint8], events: NDArray[np.uint8], text: NDArray
     """Where a piece ends inside a chain and where the next one starts; underscores there no longer end the chain."""
     places = np.flatnonzero(events & _INNER != 0)
     kinds = events[places]
-    ends, starts = places + 1, places + 1
     is_break = kinds & (_TURNS | _JOINS) != 0
-    starts += kinds & _JOINS != 0  # behind the joiner
+    ends = places + 1
+    starts = ends + (kinds & _JOINS != 0)  # behind the joiner
 
-    opens, closes = np.flatnonzero(kinds & _OPENS), places[np.flatnonzero(kinds & _CLOSES)]
+    opens = np.flatnonzero(kinds & _OPENS != 0)
     if len(opens):
+        closes = places[kinds & _CLOSES != 0]
         held = _IS_SPACED[classes[places[opens]]] & _IS_SPACED[classes[closes + 1]]
         opens, closes = opens[held], closes[held]
         is_break[opens] = True
@@ -190,7 +191,7 @@ def _breaks(classes: NDArray[np.uint8], events: NDArray[np.uint8], text: NDArray
         events[places[opens]] &= ~np.uint8(_ENDS)
         events[closes] &= ~np.uint8(_STARTS)
 
-    rises = np.flatnonzero(kinds & _RISES)
+    rises = np.flatnonzero(kinds & _RISES != 0)
     if len(rises):
         capitals = places[rises]
         for _ in range(3 if text is not None else 0):  # back to the first byte of the capital
@@ -203,35 +204,60 @@ def _breaks(classes: NDArray[np.uint8], events: NDArray[np.uint8], text: NDArray
     return ends[is_break], starts[is_break]
 
 
-def _parts(classes: NDArray[np.uint8], chain_starts: Places, chain_ends: Places, *, breaks: Rows) -> list[Rows]:
+def _parts(classes: NDArray[np.uint8], chains: Rows, *, breaks: Rows) -> list[Rows]:
     """The runs and pieces that are terms beside their chains, of chains that have breaks."""
     ends, starts = breaks
-    chains = np.searchsorted(chain_starts, ends, side="right") - 1
-    is_first = np.ones(len(ends), np.bool_)  # break of its chain
-    np.not_equal(chains[1:], chains[:-1], out=is_first[1:])
-    is_last = np.append(is_first[1:], True)
-    here = np.arange(len(ends)) + np.cumsum(is_first) - 1  # the piece before each break
-    count = int(here[-1]) + 2
+    chain = chains[0].searchsorted(ends)
+    is_first = _changes(chain)
+    is_first[0] = True
+    first_break = np.flatnonzero(is_first)
+    last_break = np.append(first_break[1:], len(ends)) - 1
+    chain = chain[first_break] - 1
+    number = np.arange(len(chain))
+    first_piece, last_piece = first_break + number, last_break + number + 1
+    before = np.arange(len(ends)) + np.repeat(number, last_break - first_break + 1)  # the piece before each break
+
+    count = len(ends) + len(chain)
     piece_starts, piece_ends = np.empty(count, np.int64), np.empty(count, np.int64)
-    piece_starts[here + 1], piece_ends[here] = starts, ends
-    piece_starts[here[is_first]] = chain_starts[chains[is_first]]
-    piece_ends[here[is_last] + 1] = chain_ends[chains[is_last]]
-    opens, closes = np.zeros(count, np.bool_), np.zeros(count, np.bool_)  # first and last of its chain
-    opens[here[is_first]] = closes[here[is_last] + 1] = True
-    begins_run = opens.copy()
-    begins_run[here + 1] = ends != starts
+    piece_ends[before] = ends
+    piece_ends[last_piece] = chains[1][chain]
+    begins_run = np.empty(count, np.bool_)
+    begins_run[first_piece] = True
+    piece_starts[first_piece] = chains[0][chain]
+    before += 1
+    piece_starts[before] = starts
+    begins_run[before] = ends != starts
 
     first = np.flatnonzero(begins_run)
     last = np.append(first[1:], count) - 1
     run_starts, run_ends = piece_starts[first], piece_ends[last]
-    pieces = last - first + 1
-    digits = classes[piece_starts] == DIGIT
-    changes = np.cumsum(np.concatenate(([False], digits[1:] != digits[:-1])))
-    is_name = (changes[last] - changes[first] <= _MOST_CHANGES) & (run_ends - run_starts >= _LEAST_PIECE_BYTES * pieces)
+    run_lengths, pieces = run_ends - run_starts, last - first + 1
     # Only a whole is cut to its first bytes: a part that long would be the same term in the same place.
-    has_company = ~(opens[first] & closes[last]) & (run_ends - run_starts <= LONGEST_BYTES)
-    shown = np.repeat(is_name & (pieces > 1), pieces) & (piece_ends - piece_starts <= LONGEST_BYTES)
-    return [(run_starts[has_company], run_ends[has_company]), (piece_starts[shown], piece_ends[shown])]
+    has_company = run_lengths <= LONGEST_BYTES
+    is_whole = np.zeros(count, np.bool_)
+    is_whole[first_piece[~np.logical_or.reduceat(ends != starts, first_break)]] = True
+    has_company &= ~is_whole[first]
+    rows = [(run_starts[has_company], run_ends[has_company])]
+
+    several = np.flatnonzero(pieces > 1)
+    if len(several):
+        first, last, pieces = first[several], last[several], pieces[several]
+        changes = np.cumsum(_changes(classes[piece_starts] == DIGIT))
+        is_name = run_lengths[several] >= _LEAST_PIECE_BYTES * pieces
+        is_name &= changes[last] - changes[first] <= _MOST_CHANGES
+        first, pieces = first[is_name], pieces[is_name]
+        shown = np.arange(int(pieces.sum())) + np.repeat(first - (np.cumsum(pieces) - pieces), pieces)
+        piece_starts, piece_ends = piece_starts[shown], piece_ends[shown]
+        short = piece_ends - piece_starts <= LONGEST_BYTES
+        rows.append((piece_starts[short], piece_ends[short]))
+    return rows
+
+
+def _changes(values: NDArray[np.bool_] | Places) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it."""
+    changes = np.zeros(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 def _pairs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> list[Rows]:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.cuts import BLANKS, Cuts, merged
+from brimful.text.cuts import Cuts, merged
+from brimful.text.lines import Lines
 
-_END, _CLOSER, _BLANK = 1, 2, 4
-_TABLE = bytes(
-    _END if code in b".!?" else _CLOSER if code in b"\"')]*_`" else _BLANK if code in BLANKS else 0 for code in range(256)
-)
 _IS_BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
 _GOES_ON = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz,;:"))
 _IS_LETTER = np.isin(np.arange(256) | 32, list(b"abcdefghijklmnopqrstuvwxyz")) & (np.arange(256) < 128)
@@ -34,25 +31,18 @@ _FIRST_WIDE = 0xD8  # no sign of these begins with a smaller byte
 _MOST_BLANKS = 8
 
 
-def sentence_places(content: bytes, codes: NDArray[np.uint8]) -> Cuts:
-    r"""Where sentences start after others; `codes` are the bytes of the text with some newlines behind.
+def sentence_places(lines: Lines) -> Cuts:
+    r"""Where sentences start after others.
 
-    >>> text = b"Dr. Ada paid 3.50 for tea. It was (U.S. tea). Fine."
-    >>> sentence_places(text, np.frombuffer(text + b"\n" * 16, np.uint8)).tolist()
+    >>> from brimful.text.lines import lines_of
+    >>> sentence_places(lines_of(b"Dr. Ada paid 3.50 for tea. It was (U.S. tea). Fine.")).tolist()
     [27, 46]
     """
-    kinds = np.frombuffer(content.translate(_TABLE) + b"\0\0", np.uint8)
-    ends = kinds == _END
-    blank = kinds == _BLANK
-    plain = np.flatnonzero(ends[:-1] & blank[1:])
-    closed = np.flatnonzero(ends[:-2] & (kinds[1:-1] == _CLOSER) & blank[2:])
-    stops = np.concatenate((plain, closed))
-    places = np.concatenate((plain + 1, closed + 2))
-    order = np.argsort(stops, kind="stable")
-    stops, places = stops[order], places[order]
+    codes = lines.codes
+    stops = np.concatenate((lines.stops, lines.closed))
+    places = np.concatenate((lines.stops + 1, lines.closed + 2))
     places = _skipped(codes, places)
-    at_line = codes[places] == 10
-    places += at_line
+    places += codes[places] == 10
     following = codes[_skipped(codes, places)]
     good = ~_GOES_ON[following] & (following != 10) & ~_abbreviated(codes, stops)
     return merged(places[good], _wide_places(codes))
