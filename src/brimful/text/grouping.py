@@ -48,10 +48,8 @@ def group(text: bytes, starts: Column, lengths: Column) -> Groups:
     """
     if not len(starts):
         return Groups([], np.zeros(1, np.int64), np.zeros(0, np.int64))
-    if int(starts.max()) + len(ROOM) > len(text):
-        text += ROOM
-    words = np.ndarray((len(text) - _WORD_BYTES + 1,), np.uint64, text, strides=(1,))
-    rows, firsts = _gathered(words, starts, lengths)
+    rows, firsts = side_by_side(text, starts, lengths)
+    words = _words(text, starts)
 
     # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
     leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
@@ -69,8 +67,16 @@ def group(text: bytes, starts: Column, lengths: Column) -> Groups:
     return Groups(names, offsets, rows[arranged])
 
 
-def _gathered(words: NDArray[np.uint64], starts: Column, lengths: Column) -> tuple[NDArray[np.int64], ...]:
-    """Rows with equal strings beside each other, and where each group begins."""
+def _words(text: bytes, starts: Column) -> NDArray[np.uint64]:
+    """The eight bytes that begin at each place of a text."""
+    if not len(starts) or int(starts.max()) + len(ROOM) > len(text):
+        text += ROOM
+    return np.ndarray((len(text) - _WORD_BYTES + 1,), np.uint64, text, strides=(1,))
+
+
+def side_by_side(text: bytes, starts: Column, lengths: Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows with equal strings beside each other, in the order they were given, and where each group begins."""
+    words = _words(text, starts)
     count = len(starts)
     row_bits = np.uint64(max(count - 1, 1).bit_length())
     heads, keys = np.empty(count, np.uint64), np.empty(count, np.uint64)

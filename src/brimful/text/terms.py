@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.text.folding import Folded, fold
-from brimful.text.grouping import ROOM, group
+from brimful.text.grouping import ROOM, group, side_by_side
 from brimful.text.pieces import EDGE, rows_of
 
 STRETCH_BYTES = 1 << 17
@@ -53,24 +53,28 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
-    parts = list(_stretches(content))
-    texts: list[NDArray[np.uint8]] = []
-    starts: list[NDArray[np.int32 | np.int64]] = []  # in the folded text, which may be longer or shorter
-    lengths: list[NDArray[np.uint8]] = []
-    origins: list[NDArray[np.int32 | np.int64]] = []
+    texts: list[bytes] = []
+    runs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []  # equal terms of a stretch
+    positions: list[NDArray[np.int32 | np.int64]] = []
     kind = np.int32 if len(content) < _MOST_NARROW else np.int64
     size = 0
-    for begin, part in parts:
-        folded, found, widths = _occurrences(part)
-        texts.append(folded.text)
-        starts.append((found + size).astype(kind))
-        lengths.append(widths.astype(np.uint8))
-        origins.append((folded.origin(found) + begin).astype(kind))
-        size += len(folded.text)
-    whole = b"".join((*texts, ROOM))
-    texts.clear()
-    groups = group(whole, _joined(starts), _joined(lengths))
-    return Terms(groups.names, groups.offsets, _joined(origins)[groups.rows].astype(np.int64))
+    for begin, part in _stretches(content):
+        folded, starts, lengths = _occurrences(part)
+        texts.append(folded.text.tobytes())
+        rows, firsts = side_by_side(texts[-1] + ROOM, starts, lengths)
+        positions.append((folded.origin(starts) + begin)[rows].astype(kind))
+        leaders = rows[firsts]
+        runs.append((starts[leaders] + size, lengths[leaders], np.diff(np.append(firsts, len(rows)))))
+        size += len(texts[-1])
+    texts.append(ROOM)
+    starts, lengths, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
+    groups = group(b"".join(texts), starts, lengths)
+    del texts, runs
+    begins = (np.cumsum(counts) - counts)[groups.rows]
+    counts = counts[groups.rows]
+    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    order = np.arange(int(ends[-1])) + np.repeat(begins - ends[:-1], counts)
+    return Terms(groups.names, ends[groups.offsets], np.concatenate(positions)[order].astype(np.int64))
 
 
 def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -83,13 +87,6 @@ def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
         yield start, content[start : found.end()]
         start = found.end()
     yield start, content[start:]
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """One column of several, which are let go of."""
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    parts.clear()
-    return whole
 
 
 def query_terms(text: str) -> list[QueryTerm]:
