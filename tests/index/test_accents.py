@@ -11,7 +11,9 @@ from brimful.index.build import Extent, build_segment
 from brimful.index.segments import Postings
 from brimful.text.terms import terms_of
 
-words = st.lists(st.sampled_from("café cafe cafè CAFÉ häuser hauser йод иод x\u0302y xy ガ カ ñ n Ω ώ ω".split()), max_size=20)
+words = st.lists(
+    st.sampled_from("café cafe cafè CAFÉ häuser hauser йод иод x\u0302y xy ガ カ ñ n Ω ώ ω".split()), max_size=20
+)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,24 @@ KINDS = [
     ("data", "json"),
     ("data", "log"),
 ]
-LINES = [*PIECES, "\n", "\n\n", "# Head\n", "```\n", "---\n", "- item. One. ", "Ann: hi.\n", "é" * 500, "x" * 900, "。", "\r\n"]
+LINES = [
+    *PIECES,
+    "\n",
+    "\n\n",
+    "# Head\n",
+    "```\n",
+    "---\n",
+    "- item. One. ",
+    "Ann: hi.\n",
+    "é" * 500,
+    "x" * 900,
+    "。",
+    "\r\n",
+]
 texts = st.lists(st.sampled_from(LINES), max_size=40).map("".join)
-extents = st.lists(st.builds(lambda text, kind: Extent(text.encode(), *kind), texts, st.sampled_from(KINDS)), min_size=1, max_size=5)
+extents = st.lists(
+    st.builds(lambda text, kind: Extent(text.encode(), *kind), texts, st.sampled_from(KINDS)), min_size=1, max_size=5
+)
 
 
 def parts_of(text, kind="prose", language="text", *, of="units"):
@@ -63,7 +78,12 @@ def test_units_and_sections_are_bounded(laid):
 def test_sentences_are_units():
     """Prose is cut where sentences end, and not after abbreviations, initials, ordinals or before small letters."""
     text = "Dr. Ada paid 3.50 e.g. for tea. It was no. 3. Mai tea. Fine (really). And good! yes?"
-    assert parts_of(text) == ["Dr. Ada paid 3.50 e.g. for tea. ", "It was no. 3. Mai tea. ", "Fine (really). ", "And good! yes?"]
+    assert parts_of(text) == [
+        "Dr. Ada paid 3.50 e.g. for tea. ",
+        "It was no. 3. Mai tea. ",
+        "Fine (really). ",
+        "And good! yes?",
+    ]
     assert parts_of("茶是热的。我喜欢。好") == ["茶是热的。", "我喜欢。", "好"]
 
 

@@ -28,7 +28,11 @@ def heads_of(text, kind="prose", language="markdown"):
         ("---\ntitle: Tea\n---\n# yes\n", "markdown", [("# yes", 1)]),
         ("- item\n---\ntext\n", "markdown", []),
         ("one\ntwo\n---\n", "markdown", []),
-        ("=====\n Top\n=====\n\nSub\n---\n\nSub\n===\n", "rst", [("=====\n Top\n=====", 1), ("Sub\n---", 2), ("Sub\n===", 3)]),
+        (
+            "=====\n Top\n=====\n\nSub\n---\n\nSub\n===\n",
+            "rst",
+            [("=====\n Top\n=====", 1), ("Sub\n---", 2), ("Sub\n===", 3)],
+        ),
         ("A long title\n---\n", "rst", []),
         ("# a comment\n\nTitle\n~~~~~\n", "rst", [("Title\n~~~~~", 1)]),
         ("# Tea\r\n\r\ntext\r\n", "markdown", [("# Tea", 1)]),
@@ -59,7 +63,9 @@ def test_definitions_of_code(line, level):
     assert heads_of(f"x = 1\n{line}\n    y\n", "code", None) == [(line.strip(), level)]
 
 
-@pytest.mark.parametrize("line", ["default = 1", "definition = 2", "classy()", "return function", "publish(x)", "# def x"])
+@pytest.mark.parametrize(
+    "line", ["default = 1", "definition = 2", "classy()", "return function", "publish(x)", "# def x"]
+)
 def test_other_lines_of_code(line):
     """What only begins with the same letters is none."""
     assert heads_of(f"{line}\n", "code", "python") == []

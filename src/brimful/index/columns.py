@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ _MORE = 0x80
 _LONGEST = 9  # bytes of a number below 2**63
 _BLOCK = 1 << 15  # numbers packed at once, so that the work stays in the processor's cache
 # By the bytes that a number takes, which bytes of its fixed width those are.
-_USED = {
+_USED: dict[int, NDArray[Any]] = {
     4: np.array([[place < size for place in range(4)] for size in range(5)], np.uint8).view(np.uint32).ravel(),
     16: np.array([[place < size for place in range(16)] for size in range(10)], np.uint8),
 }
@@ -35,7 +37,7 @@ def pack_numbers(values: Numbers) -> tuple[bytes, NDArray[np.uint8]]:
     packed = []
     for begin in range(0, len(values), _BLOCK):
         block, used = values[begin : begin + _BLOCK], _USED[width][sizes[begin : begin + _BLOCK]]
-        packed.append(_spread(block, width)[used.view(np.bool_).ravel()])
+        packed.append(_spread(block, width)[used.view(np.bool_).ravel()].tobytes())
     return b"".join(packed), sizes
 
 

@@ -78,7 +78,7 @@ class _Axis:
 def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> Divided:
     """Cut the texts that are laid on an axis with one newline between; of each its length, kind and language.
 
-    >>> axis, kind = b"# Tea\\n\\nHot. With milk.\\nx,1\\ny,2", "prose"
+    >>> axis = b"# Tea\\n\\nHot. With milk.\\nx,1\\ny,2"
     >>> found = divide_texts(axis, np.array([0, 23]), [(22, "prose", "markdown"), (7, "data", "csv")])
     >>> found.units.tolist(), found.sections.tolist(), found.heads.ends.tolist()
     ([0, 7, 12, 23, 27], [0, 23], [5])
@@ -168,14 +168,15 @@ def _among(values: Cuts, known: Cuts) -> NDArray[np.bool_]:
     """Which of these are among some others; both ascend."""
     if not len(known):
         return np.zeros(len(values), np.bool_)
-    return known[np.minimum(known.searchsorted(values), len(known) - 1)] == values
+    found: NDArray[np.bool_] = known[np.minimum(known.searchsorted(values), len(known) - 1)] == values
+    return found
 
 
 def _items(lines: Lines) -> NDArray[np.bool_]:
     """Which lines begin a list item or are a row of a table."""
     codes, places = lines.codes, lines.firsts
     first, second = codes[places], codes[places + 1]
-    found = _ITEM_SIGNS[first] & ((second == 32) | (second == 9))
+    found: NDArray[np.bool_] = _ITEM_SIGNS[first] & ((second == 32) | (second == 9))
     found |= first == _BAR
     found |= lines.words[places] & np.uint64(0xFFFFFFFF) == _BULLET
     numbered = np.flatnonzero((first >= 48) & (first <= 57))

@@ -72,8 +72,8 @@ def _begins_with(words: NDArray[np.uint64], names: tuple[bytes, ...]) -> Cuts:
         by_size.setdefault(len(key), []).append(int.from_bytes(key, "little"))
     for size, keys in by_size.items():
         masked = words & np.uint64((1 << 8 * size) - 1)
-        for key in keys:
-            found[masked == np.uint64(key)] = size
+        for wanted in keys:
+            found[masked == np.uint64(wanted)] = size
     return found
 
 
@@ -135,7 +135,7 @@ def _fenced(content: bytes, lines: Lines, rows: Cuts, bounds: NDArray[np.int64],
             sign = b""
     if sign:
         edges.append(stops[of])
-    fronts = []
+    fronts: list[int] = []
     firsts = bounds[bounds[:, 0] < bounds[:, 1], 0]
     for line in firsts[(lines.codes[lines.starts[firsts]] == _DASH) & (owner[firsts] >= 0)].tolist():
         found = _FRONT.match(content, int(lines.starts[line]), stops[int(owner[line])])

@@ -48,7 +48,8 @@ class Lines:
     @property
     def blank(self) -> NDArray[np.bool_]:
         """Which lines hold nothing but white space."""
-        return self.firsts == self.ends
+        blank: NDArray[np.bool_] = self.firsts == self.ends
+        return blank
 
 
 def lines_of(content: bytes) -> Lines:

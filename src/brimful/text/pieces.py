@@ -1,4 +1,6 @@
-"""Where do words begin and end? Three kinds of pieces nest:
+"""Where do words begin and end?
+
+Three kinds of pieces nest:
 
     chain   HTTPServer2_old     what underscores hold together, also `don't`, `1,000`
     run     HTTPServer2 | old   no gap
@@ -133,9 +135,7 @@ def _join(classes: NDArray[np.uint8], events: NDArray[np.uint8]) -> list[Rows]:
     commas = special[numeric & (kinds == COMMA)]
     dots = special[numeric & (kinds == DOT)]
     dates = dashes[_are_dates(classes, dashes)]
-    commas = commas[
-        (classes[commas + 2] == DIGIT) & (classes[commas + 3] == DIGIT) & (classes[commas + 4] != DIGIT)
-    ]
+    commas = commas[(classes[commas + 2] == DIGIT) & (classes[commas + 3] == DIGIT) & (classes[commas + 4] != DIGIT)]
     classes[commas] = _JOINER
     if len(dates):
         rows += [(dates - 4, dates), (dates + 1, dates + 3), (dates + 4, dates + 6)]

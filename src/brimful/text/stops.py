@@ -17,8 +17,7 @@ _GOES_ON = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz,;:"))
 _IS_LETTER = np.isin(np.arange(256) | 32, list(b"abcdefghijklmnopqrstuvwxyz")) & (np.arange(256) < 128)
 _IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 _ABBREVIATIONS = (
-    "mr ms dr st vs cf ca hr fr no nr pp ed vol fig mrs gen col lt rev hon sen rep inc ltd bzw vgl ggf sog abb tab"
-    " prof"
+    "mr ms dr st vs cf ca hr fr no nr pp ed vol fig mrs gen col lt rev hon sen rep inc ltd bzw vgl ggf sog abb tab prof"
 )
 _BY_SIZE = {
     size: np.array([int.from_bytes(word.encode(), "little") for word in _ABBREVIATIONS.split() if len(word) == size])
@@ -29,6 +28,7 @@ _WIDE = np.array([int.from_bytes(sign.encode(), "big") for sign in "。！？｡
 _WIDE_SHORT = np.array([int.from_bytes(sign.encode(), "big") for sign in "؟۔"])
 _FIRST_WIDE = 0xD8  # no sign of these begins with a smaller byte
 _MOST_BLANKS = 8
+_FULL_STOP = 46
 
 
 def sentence_places(lines: Lines) -> Cuts:
@@ -64,14 +64,15 @@ def _abbreviated(codes: NDArray[np.uint8], stops: Cuts) -> NDArray[np.bool_]:
     before = [codes[np.maximum(stops - step, 0)] for step in range(1, 6)]
     letters = [_IS_LETTER[each] & (stops >= step) for step, each in enumerate(before, start=1)]
     digits = [_IS_DIGIT[each] & (stops >= step) for step, each in enumerate(before[:3], start=1)]
-    found = letters[0] & ~letters[1] & ~digits[1]
+    found: NDArray[np.bool_] = letters[0] & ~letters[1] & ~digits[1]
     found |= digits[0] & (~digits[1] | ~digits[2]) & ~letters[1]
     key = np.zeros(len(stops), np.int64)
     for size in range(1, 5):
         key = key << 8 | (before[size - 1] | 32)
         if size > 1:
             found |= letters[size - 1] & ~letters[size] & np.isin(key, _BY_SIZE[size])
-    return found & (codes[stops] == 46)
+    found &= codes[stops] == _FULL_STOP
+    return found
 
 
 def _wide_places(codes: NDArray[np.uint8]) -> Cuts:
@@ -82,4 +83,5 @@ def _wide_places(codes: NDArray[np.uint8]) -> Cuts:
     found = short | np.isin(triple, _WIDE)
     places = _skipped(codes, leads[found] + np.where(short[found], 2, 3))
     places += codes[places] == 10
-    return places[codes[np.minimum(places, len(codes) - 1)] != 10]
+    kept: Cuts = places[codes[np.minimum(places, len(codes) - 1)] != 10]
+    return kept
