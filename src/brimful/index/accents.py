@@ -37,8 +37,8 @@ def plain_form(name: bytes) -> bytes:
 def with_plain_forms(postings: Postings) -> Postings:
     """Postings in which a plain term also stands wherever one with accents does."""
     accented: dict[bytes, list[int]] = {}
-    for place, name in enumerate(postings.names):
-        if not name.isascii() and (plain := plain_form(name)) != name:
+    for place in [place for place, name in enumerate(postings.names) if not name.isascii()]:
+        if (plain := plain_form(postings.names[place])) != postings.names[place]:
             accented.setdefault(plain, []).append(place)
     if not accented:
         return postings

@@ -319,8 +319,9 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "prose", "html"
     lines = _whole_lines(head, complete=complete)
-    coded = sum(map(_is_code, lines))
-    if start.startswith(b"<?php") or (coded >= 3 and coded * 5 >= len(lines) * 2):
+    is_php = start.startswith(b"<?php")
+    coded = sum(map(_is_code, lines)) if is_php else _coded(lines)
+    if is_php or (coded >= 3 and coded * 5 >= len(lines) * 2):
         scores = [(len(pattern.findall(head)), -place, name) for place, (name, pattern) in enumerate(_GUESSES)]
         best, _, language = max(scores)
         if best:
@@ -328,6 +329,17 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
         if coded * 2 >= len(lines):
             return "code", None
     return "prose", "markdown" if _is_markdown(b"\n" + head) else "text"
+
+
+def _coded(lines: list[bytes]) -> int:
+    """How many lines look like code; 0 as soon as fewer than two in five can."""
+    others = 0
+    for line in lines:
+        if not _is_code(line):
+            others += 1
+            if (len(lines) - others) * 5 < len(lines) * 2:
+                return 0
+    return len(lines) - others
 
 
 def _is_code(line: bytes) -> bool:
