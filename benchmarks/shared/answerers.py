@@ -17,7 +17,7 @@ Maker = Callable[[Sequence[Document], Iterable[Scope]], Answerer]
 def engine_answerer(documents: Sequence[Document], scopes: Iterable[Scope], folder: Path) -> Answerer:
     """The one place where the engine is plugged in: a store for each scope, filled before the first question.
 
-    It uses `brimful.open(store)`, `.add_text(path, text)` and `.context(question, budget=…).windows`, whose windows
+    It uses `brimful.open(store)`, `.add_documents(documents)` and `.context(question, budget=…).windows`, whose windows
     have path, start, end and score; they are cited the best first.
     """
     if not hasattr(brimful, "open"):
@@ -25,13 +25,11 @@ def engine_answerer(documents: Sequence[Document], scopes: Iterable[Scope], fold
     engines: dict[Scope, Any] = {}
     for number, scope in enumerate(dict.fromkeys(scopes)):
         engine = brimful.open(folder / f"scope-{number}.db")
-        for document in documents:
-            if scope is None or document.path in scope:
-                engine.add_text(document.path, document.content.decode())
+        engine.add_documents(document for document in documents if scope is None or document.path in scope)
         engines[scope] = engine
 
     def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
-        windows = engines[scope].context(question, budget=budget).windows
+        windows = engines[scope].context(question, budget=budget, model="cl100k_base").windows
         ranked = sorted(windows, key=lambda window: (-window.score, window.path, window.start, window.end))
         return [Cited(window.path, window.start, window.end) for window in ranked]
 
