@@ -14,8 +14,9 @@ import zstandard
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
+from brimful.corpus.streaming import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.index.build import Extent, Segment, build_segment, extents_of
+from brimful.index.build import Extent, Segment, build_segment, extents_from, extents_of
 from brimful.index.columns import pack_sorted
 from brimful.index.segments import pages_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
@@ -54,7 +55,7 @@ _SNIFFED = 65_536
 class Entry:
     """A document to be stored, with where it came from."""
 
-    document: Document
+    document: Document | LongDocument
     rule: str = "utf-8"
     title: str | None = None
     origin: str | None = None  # the file that it was read from
@@ -110,8 +111,13 @@ class SqliteStore:
 
     def add(self, entries: Iterable[Entry]) -> int:
         """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
-        count, batch, size = 0, [], 0
+        batch: list[Entry] = []
+        count, size = 0, 0
         for entry in entries:
+            if isinstance(entry.document, LongDocument):
+                count += (self._commit(batch) if batch else 0) + self._commit_long(entry, entry.document)
+                batch, size = [], 0
+                continue
             batch.append(entry)
             size += len(entry.document)
             if size >= SEGMENT_BYTES:
@@ -134,7 +140,7 @@ class SqliteStore:
         laid = (
             Laid(number, start, Extent(part, entry.document.kind, entry.document.language))
             for number, entry in enumerate(entries)
-            for start, part in extents_of(entry.document.content)
+            for start, part in _pieces(entry.document)
         )
         # The work is done before the writer's place is taken: readers and other writers wait for little.
         segments = [(group, build_segment([each.extent for each in group])) for group in _grouped(laid)]
@@ -146,6 +152,19 @@ class SqliteStore:
                 _write_segment(cursor, known, segment)
             self._finish(cursor, touched={bucket_of(path) for path in latest})
         return len(entries)
+
+    def _commit_long(self, entry: Entry, document: LongDocument) -> int:
+        """Lay a document down piece by piece, in one transaction: memory holds a segment, and nobody sees a half."""
+        with self._writing() as cursor:
+            self._forget(cursor, [document.path])
+            number = self._insert(cursor, entry)
+            laid = (
+                Laid(number, start, Extent(part, document.kind, document.language)) for start, part in _pieces(document)
+            )
+            for group in _grouped(laid):
+                _write_segment(cursor, group, build_segment([each.extent for each in group]))
+            self._finish(cursor, touched={bucket_of(document.path)})
+        return 1
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Cursor]:
@@ -163,7 +182,7 @@ class SqliteStore:
 
     def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
         document = entry.document
-        content_hash = blake3(document.content).digest()
+        content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
         ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
         values = (
             number,
@@ -306,6 +325,13 @@ class Laid(NamedTuple):
 _LIVE_EXTENTS = "SELECT document, start, length FROM extents WHERE segment = ?"
 _EMPTY_SEGMENTS = "SELECT number FROM segments WHERE number NOT IN (SELECT segment FROM extents)"
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+
+
+def _pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
+    """A document's extents, read as they are needed where it is too long to hold."""
+    if isinstance(document, LongDocument):
+        return extents_from(same_again(document))
+    return extents_of(document.content)
 
 
 def _grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
