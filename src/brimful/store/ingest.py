@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders import Loaded, load_file
@@ -50,8 +51,11 @@ def ingest(
     store.remember_root(prefix, root.path.name)
     fresh: list[Found] = []
     kept: set[str] = set()
+    own = {os.fspath(path) for path in own_files(store)}
     for found in walk(root, settings=settings):
-        if isinstance(found, Skipped):
+        if isinstance(found, Found) and found.location in own:
+            report.skipped.append(Skipped(found.path, "special", "part of the store itself"))
+        elif isinstance(found, Skipped):
             report.skipped.append(found)
             if found.reason in _KEEP:
                 # A folder's path ends with a slash and stands for all that is in it.
@@ -73,6 +77,12 @@ def ingest(
     if vanished:
         store.remove(vanished)
     return report
+
+
+def own_files(store: SqliteStore) -> list[Path]:
+    """The files that a store consists of, so that it is never taken for a part of its own corpus."""
+    path = store.path.resolve()
+    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-pages"))]
 
 
 class _Reading:
