@@ -1,10 +1,6 @@
 """The embedded store against a plain model: after any history it equals a fresh build."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -19,7 +15,6 @@ from brimful import BrimfulError, Document
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.merkle import leaf_hash
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.store.verify import verify
 from brimful.text.terms import terms_of
 
 PATHS = ["a.md", "b.py", "c.csv", "deep/d.txt", "é/ü.md"]
@@ -273,105 +268,3 @@ def test_a_full_disk_is_a_typed_error(store):
     store.add([entry("b.md", "more")])
     with store.snapshot() as now:
         assert [row.path for row in now.rows()] == ["a.md", "b.md"]
-
-
-READER = """
-import sys, time
-from pathlib import Path
-from brimful.store.sqlite import SqliteStore
-with SqliteStore(Path(sys.argv[1])) as store:
-    seen = 0
-    while seen < 40:
-        with store.snapshot() as now:
-            count = sum(1 for _ in now.rows())
-            assert now.census(b"document") == 40 * count, "two generations in one snapshot"
-            seen = count
-print("ok")
-"""
-
-
-def test_readers_see_one_generation(tmp_path):
-    """While one process writes, others read: each snapshot is one generation, whole."""
-    path = tmp_path / "store.db"
-    with SqliteStore(path) as store:
-        readers = [
-            subprocess.Popen([sys.executable, "-c", READER, str(path)], stdout=subprocess.PIPE, text=True)
-            for _ in range(3)
-        ]
-        for n in range(40):
-            store.add([entry(f"{n:05}.md", f"document number {n} " * 40)])
-    for reader in readers:
-        with reader:
-            assert reader.stdout.read() == "ok\n"
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from brimful import Document
-from brimful.store.sqlite import Entry, SqliteStore
-with SqliteStore(Path(sys.argv[1])) as store:
-    for n in range(10_000):
-        store.add([Entry(Document(f"{n:05}.md", f"document number {n} " * 40))])
-        print(n, flush=True)
-"""
-
-
-@pytest.mark.parametrize("attempt", range(int(os.environ.get("BRIMFUL_KILLS", "20"))))
-def test_kill_loses_nothing_committed(tmp_path, attempt):
-    """Killed at any moment: every document that was reported is there, none is half there, and work goes on."""
-    path = tmp_path / "store.db"
-    moment = random.Random(attempt)
-    command = [sys.executable, "-c", WRITER, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-        for _ in range(moment.randrange(3, 25)):
-            reported = writer.stdout.readline()
-        time.sleep(moment.random() * 0.02)
-        writer.send_signal(signal.SIGKILL)
-        rest = writer.stdout.read().split()
-    last = int(rest[-1]) if rest else int(reported)
-    with SqliteStore(path) as store:
-        with store.snapshot() as now:
-            rows = list(now.rows())
-            assert last + 1 <= len(rows) <= last + 2
-            for n, row in enumerate(rows):
-                assert now.read(row.number, 0, row.length) == (f"document number {n} " * 40).encode()
-            assert now.census(b"document") == 40 * len(rows)
-        store.add([entry("after.md", "work goes on")])
-        with store.snapshot() as now:
-            assert now.row("after.md") is not None
-
-
-def observed(path):
-    """What a damaged store serves: everything, or an error."""
-    with SqliteStore(path) as store:
-        return dump(store)
-
-
-def test_damage_is_never_served(tmp_path):
-    """Flipped bits and cut files: an error, or exactly the bytes that were written."""
-    path = tmp_path / "store.db"
-    with SqliteStore(path) as store:
-        store.add([entry(f"{n}.md", f"document {n} about tea and coffee " * 30, n) for n in range(40)])
-        store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    whole = path.read_bytes()
-    good = observed(path)
-    assert verify(path) == []
-    moment = random.Random(7)
-    noticed = 0
-    for trial in range(int(os.environ.get("BRIMFUL_DAMAGES", "60"))):
-        damaged = bytearray(whole)
-        if trial % 4 == 3:
-            damaged = damaged[: moment.randrange(1, len(whole))]
-        else:
-            damaged[moment.randrange(len(whole))] ^= 1 << moment.randrange(8)
-        for leftover in path.parent.glob("store.db-*"):
-            leftover.unlink()
-        path.write_bytes(damaged)
-        found = verify(path)
-        try:
-            assert observed(path) == good
-        except (BrimfulError, apsw.Error):
-            noticed += 1
-            assert found, "what can't be served is found by verify"
-    assert noticed > 15

@@ -13,6 +13,7 @@ from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.store.pages import SUFFIX
 from brimful.store.sqlite import Entry, Origins, SqliteStore
 
 _KEEP = ("unreadable", "changing")
@@ -82,7 +83,7 @@ def ingest(
 def own_files(store: SqliteStore) -> list[Path]:
     """The files that a store consists of, so that it is never taken for a part of its own corpus."""
     path = store.path.resolve()
-    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-pages"))]
+    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", SUFFIX))]
 
 
 class _Reading:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,7 @@ from brimful.index.build import Extent, Segment, build_segment, extents_from, ex
 from brimful.index.columns import pack_sorted
 from brimful.index.segments import pages_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import (
     APPLICATION_ID,
@@ -44,10 +46,14 @@ SMALL_BYTES = SEGMENT_BYTES // 4
 MOST_SMALL = 12
 """More segments below that size than this are folded into one."""
 
+LOG_PAGES = 1_000
+"""Pages that the write-ahead log gathers before they are moved into the file."""
+
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
 _LEVEL = 3
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
 
 
@@ -87,6 +93,8 @@ class SqliteStore:
             self._connection = apsw.Connection(str(path))
             _configure(self._connection)
             _prepare(self._connection, path)
+        self._frames, self._moved = 0, 0
+        self._connection.set_wal_hook(self._log_grew)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +106,20 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the file."""
+        with suppress(apsw.ConnectionClosedError):
+            checkpoint(self._connection, self.path)
         self._connection.close()
+
+    def _log_grew(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
+        self._frames = frames
+        return apsw.SQLITE_OK
+
+    def _move_log(self) -> None:
+        """Move the write-ahead log into the file each time that it has grown by so many pages."""
+        self._moved = min(self._moved, self._frames)
+        if self._frames - self._moved >= LOG_PAGES:
+            checkpoint(self._connection, self.path)
+            self._moved = self._frames
 
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
@@ -173,12 +194,17 @@ class SqliteStore:
             cursor = self._connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
                 yield cursor
                 cursor.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                is_full = isinstance(error, apsw.IOError) and self._connection.system_errno in _NO_ROOM
                 if self._connection.in_transaction:
                     cursor.execute("ROLLBACK")
+                if is_full:
+                    raise apsw.FullError(str(error)) from error
                 raise
+            self._move_log()
 
     def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
         document = entry.document
@@ -287,6 +313,7 @@ class SqliteStore:
             self._connection.pragma("secure_delete", "on")
             self.compact()
             self._connection.execute("VACUUM")
+            checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _tidy(self) -> None:
@@ -382,7 +409,7 @@ def _configure(connection: apsw.Connection) -> None:
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     """Make a new store, or see that this is one that we can read."""
-    found, version = connection.pragma("application_id"), connection.pragma("user_version")
+    found, version = connection.pragma("application_id"), version_of(connection.pragma("user_version"))
     tables = fetch(connection.cursor(), "SELECT name FROM sqlite_schema")
     if found == APPLICATION_ID and version == VERSION:
         return
@@ -396,7 +423,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     with connection:
-        if connection.pragma("user_version") == VERSION:  # another process was faster
+        if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
             return
         connection.execute(TABLES)
         for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
