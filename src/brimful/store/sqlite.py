@@ -117,7 +117,8 @@ class SqliteStore:
     def _move_log(self) -> None:
         """Move the write-ahead log into the file each time that it has grown by so many pages."""
         self._moved = min(self._moved, self._frames)
-        if self._frames - self._moved >= LOG_PAGES:
+        # A reader can keep the log from being moved, and it grows: the longer it is, the less often it is tried.
+        if self._frames - self._moved >= max(LOG_PAGES, self._moved // 2):
             checkpoint(self._connection, self.path)
             self._moved = self._frames
 

@@ -21,14 +21,17 @@ def verify(path: Path) -> list[str]:
     SQLite checks its own pages, and they are compared with what was noted of them; every row's and blob's seal is
     checked; every document's content is hashed; and the hashes must lead to the state root.
     """
+    found: list[str] = []
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            return [*_page_problems(connection, path), *_problems(connection)]
+            found.extend(_page_problems(connection, path))
+            found.extend(_problems(connection))
         finally:
             connection.close()
     except (apsw.Error, StoreError) as error:
-        return [f"the store can't be read through: {error}"]
+        found.append(f"the store can't be read through: {error}")
+    return found
 
 
 def _page_problems(connection: apsw.Connection, path: Path) -> list[str]:
