@@ -133,6 +133,8 @@ def checkpoint(connection: apsw.Connection, path: Path) -> None:
 
     Left undone while another process writes, and where the disk is full: the log stays, and the next one does it.
     """
+    if not _size(_beside(path, "-wal")):
+        return
     before = int(connection.pragma("busy_timeout"))
     connection.set_busy_timeout(0)
     try:
@@ -157,8 +159,8 @@ def _move(path: Path) -> None:
     try:
         mover.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         mover.pragma("user_version")  # only a connection that has read knows of the log
-        frames, _ = mover.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if frames > 0:
+        frames, moved = mover.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        if frames > moved:
             with suppress(OSError):  # no room for notes: the stamp stays unknown, the store is as good as before
                 _note(path, frames)
             mover.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -257,6 +259,13 @@ def _frames(path: Path, page_size: int, frames: int | None) -> Iterator[tuple[in
 def _beside(path: Path, suffix: str) -> Path:
     path = path.resolve()
     return path.with_name(path.name + suffix)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _parsed(raw: bytes, at: int) -> _Record | None:
