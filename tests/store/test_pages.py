@@ -192,6 +192,37 @@ def test_an_older_copy_of_the_file_is_good(path):
     assert verify(path) == []
 
 
+def test_two_histories_from_one_backup_are_both_good(path):
+    """Restored twice and written to in two ways, each file is good beside the same notes, and stays so."""
+    backup, ways = path.read_bytes(), []
+    for seed in (100, 200, 300):
+        path.write_bytes(backup)
+        with SqliteStore(path) as store:
+            store.add([entry("other.md", text_of(seed))])
+        ways.append(path.read_bytes())
+    assert len({pages._stamp(way) for way in ways}) == 1, "the stamp alone does not tell them apart"
+    for way in ways:
+        path.write_bytes(way)
+        assert known(path) == []
+        with SqliteStore(path) as store:
+            store.add([entry("more.md", "more")])
+        assert known(path) == []
+
+
+def test_a_held_reader_does_not_make_the_notes_grow(tmp_path, monkeypatch):
+    """While the log can't be moved, trying again notes nothing new."""
+    with SqliteStore(tmp_path / "store.db") as store:
+        store.add([entry("a.md", "tea")])
+        with store.snapshot():
+            store.add([entry("b.md", text_of(1))])
+            sizes = set()
+            for _ in range(4):
+                pages.checkpoint(store._connection, store.path)
+                sizes.add((tmp_path / "store.db-pages").stat().st_size)
+            assert len(sizes) == 1
+            assert verify(store.path) == []
+
+
 def test_the_version_is_kept_beside_the_count():
     """Counting transactions never touches the schema version, and never leaves 31 bits."""
     version = 7

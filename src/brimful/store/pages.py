@@ -91,9 +91,9 @@ class _Notes:
             self.records[self.end] = record
             self.end += _HEADER.size + 12 * len(record.numbers) + _CHECKSUM_BYTES
 
-    def find(self, stamp: bytes) -> _Record | None:
-        """The latest record with that stamp."""
-        return next((each for _, each in sorted(self.records.items(), reverse=True) if each.stamp == stamp), None)
+    def find(self, stamp: bytes) -> list[_Record]:
+        """The records with that stamp: one, or several where a backup was restored and history went another way."""
+        return [each for each in self.records.values() if each.stamp == stamp]
 
     def state(self, record: _Record) -> Hashes:
         """The hash of each page as of a record, by page number; 0 where none is known."""
@@ -112,6 +112,8 @@ class _Notes:
             parent = self._folded(parent)
         at = _NOBODY if parent is None else parent.at
         record = _record(self.end, stamp, at, page_count, found)
+        if any(np.array_equal(self.state(each), self.state(record)) for each in self.find(stamp)):
+            return  # a reader was in the way the last time
         with self.path.open("r+b" if self.path.exists() else "x+b") as file:
             file.truncate(self.end)
             file.seek(self.end)
@@ -178,17 +180,21 @@ def damaged_pages(path: Path) -> list[int] | None:
         if len(first) < 100:
             return None
         notes = _Notes(_beside(path, SUFFIX))
-        record = notes.find(_stamp(first))
-        if record is None:
+        records = notes.find(_stamp(first))
+        if not records:
             return None
         page_size = _page_size(first)
-        in_log = {number for number, _ in _frames(path, page_size, None)}
+        found = np.zeros(records[0].page_count + 1, np.uint64)
+        for number, page in file.pages(page_size, records[0].page_count):
+            found[number] = _hash(page)
+        for number in {number for number, _ in _frames(path, page_size, None)}:
+            found[number : number + 1] = 0
+    damages = []
+    for record in records:
         hashes = notes.state(record)
-        damaged = []
-        for number, page in file.pages(page_size, record.page_count):
-            if hashes[number] and number not in in_log and _hash(page) != int(hashes[number]):
-                damaged.append(number)
-        return damaged
+        differs = (hashes != found) & (hashes != 0) & (found != 0)
+        damages.append(np.flatnonzero(differs).tolist())
+    return min(damages, key=len)
 
 
 def _note(path: Path, frames: int) -> None:
@@ -202,7 +208,8 @@ def _note(path: Path, frames: int) -> None:
             found[number] = _hash(page)
             first = page if number == 1 else first
         notes = _Notes(_beside(path, SUFFIX))
-        parent = notes.find(_stamp(before))
+        known = notes.find(_stamp(before))
+        parent = known[0] if len(known) == 1 else None
         page_count = _page_count(first)
         if parent is None:
             whole = {number: _hash(page) for number, page in file.pages(page_size, page_count)}
