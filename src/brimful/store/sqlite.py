@@ -49,6 +49,9 @@ MOST_SMALL = 12
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
 
+LOG_BYTES = 64 << 20
+"""What the log keeps of the disk when a larger transaction has been moved."""
+
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
@@ -406,6 +409,7 @@ def _configure(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_SECONDS * 1_000)
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
+    connection.pragma("journal_size_limit", LOG_BYTES)
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
