@@ -90,6 +90,28 @@ def test_a_text_that_changes_between_passes_leaves_the_old_one(small, store, fol
     assert ingest(store, folder).changed == 1
 
 
+def test_a_long_text_that_turns_into_something_else_is_forgotten(small, store, folder, monkeypatch):
+    """Once it is no file any more, what was stored of it goes, and it is listed once."""
+    path = folder / "long.txt"
+    path.write_text(TEXT)
+    ingest(store, folder)
+    path.write_text(TEXT + "more")
+    real = LongDocument.of.__func__
+
+    def swap_after_hashing(cls, *arguments, **options):
+        made = real(cls, *arguments, **options)
+        path.unlink()
+        path.mkdir()
+        return made
+
+    monkeypatch.setattr(LongDocument, "of", classmethod(swap_after_hashing))
+    report = ingest(store, folder)
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("long.txt", "special")]
+    assert (report.changed, report.removed) == (0, 1)
+    with store.snapshot() as now:
+        assert list(now.rows()) == []
+
+
 def test_a_source_that_lies_is_found_out(small, store):
     """The same length with other bytes is refused, and the transaction leaves nothing behind."""
     texts = iter([TEXT.encode(), TEXT.upper().encode()])

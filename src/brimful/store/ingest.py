@@ -118,16 +118,26 @@ class _Reading:
         """Store the files that were put aside; one that does not hold still keeps what was stored of it."""
         for found, text in self._long:
             path = self._names.give(text.path)
-            for attempt in range(ATTEMPTS):
-                try:
-                    document = LongDocument.of(path, text, time=_time(found))
-                    self._store.add([self._entry(document, found, text.rule, None)])
-                    self._count(found)
-                    break
-                except Refusal as refusal:
-                    if attempt == ATTEMPTS - 1 or refusal.reason != "changing":
-                        self._skip(found, [refusal.at(found.path)])
+            refusal = self._add_long(path, found, text)
+            if refusal is None:
+                self._count(found)
+            else:
+                self._names.given.discard(path)
+                self._skip(found, [refusal.at(found.path)])
         self._long.clear()
+
+    def _add_long(self, path: str, found: Found, text: LongText) -> Refusal | None:
+        for _ in range(ATTEMPTS):
+            try:
+                document = LongDocument.of(path, text, time=_time(found))
+                self._store.add([self._entry(document, found, text.rule, None)])
+            except Refusal as refusal:
+                last = refusal
+                if refusal.reason != "changing":
+                    break
+            else:
+                return None
+        return last
 
     def _loaded(self, found: Found) -> list[Loaded]:
         text = streamed_file(found, settings=self._settings) if found.size > LONG_BYTES else None
