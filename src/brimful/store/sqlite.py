@@ -148,7 +148,8 @@ class SqliteStore:
             if size >= SEGMENT_BYTES:
                 count, batch, size = count + self._commit(batch), [], 0
         count += self._commit(batch) if batch else 0
-        self._tidy()
+        with suppress(StoreBusyError, StoreFullError):
+            self._tidy()  # what was added is committed; keeping house can wait for room
         return count
 
     def remove(self, paths: Iterable[str]) -> int:
