@@ -192,6 +192,24 @@ def test_an_older_copy_of_the_file_is_good(path):
     assert verify(path) == []
 
 
+def test_a_page_that_was_never_written_is_not_expected(tmp_path):
+    """A page that a transaction takes and gives back lies in the file unwritten, with and without earlier notes."""
+    path = tmp_path / "store.db"
+    for lose in (False, True, False, True):
+        with SqliteStore(path) as store:
+            with store._writing() as cursor:
+                cursor.execute("CREATE TABLE gone (data)")
+                cursor.execute("INSERT INTO gone VALUES (randomblob(400000))")
+                cursor.execute("DROP TABLE gone")
+            if lose:
+                path.with_name("store.db-pages").unlink(missing_ok=True)
+        assert known(path) == []
+        with SqliteStore(path) as store:
+            store.add([entry("a.md", text_of(lose))])
+            store.purge()
+        assert known(path) == []
+
+
 def test_two_histories_from_one_backup_are_both_good(path):
     """Restored twice and written to in two ways, each file is good beside the same notes, and stays so."""
     backup, ways = path.read_bytes(), []

@@ -104,6 +104,7 @@ class _Notes:
         for each in reversed(chain):
             inside = each.numbers < len(hashes)
             hashes[each.numbers[inside]] = each.hashes[inside]
+            hashes[each.page_count + 1 :] = 0  # should the file grow again, its new pages are not these
         return hashes[: record.page_count + 1]
 
     def append(self, stamp: bytes, parent: _Record | None, page_count: int, found: dict[int, int]) -> None:
@@ -212,7 +213,9 @@ def _note(path: Path, frames: int) -> None:
         parent = known[0] if len(known) == 1 else None
         page_count = _page_count(first)
         if parent is None:
-            whole = {number: _hash(page) for number, page in file.pages(page_size, page_count)}
+            # A page that was freed as soon as it was made is in neither the file nor the log: nothing is known of it.
+            pages = file.pages(page_size, page_count)
+            whole = {number: _hash(page) for number, page in pages if len(page) == page_size}
             whole.pop(_LOCK_BYTE // page_size + 1, None)
             found = whole | found
     notes.append(_stamp(first), parent, page_count, found)
