@@ -129,6 +129,10 @@ class StoreVersionError(StoreError):
     code = "store.version"
 
 
+class OutdatedWarning(UserWarning):
+    """A store whose words were found with another version of Unicode."""
+
+
 def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     """Return `value` if it is one of `choices`, else raise a ChoiceError with close names.
 

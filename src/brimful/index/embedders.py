@@ -41,6 +41,7 @@ _KEPT_TERMS = 1 << 16
 _BLOCK_TERMS = 2_048
 _FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
+_LINES, _LINE = 128, "\n "  # words that are tokenised as one text
 _BATCH = 64
 _MODEL_TOKENS = 256
 _ANSWER_BYTES = 256 << 20
@@ -141,27 +142,56 @@ class StaticEmbedder:
             self._kept = np.concatenate((self._kept, rows[:room]))
 
     def _computed(self, names: Sequence[bytes]) -> NDArray[np.int8]:
-        table, tokenizer, _ = self._loaded
+        table = self._loaded[0]
         words = [name.decode("utf-8", "replace") for name in names]
-        whole = [self._token(word) for word in words]
-        rest = [word for word, token in zip(words, whole, strict=True) if token is None]
-        pieces = iter(tokenizer.encode_batch_fast(rest, add_special_tokens=False))
-        tokens = [next(pieces).ids if token is None else [token] for token in whole]
-        sizes = np.array([len(each) for each in tokens], np.int64)
-        joined = np.array([token for each in tokens for token in each], np.int64)
-        starts = np.cumsum(sizes) - sizes
-        sums = np.zeros((len(names), DIMENSIONS), np.int32)
+        whole = np.array([self._token(word) for word in words], np.int64)
+        rest = np.flatnonzero(whole < 0)
+        tokens, counts = self._pieces([words[at] for at in rest.tolist()])
+        sizes = np.ones(len(words), np.int64)
+        sizes[rest] = counts
+        starts = np.zeros(len(words), np.int64)
+        starts[rest] = np.cumsum(counts) - counts
+        starts[whole >= 0] = len(tokens) + np.arange(len(words) - len(rest))
+        joined = np.concatenate((tokens, whole[whole >= 0]))
+        # The longest first: the words that have another token are then always the first ones.
+        order = np.argsort(-sizes, kind="stable")
+        ascending = sizes[order][::-1]
+        sums = np.zeros((len(words), DIMENSIONS), np.int32)
         for step in range(int(sizes.max(initial=0))):
-            longer = np.flatnonzero(sizes > step)
-            sums[longer] += table[joined[starts[longer] + step]]
-        rounded: NDArray[np.int32] = np.clip((sums + (1 << (_COARSE - 1))) >> _COARSE, -127, 127)
-        return rounded.astype(np.int8)
+            more = len(words) - int(ascending.searchsorted(step, side="right"))
+            sums[:more] += table[joined[starts[order[:more]] + step]]
+        rounded = np.empty((len(words), DIMENSIONS), np.int8)
+        rounded[order] = np.clip((sums + (1 << (_COARSE - 1))) >> _COARSE, -127, 127)
+        return rounded
 
-    def _token(self, word: str) -> int | None:
-        """The token that is this very word, or else the one that is it with a capital."""
+    def _pieces(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens of words, one word after the other, and how many each has.
+
+        Many words are handed over as lines of one text, four times as fast as one by one: no token holds a newline.
+        """
+        tokenizer = self._loaded[1]
+        lines = [_LINE.join(words[first : first + _LINES]) for first in range(0, len(words), _LINES)]
+        encoded = [
+            np.array(each.ids, np.int64) for each in tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+        ]
+        tokens = np.concatenate([np.zeros(0, np.int64), *(part for ids in encoded for part in (ids, [self._newline]))])
+        ends = np.flatnonzero(tokens == self._newline)
+        counts = np.diff(ends, prepend=-1) - 1
+        if len(counts) == len(words) and all(words):
+            return tokens[tokens != self._newline], counts
+        found = [each.ids for each in tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
+        return np.array([token for ids in found for token in ids], np.int64), np.array([len(ids) for ids in found])
+
+    @cached_property
+    def _newline(self) -> int:
+        """The token of a line break; -1 where a token might go over one."""
+        return -1 if any("\n" in token for token in self._vocabulary) else self._vocabulary.get("<0x0A>", -1)
+
+    def _token(self, word: str) -> int:
+        """The token that is this very word, or else the one that is it with a capital; -1 without either."""
         vocabulary = self._vocabulary
         token = vocabulary.get(_WORD + word)
-        return vocabulary.get(_WORD + word[:1].upper() + word[1:]) if token is None else token
+        return vocabulary.get(_WORD + word[:1].upper() + word[1:], -1) if token is None else token
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:

@@ -80,14 +80,28 @@ def _written(names: Sequence[bytes], counts: Numbers, steps: bytes) -> bytes:
     return _HEADER.pack(*(len(part) for part in parts)) + b"".join(parts)
 
 
-def read_page(data: bytes) -> Postings:
-    """The postings of one page."""
+def page_names(data: bytes) -> list[bytes]:
+    """The terms of one page, without their positions."""
+    return _names(_parts(data))
+
+
+def _parts(data: bytes) -> list[memoryview]:
     parts, at = [], _HEADER.size
     for size in _HEADER.unpack_from(data):
         parts.append(memoryview(data)[at : at + size])
         at += size
+    return parts
+
+
+def _names(parts: Sequence[memoryview]) -> list[bytes]:
     joined, ends = zlib.decompress(parts[0]), np.cumsum(unpack_numbers(parts[1])).tolist()
-    names = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def read_page(data: bytes) -> Postings:
+    """The postings of one page."""
+    parts = _parts(data)
+    names = _names(parts)
     counts = unpack_numbers(parts[2])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     sums = np.cumsum(unpack_numbers(parts[3]))

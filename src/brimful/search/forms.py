@@ -1,0 +1,201 @@
+"""Which known words does a word of the question stand for?
+
+Itself, the words with the same stem, what begins with it if a star says so, and the same letters written apart or
+together (`data base`, `database`). Nothing here guesses at spellings: that is `repair`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from brimful.errors import SettingError
+from brimful.search.query import AskedTerm, Query
+from brimful.search.words import Words
+from brimful.text.stems import NO_LANGUAGE, stems_of
+
+How = Literal["exact", "accent", "inflection", "prefix", "joined", "split"]
+
+MOST_NAMES: Final = 200
+"""How many known words are compared with one word of the question."""
+HARDLY: Final = 3
+"""A word that occurs less often is hardly known: it may be written otherwise."""
+_LEAST_LETTERS = 3
+_LONGER_BY = 8  # characters; no inflection adds more
+_LONGEST_SPLIT = 32
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FormWeights:
+    """What a form counts, in thousandths of the word itself."""
+
+    exact: int = 1000
+    accent: int = 950
+    inflection: int = 700
+    prefix: int = 600
+    joined: int = 900
+    split: int = 900
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if not 0 <= getattr(self, name) <= 1000:
+                raise SettingError(f"the weight of {name} forms is 0 to 1000, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A known term that a word stands for; two terms mean that one follows the other."""
+
+    terms: tuple[bytes, ...]
+    how: How
+    weight: int  # thousandths
+
+    @property
+    def order(self) -> tuple[int, tuple[bytes, ...]]:
+        """The heaviest first, then by name."""
+        return (-self.weight, self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """A word of the question, or two neighbours, with everything that it stands for."""
+
+    words: tuple[bytes, ...]
+    forms: tuple[Form, ...]
+
+
+DEFAULT_WEIGHTS: Final = FormWeights()
+
+
+def forms_of(
+    asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+) -> tuple[Form, ...]:
+    """The known terms that a word of the question stands for, the heaviest first.
+
+    >>> from brimful.search.words import CountedWords
+    >>> words = CountedWords({b"location": 4, b"locations": 2, b"locate": 1, b"local": 9})
+    >>> asked = AskedTerm(b"locations", 0, 9)
+    >>> [(form.terms[0].decode(), form.how) for form in forms_of(asked, words, languages=["en"])]
+    [('locations', 'exact'), ('locate', 'inflection'), ('location', 'inflection')]
+    """
+    found: list[Form] = []
+    census = words.census(asked.term)
+    if census:
+        found.append(Form((asked.term,), "exact", weights.exact))
+    if asked.is_prefix:
+        found += _beginnings(asked.term, words, weights)
+    found += _inflections(asked.term, words, languages, weights)
+    if census < HARDLY:
+        found += _splits(asked.term, words, weights)
+    return _ranked(found)
+
+
+def joined_forms(query: Query, words: Words, *, weights: FormWeights = DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
+    """The neighbours of a question that the corpus also writes as one word: `data base`, `e-mail`, `multi-agent`.
+
+    >>> from brimful.search.query import parse_query
+    >>> from brimful.search.words import CountedWords
+    >>> joined_forms(parse_query("an e-mail now"), CountedWords({b"email": 2, b"mail": 1}))
+    (WordForms(words=(b'e', b'mail'), forms=(Form(terms=(b'email',), how='joined', weight=900),)),)
+    """
+    return tuple(
+        WordForms(pair, (Form((b"".join(pair),), "joined", weights.joined),))
+        for pair in query.neighbours
+        if _is_word(b"".join(pair)) and words.census(b"".join(pair))
+    )
+
+
+def all_forms(
+    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+) -> tuple[WordForms, ...]:
+    """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
+    singles = (
+        WordForms((asked.term,), forms_of(asked, words, languages=languages, weights=weights)) for asked in query.terms
+    )
+    return (*singles, *joined_forms(query, words, weights=weights))
+
+
+def plain(text: str) -> str:
+    """Without accents.
+
+    >>> plain("über"), plain("naïve")
+    ('uber', 'naive')
+    """
+    if text.isascii():
+        return text
+    bare = "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)
+
+
+def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[Form]:
+    """What begins so, the shortest ones."""
+    nearest = sorted(words.names(term), key=lambda name: (len(name), name))[:MOST_NAMES]
+    return (Form((name,), "prefix", weights.prefix) for name in nearest if name != term)
+
+
+def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+    """The words with the same stem in any of the languages, and those that differ in accents only."""
+    text = term.decode("utf-8", "replace")
+    if len(text) < _LEAST_LETTERS or not _is_word(term):
+        return []
+    chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
+    stems = {language: stems_of([term], language)[0] for language in chosen}
+    candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
+    candidates = [name for name in candidates if name != term]
+    found: dict[bytes, Form] = {}
+    for language in chosen:  # accents alone are asked about first
+        how: How = "accent" if language == NO_LANGUAGE else "inflection"
+        weight = weights.accent if language == NO_LANGUAGE else weights.inflection
+        for name, stem in zip(candidates, stems_of(candidates, language), strict=True):
+            if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
+                found.setdefault(name, Form((name,), how, weight))
+    return list(found.values())
+
+
+def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
+    """Known words that could have one of these stems: they begin as it does, but for its last letter.
+
+    The word's own beginning counts too: a stem has lost the accents that known words may have.
+    """
+    prefixes: list[str] = []
+    for stem in stems:
+        size = max(_LEAST_LETTERS, len(stem) - 1)
+        prefixes += [stem[:size], text[:size]]
+    kept = [
+        one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
+    ]
+    names = {name for prefix in kept for name in words.names(prefix.encode())}
+    likely = sorted((abs(len(name.decode("utf-8", "replace")) - len(text)), name) for name in names)
+    nearest = (name for distance, name in likely if distance <= _LONGER_BY and (_is_word(name) or b"'" in name))
+    return list(itertools.islice(nearest, MOST_NAMES))
+
+
+def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
+    """A word as two known ones that follow each other; the rarer of the two decides which split is the best."""
+    text = term.decode("utf-8", "replace")
+    if not 2 * _LEAST_LETTERS <= len(text) <= _LONGEST_SPLIT or not _is_word(term):
+        return []
+    ranked: list[tuple[int, tuple[bytes, ...]]] = []
+    for cut in range(_LEAST_LETTERS, len(text) - _LEAST_LETTERS + 1):
+        first, second = text[:cut].encode(), text[cut:].encode()
+        if (counted := words.census(first)) and (also := words.census(second)):
+            ranked.append((-min(counted, also), (first, second)))
+    return [Form(parts, "split", weights.split) for _, parts in sorted(ranked)[:1]]
+
+
+def _is_word(term: bytes) -> bool:
+    """Whether it is made of letters only."""
+    return _LETTERS.fullmatch(term.decode("utf-8", "replace")) is not None
+
+
+def _ranked(forms: Iterable[Form]) -> tuple[Form, ...]:
+    """Each once, as the heaviest of its kind."""
+    best: dict[tuple[bytes, ...], Form] = {}
+    for form in sorted(forms, key=lambda form: form.order):
+        best.setdefault(form.terms, form)
+    return tuple(best.values())

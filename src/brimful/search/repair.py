@@ -1,0 +1,194 @@
+"""Which word was meant by one that the corpus hardly has?
+
+Two neighbours swapped, a word spelled alike (pg_trgm's similarity of at least 0.3, few edits), one that begins with
+it, or a word that a blank has torn apart (Standard 105 §3, ruling 12). Repair is gated: it never touches a word that
+the corpus knows, in any of its forms, and what is found counts less than what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from brimful.index.trigrams import similarity
+from brimful.search.forms import HARDLY, WordForms, forms_of
+from brimful.search.query import Query
+from brimful.search.spellings import MOST_LETTERS, Spelling, Spellings
+from brimful.search.words import Words
+
+How = Literal["swap", "spelling", "prefix", "joined"]
+
+MOST_CORRECTIONS: Final = 3
+"""For one word."""
+MOST_WORDS: Final = 32
+"""How many words of a question are repaired, the first ones."""
+FAR_COMMONER: Final = 20
+"""So many times as often must a candidate occur if the word does occur."""
+_LEAST_LETTERS = 4
+_MIDDLING, _LONG = 6, 8  # letters
+_OTHER_INITIAL = 7  # letters; attested misspellings of shorter words begin like the right one
+_COMPLETED = 5  # letters of a word that may be the beginning of another
+_LONG_EDITS = 2
+_LEAST_SIMILARITY_OF_TWO_EDITS = 0.4
+_LOOKED_UP = 64  # candidates whose census is asked
+_WEIGHTS = {1: (650, 800, 900), 2: (550, 550, 550)}  # by edits; for short, middling and long words
+_COMPLETION = 500
+_SHARES = ((1, 1), (2, 3), (1, 2))  # of the first, second and third candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A known term that was probably meant, and why. It goes into the receipt."""
+
+    word: bytes  # as it was asked; two words with a blank between them if they were joined
+    term: bytes
+    how: How
+    similarity: float
+    distance: int  # edits
+    weight: int  # thousandths, to be multiplied with the weight that the corrected term has by its own rarity
+
+
+def corrections(
+    query: Query,
+    words: Words,
+    spellings: Callable[[], Spellings],
+    *,
+    languages: Sequence[str] = (),
+    forms: Sequence[WordForms] | None = None,
+) -> tuple[Correction, ...]:
+    """The corrections of all words of a question that need one, in the question's order.
+
+    `spellings` is called only if it is needed; keep what it makes as long as the vocabulary stays the same. A word in
+    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are those of
+    `all_forms`, if they are known already.
+
+    >>> from brimful.search.query import parse_query
+    >>> from brimful.search.words import CountedWords
+    >>> words = CountedWords({b"consciousness": 4, b"machine": 9, b"limerence": 1})
+    >>> known = Spellings(words.names(b""))
+    >>> for each in corrections(parse_query("conciousness machine limerance"), words, lambda: known):
+    ...     print(each.word.decode(), each.term.decode(), each.how, each.distance, each.weight)
+    conciousness consciousness spelling 1 900
+    limerance limerence spelling 1 900
+    """
+    quoted = {term for phrase in query.phrases for term in phrase}
+    known = {each.words: each.forms for each in forms or ()}
+    strange: dict[bytes, int] = {}
+    for asked in query.terms:
+        if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_misspelt(asked.term):
+            continue
+        stands_for = known.get((asked.term,))
+        if stands_for is None:
+            stands_for = forms_of(asked, words, languages=languages)
+        standing = sum(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1)
+        if standing < HARDLY:
+            strange[asked.term] = standing
+    found: list[Correction] = []
+    hopeless: set[bytes] = set()
+    for word in list(strange)[:MOST_WORDS]:
+        repaired = repair(word, words, spellings(), standing=strange[word])
+        found += repaired
+        if not repaired and not strange[word]:
+            hopeless.add(word)
+    for one, other in query.neighbours:
+        if one in hopeless or other in hopeless:
+            found += _rejoined(one, other, words, spellings())
+    return tuple(found)
+
+
+def repair(word: bytes, words: Words, spellings: Spellings, *, standing: int | None = None) -> tuple[Correction, ...]:
+    """What a word was probably meant to be, the likeliest first; nothing if the corpus knows it.
+
+    `standing` is how often the word occurs in all its forms, if that is known already.
+    """
+    census = words.census(word) if standing is None else standing
+    if census >= HARDLY or not _can_be_misspelt(word):
+        return ()
+    text = word.decode()
+    if census and len(text) < _LONG:
+        return ()  # a short word that occurs is rare, not wrong
+    least = max(census * FAR_COMMONER, 1 if len(text) >= _MIDDLING else 2)
+    ranked: list[tuple[int, int, float, bytes, How]] = []
+    for spelling, how in _candidates(text, spellings):
+        common = words.census(spelling.term)
+        if common >= least:
+            ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
+    # A swap is one edit, but the commonest slip of all; then fewest edits, and of these the commonest word.
+    ranked.sort(key=lambda each: (each[4] != "swap", *each))
+    found = [
+        Correction(word, term, how, -alike, distance, _weight(len(text), distance, place))
+        for place, (distance, _, alike, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
+    ]
+    if census == 0 and len(text) >= _COMPLETED:
+        room = MOST_CORRECTIONS - len(found)
+        weight = min([_COMPLETION, *(each.weight for each in found)])
+        found += _completions(word, words, {each.term for each in found}, least=least, weight=weight)[:room]
+    return tuple(found)
+
+
+def _can_be_misspelt(word: bytes) -> bool:
+    """Numbers, codes, short words and very long ones are taken at their word."""
+    text = word.decode("utf-8", "replace")
+    return _LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha()
+
+
+def _candidates(text: str, spellings: Spellings) -> Iterable[tuple[Spelling, How]]:
+    """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
+
+    pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
+    """
+    swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
+    for name in sorted(swapped):
+        yield Spelling(name.encode(), similarity(text, name), 1), "swap"
+    edits = _LONG_EDITS if len(text) >= _LONG else 1
+    near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
+    plausible = [each for each in near if _is_plausible(text, each)]
+    yield from ((each, "spelling") for each in plausible[:_LOOKED_UP])
+
+
+def _is_plausible(text: str, spelling: Spelling) -> bool:
+    """What attested misspellings look like: short words lose a letter, and seldom is the first letter wrong."""
+    name = spelling.term.decode()
+    if spelling.distance > 1 and spelling.similarity < _LEAST_SIMILARITY_OF_TWO_EDITS:
+        return False
+    if name[0] != text[0] and (spelling.distance > 1 or len(text) < _OTHER_INITIAL):
+        return False
+    if len(text) == _LEAST_LETTERS:
+        return len(name) > len(text)
+    return len(text) >= _MIDDLING or len(name) >= len(text)
+
+
+def _weight(letters: int, distance: int, place: int) -> int:
+    """Short words are alike by chance, so they count less; and each further candidate less than the one before.
+
+    >>> _weight(12, 1, 0), _weight(5, 1, 0), _weight(12, 2, 1)
+    (900, 650, 366)
+    """
+    kind = (letters >= _MIDDLING) + (letters >= _LONG)
+    part, whole = _SHARES[place]
+    return _WEIGHTS[min(distance, _LONG_EDITS)][kind] * part // whole
+
+
+def _completions(word: bytes, words: Words, known: set[bytes], *, least: int, weight: int) -> list[Correction]:
+    """The commonest words that begin so, of the shortest."""
+    nearest = sorted(words.names(word), key=lambda name: (len(name), name))[:_LOOKED_UP]
+    counted = sorted((-words.census(name), name) for name in nearest if name not in known and name.isalpha())
+    text = word.decode()
+    return [
+        Correction(word, name, "prefix", similarity(text, name.decode()), len(name.decode()) - len(text), weight)
+        for count, name in counted
+        if -count >= least
+    ]
+
+
+def _rejoined(one: bytes, other: bytes, words: Words, spellings: Spellings) -> list[Correction]:
+    """The one word that two neighbours were, of which the corpus lacks at least one: `con ciousness`."""
+    joined = one + other
+    if len(joined.decode("utf-8", "replace")) < _LONG or not _can_be_misspelt(joined) or words.census(joined):
+        return []
+    found = [each for each in repair(joined, words, spellings) if each.how != "prefix" and each.distance == 1]
+    return [
+        Correction(one + b" " + other, each.term, "joined", each.similarity, each.distance + 1, each.weight)
+        for each in found[:1]
+    ]

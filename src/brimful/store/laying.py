@@ -1,0 +1,168 @@
+"""How is a segment written down, masked and dropped?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+import zstandard
+
+from brimful.index.build import Extent, Segment
+from brimful.index.columns import Numbers, pack_sorted
+from brimful.index.segments import Page, pages_of
+from brimful.index.vectors import Codes
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.schema import (
+    CARDS,
+    CODES,
+    EXTENTS,
+    FIRSTS,
+    HEADS,
+    PAGE,
+    SECTIONS,
+    TEXT,
+    UNITS,
+    fetch,
+    key_of,
+    seal_of,
+)
+from brimful.store.shelf import Shelf
+from brimful.store.tables import pack_cards, pack_table, unpack_cards, unpack_table
+
+SEGMENT_BYTES = 8 << 20
+"""Text that is indexed and committed at once."""
+
+LEVEL = 3
+_CODES_LEVEL = 1
+_CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
+
+
+class Laid(NamedTuple):
+    """An extent with the document that it belongs to, and where in it it begins."""
+
+    document: int
+    start: int
+    extent: Extent
+
+
+def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
+    """Extents in groups of about a segment's size."""
+    group: list[Laid] = []
+    size = 0
+    for each in laid:
+        group.append(each)
+        size += len(each.extent.content)
+        if size >= SEGMENT_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> None:
+    """Write a segment that was just built; its documents are in their table already."""
+    number = next_number(cursor)
+    bases = segment.bases
+    sizes = np.array([len(each.extent.content) for each in laid], np.int64)
+    documents = np.array([each.document for each in laid], np.int64)
+    starts = np.array([each.start for each in laid], np.int64)
+    begun = set(documents[starts == 0].tolist())
+    found = fetch(cursor, _CARDS, (int(documents.min()), int(documents.max())))
+    write_extents(cursor, number, Extents(bases, bases + sizes, documents, starts), length=len(segment.axis))
+    write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
+    write_pages(cursor, number, pages_of(segment.postings))
+    heads = getattr(segment, "heads", None)
+    write_cuts(
+        cursor,
+        number,
+        segment.units,
+        segment.sections,
+        Heads(heads.starts, heads.ends, heads.levels) if heads is not None else None,
+    )
+    write_codes(cursor, number, codes)
+    for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES)):
+        write_block(cursor, number, place, segment.axis[at : at + BLOCK_BYTES])
+
+
+def next_number(cursor: apsw.Cursor) -> int:
+    """The number of a new segment."""
+    ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM segments")
+    return int(number)
+
+
+def write_extents(cursor: apsw.Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:
+    """What is live in a segment; `dead` counts the extents that were."""
+    live = int((extents.ends - extents.bases).sum())
+    values = (number, length, live, dead, int(extents.documents.min()), int(extents.documents.max()))
+    cursor.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
+    write_blob(cursor, key_of(number, EXTENTS), pack_table(extents))
+
+
+def write_cards(cursor: apsw.Cursor, number: int, cards: Sequence[Card]) -> None:
+    """What search shows of the documents that begin in a segment."""
+    write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
+
+
+def write_pages(cursor: apsw.Cursor, number: int, pages: Iterable[Page]) -> None:
+    """Postings, and the first term of each page."""
+    firsts = []
+    for place, page in enumerate(pages):
+        write_blob(cursor, key_of(number, PAGE, place), page.data)
+        firsts.append(page.first)
+    write_blob(cursor, key_of(number, FIRSTS), zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts)))
+
+
+def write_cuts(cursor: apsw.Cursor, number: int, units: Numbers, sections: Numbers, heads: Heads | None) -> None:
+    """Where units, sections and headings stand."""
+    write_blob(cursor, key_of(number, UNITS), pack_sorted(units))
+    write_blob(cursor, key_of(number, SECTIONS), pack_sorted(sections))
+    if heads is not None:
+        write_blob(cursor, key_of(number, HEADS), pack_table(heads))
+
+
+def write_codes(cursor: apsw.Cursor, number: int, codes: Codes | None) -> None:
+    """A row for each unit; lines that are repeated have the same, so compression saves a third and more."""
+    if codes is not None:
+        packed = zstandard.ZstdCompressor(level=_CODES_LEVEL).compress(codes.tobytes())
+        write_blob(cursor, key_of(number, CODES), packed)
+
+
+def write_block(cursor: apsw.Cursor, number: int, place: int, text: bytes) -> None:
+    """A block of text."""
+    write_blob(cursor, key_of(number, TEXT, place), zstandard.ZstdCompressor(level=LEVEL).compress(text))
+
+
+def write_blob(cursor: apsw.Cursor, key: int, data: bytes) -> None:
+    """Anything, with its seal."""
+    cursor.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", (key, data, seal_of(key, data)))
+
+
+def mask(cursor: apsw.Cursor, documents: Sequence[int]) -> None:
+    """Take documents out of what is live; a segment without any is dropped."""
+    gone = np.array(sorted(documents), np.int64)
+    shelf = Shelf(cursor)
+    for row in shelf.segments():
+        if not ((gone >= row.lowest) & (gone <= row.highest)).any():
+            continue
+        extents = Extents(*unpack_table(shelf.blob(key_of(row.number, EXTENTS)), width=4))
+        kept = ~np.isin(extents.documents, gone)
+        if not kept.any():
+            drop_segment(cursor, row.number)
+        elif not kept.all():
+            dead = row.dead + int(np.count_nonzero(~kept))
+            left = Extents(*(column[kept] for column in extents))
+            write_extents(cursor, row.number, left, length=row.length, dead=dead)
+
+
+def rename_card(cursor: apsw.Cursor, segment: int, number: int, path: str) -> None:
+    """Show another path for a document that begins in this segment."""
+    cards = unpack_cards(Shelf(cursor).blob(key_of(segment, CARDS)))
+    write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
+
+
+def drop_segment(cursor: apsw.Cursor, number: int) -> None:
+    """Forget a segment with all its blobs."""
+    cursor.execute("DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, 0), key_of(number + 1, 0)))
+    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))

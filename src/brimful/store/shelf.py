@@ -1,0 +1,85 @@
+"""Which blobs does a segment have, and are they what was written? The ones read last are kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import apsw
+import zstandard
+
+from brimful.errors import CorruptError
+from brimful.index.segments import Postings, page_names, read_page
+from brimful.store.protocol import BLOCK_BYTES
+from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
+
+_KEPT_BLOCKS, _KEPT_PAGES, _KEPT_NAMES = 64, 256, 4_096
+
+
+class SegmentRow(NamedTuple):
+    """What is known of a segment before any of its blobs is read."""
+
+    number: int
+    length: int  # of its axis
+    live: int  # bytes of live text
+    dead: int  # extents that are no longer live
+    lowest: int  # document
+    highest: int
+
+
+class Shelf:
+    """Verified blobs of one moment."""
+
+    def __init__(self, cursor: apsw.Cursor) -> None:
+        self._cursor = cursor
+        self.block = lru_cache(_KEPT_BLOCKS)(self._block)
+        self.page = lru_cache(_KEPT_PAGES)(self._page)
+        self.names = lru_cache(_KEPT_NAMES)(self._names)
+
+    def blob(self, key: int) -> bytes:
+        """What is stored under a key."""
+        data = self.find(key)
+        if data is None:
+            raise CorruptError(f"blob {key} is missing; verify the store, or index the sources again")
+        return data
+
+    def find(self, key: int) -> bytes | None:
+        """What is stored under a key, None where nothing is."""
+        found = fetch(self._cursor, "SELECT data, seal FROM blobs WHERE key = ?", (key,))
+        if not found:
+            return None
+        ((data, seal),) = found
+        check_seal(f"blob {key}", seal, key, data)
+        return bytes(data)
+
+    def segments(self) -> list[SegmentRow]:
+        """All segments by number."""
+        rows = []
+        for *values, seal in fetch(self._cursor, "SELECT * FROM segments ORDER BY number"):
+            check_seal("a segment", seal, *values)
+            rows.append(SegmentRow(*values))
+        return rows
+
+    def firsts(self, segment: int) -> list[bytes]:
+        """The first term of every page."""
+        raw = zstandard.ZstdDecompressor().decompressobj().decompress(self.blob(key_of(segment, FIRSTS)))
+        return raw.split(b"\n") if raw else []  # no term holds white space
+
+    def _block(self, segment: int, place: int) -> bytes:
+        """A block of text."""
+        packed = self.blob(key_of(segment, TEXT, place))
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=BLOCK_BYTES)
+
+    def _page(self, segment: int, place: int) -> Postings:
+        """A page of postings."""
+        return read_page(self.blob(key_of(segment, PAGE, place)))
+
+    def _names(self, segment: int, place: int) -> list[bytes]:
+        """A page's terms."""
+        return page_names(self.blob(key_of(segment, PAGE, place)))
+
+
+def check_seal(what: str, seal: object, *values: object) -> None:
+    """Raise where values are not what the seal was made of."""
+    if seal_of(*values) != seal:
+        raise CorruptError(f"{what} fails its checksum; verify the store, or index the sources again")

@@ -1,0 +1,140 @@
+"""What stands where on the axis of one segment? Columns that are read when first asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from brimful.errors import CorruptError
+from brimful.index.columns import Numbers, unpack_sorted
+from brimful.index.segments import Postings, read_page
+from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.shelf import SegmentRow, Shelf
+from brimful.store.tables import unpack_cards, unpack_table
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+class SqliteSegment:
+    """A segment of the embedded store, as one snapshot sees it."""
+
+    def __init__(self, shelf: Shelf, row: SegmentRow) -> None:
+        self._shelf = shelf
+        self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+
+    @cached_property
+    def extents(self) -> Extents:
+        """What is live."""
+        return Extents(*unpack_table(self._shelf.blob(key_of(self.number, EXTENTS)), width=4))
+
+    def cards(self) -> list[Card]:
+        """What is shown of the live documents that begin here."""
+        cards = unpack_cards(self._shelf.blob(key_of(self.number, CARDS)))
+        if not self.dead:
+            return cards
+        begun = set(self.extents.documents[self.extents.starts == 0].tolist())
+        return [card for card in cards if card.number in begun]
+
+    @cached_property
+    def units(self) -> Numbers:
+        """Where units begin."""
+        return unpack_sorted(self._shelf.blob(key_of(self.number, UNITS)))
+
+    @cached_property
+    def sections(self) -> Numbers:
+        """Where sections begin."""
+        return unpack_sorted(self._shelf.blob(key_of(self.number, SECTIONS)))
+
+    @cached_property
+    def heads(self) -> Heads:
+        """Where headings stand."""
+        packed = self._shelf.find(key_of(self.number, HEADS))
+        return Heads(*unpack_table(packed, width=3)) if packed else Heads(_NOTHING, _NOTHING, _NOTHING)
+
+    @cached_property
+    def codes(self) -> Codes | None:
+        """A row for each unit."""
+        packed = self._shelf.find(key_of(self.number, CODES))
+        if packed is None:
+            return None
+        codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
+        if len(codes) != len(self.units):
+            raise CorruptError(f"segment {self.number} has {len(self.units)} units and {len(codes)} codes")
+        return codes
+
+    @cached_property
+    def firsts(self) -> list[bytes]:
+        """The first term of every page."""
+        return self._shelf.firsts(self.number)
+
+    def positions(self, term: bytes) -> Numbers:
+        """Where a term stands in live text, ascending."""
+        positions = self.all_positions(term)
+        return positions[self.is_live(positions)] if self.dead and len(positions) else positions
+
+    def all_positions(self, term: bytes) -> Numbers:
+        """Where a term stands, in dead text too."""
+        place = bisect_right(self.firsts, term) - 1
+        return self._shelf.page(self.number, place).of(term) if place >= 0 else _NOTHING
+
+    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+        """Which positions lie in live text."""
+        bases, ends, *_ = self.extents
+        at = bases.searchsorted(positions, side="right") - 1
+        inside: NDArray[np.bool_] = (at >= 0) & (positions < ends[at])
+        return inside
+
+    def count(self, term: bytes) -> int:
+        """How often a term stands in live text."""
+        positions = self.all_positions(term)
+        if not self.dead or not len(positions):
+            return len(positions)
+        bases, ends, *_ = self.extents
+        if len(positions) < len(bases):
+            return int(np.count_nonzero(self.is_live(positions)))
+        return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """The terms that begin so, sorted."""
+        found: list[bytes] = []
+        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
+            names = self._shelf.names(self.number, place)
+            first = bisect_left(names, prefix)
+            last = bisect_left(names, 1, first, key=lambda name: int(not name.startswith(prefix)))
+            found += names[first:last]
+            if last < len(names):
+                break
+        return found
+
+    def live_names(self) -> list[bytes]:
+        """Every term that live text has."""
+        found: list[bytes] = []
+        for postings in self.pages():
+            counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
+            found += [postings.names[index] for index in np.flatnonzero(counts).tolist()]
+        return found
+
+    def pages(self) -> Iterator[Postings]:
+        """All postings, dead ones included, page by page."""
+        return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
+
+    def contents(self) -> Iterator[bytes]:
+        """The text of each live extent."""
+        for base, end in zip(self.extents.bases.tolist(), self.extents.ends.tolist(), strict=True):
+            yield self.text(base, end)
+
+    def text(self, start: int, end: int) -> bytes:
+        """Bytes of the axis inside one extent."""
+        blocks = range(start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+        joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
+        begin = blocks.start * BLOCK_BYTES
+        if end - begin > len(joined):
+            raise CorruptError(f"segment {self.number} ends before byte {end}")
+        return joined[start - begin : end - begin]

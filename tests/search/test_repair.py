@@ -1,0 +1,173 @@
+"""Misspelt words: found against brute force, and left alone when they are none."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
+
+from brimful.index.trigrams import similarity
+from brimful.search.forms import all_forms
+from brimful.search.query import parse_query
+from brimful.search.repair import MOST_CORRECTIONS, corrections, repair
+from brimful.search.spellings import Spellings
+from brimful.search.words import CountedWords
+
+COUNTS = dict.fromkeys(
+    b"consciousness conscience machine machines limerence limerick country contrary agency agent focus government"
+    b" receive locations located king planet plan plans carlsbad lymphocyte lymphocytes early earl yard".split(),
+    30,
+)
+WORDS = CountedWords(COUNTS | {b"axin": 1, b"segement": 1, b"segment": 40, b"axis": 90})
+SPELLINGS = Spellings(WORDS.names(b""))
+
+
+def fixed(text: str, *, words: CountedWords = WORDS) -> dict[str, list[str]]:
+    """The corrections of a question: word to terms."""
+    known = Spellings(words.names(b""))
+    found: dict[str, list[str]] = {}
+    query = parse_query(text)
+    fixes = corrections(query, words, lambda: known, languages=("en",))
+    assert fixes == corrections(query, words, lambda: known, forms=all_forms(query, words, languages=("en",)))
+    for each in fixes:
+        found.setdefault(each.word.decode(), []).append(each.term.decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "how"),
+    [
+        ("conciousness", "consciousness", "spelling"),
+        ("limerance", "limerence", "spelling"),
+        ("goverment", "government", "spelling"),
+        ("contry", "country", "spelling"),
+        ("agentcy", "agency", "spelling"),
+        ("recieve", "receive", "swap"),
+        ("foucs", "focus", "swap"),
+        ("carslbad", "carlsbad", "swap"),
+        ("erly", "early", "spelling"),
+        ("onsciousness", "consciousness", "spelling"),
+        ("lymph", "lymphocyte", "prefix"),
+    ],
+)
+def test_attested_misspellings(wrong, right, how):
+    """The right word is the first correction, and it says how far away and how alike it is (105 §3.1)."""
+    first = repair(wrong.encode(), WORDS, SPELLINGS)[0]
+    assert (first.term.decode(), first.how, first.word.decode()) == (right, how, wrong)
+    assert first.distance == OSA.distance(wrong, right)
+    assert first.similarity == similarity(wrong, right)
+    assert 0 < first.weight < 1000
+
+
+def test_a_misspelt_rare_word_is_not_given_up():
+    """105 §3.1: "conciousness machine" stays a question about consciousness, at nearly its full weight."""
+    words = CountedWords({b"consciousness": 2, b"machine": 500})
+    (found,) = corrections(parse_query("conciousness machine"), words, lambda: Spellings(words.names(b"")))
+    assert found.term == b"consciousness"
+    assert found.weight >= 900
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "consciousness machine",
+        '"conciousness"',
+        "conciousn*",
+        "axin",
+        "x86 c3po 2019s",
+        "kind",
+        "yars",
+        "lim",
+        "zzzzzzzz",
+        "-conciousness machine",
+        "located location locates",
+        "conciousness2",
+    ],
+)
+def test_what_is_left_alone(text):
+    """Known words and forms of them, quoted and excluded words, beginnings, codes and short words are not repaired."""
+    assert fixed(text) == {}
+
+
+def test_a_known_rare_word_needs_a_far_commoner_one():
+    """A long word that occurs once is repaired only by one that occurs twenty times as often."""
+    assert fixed("segement") == {"segement": ["segment"]}
+    assert fixed("segement", words=CountedWords({b"segement": 1, b"segment": 19})) == {}
+
+
+def test_torn_words_are_joined():
+    """Two neighbours of which one means nothing are one word with a slip; known neighbours stay two."""
+    assert fixed("the con ciousness") == {"con ciousness": ["consciousness"]}
+    assert fixed("con, ciousness") == {}
+    assert fixed("plan agent") == {}
+
+
+def test_spellings_are_made_only_when_needed():
+    """A question of known words never asks for the vocabulary."""
+
+    def never() -> Spellings:
+        raise AssertionError
+
+    assert corrections(parse_query("machine country"), WORDS, never) == ()
+
+
+def test_other_scripts():
+    """Words of other letters are repaired alike."""
+    words = CountedWords({word.encode(): 9 for word in "сознание машина ungefähr".split()})
+    assert fixed("созание ungefär", words=words) == {"созание": ["сознание"], "ungefär": ["ungefähr"]}
+
+
+words = st.text("abcdeé", min_size=3, max_size=9)
+
+
+@given(st.lists(words, max_size=40, unique=True), words, st.integers(0, 3))
+def test_near_words_are_all_found(names, word, edits):
+    """What is near is what comparing with every single word finds, in the same order."""
+    expected = sorted(
+        (-similarity(word, name), OSA.distance(word, name), name.encode())
+        for name in names
+        if 0 < OSA.distance(word, name) <= edits and similarity(word, name) >= float(np.float32(0.3))
+    )
+    found = Spellings(sorted(name.encode() for name in names)).near(word, edits=edits)
+    assert [(-each.similarity, each.distance, each.term) for each in found] == expected
+
+
+def test_near_words_of_a_large_vocabulary():
+    """With 20,000 words and misspellings of them the same: the signatures lose nothing."""
+    draw = random.Random(7)
+    names = sorted({"".join(draw.choices("aeinorstlcmdp", k=draw.randint(3, 12))) for _ in range(20_000)})
+    spellings = Spellings([name.encode() for name in names])
+    assert len(spellings) == len(names)
+    for _ in range(15):
+        word = draw.choice(names)
+        at = draw.randrange(len(word))
+        word = word[:at] + draw.choice("aeiou") + word[at + draw.randint(0, 1) :]
+        expected = {
+            name.encode()
+            for name in names
+            if 0 < OSA.distance(word, name, score_cutoff=2) <= 2 and similarity(word, name) >= 0.3
+        }
+        assert {each.term for each in spellings.near(word, edits=2)} == expected
+
+
+def test_only_words_of_letters_are_kept():
+    """Codes, numbers, two letters and words over 24 letters are not looked through."""
+    names = sorted([b"ab", b"abc", b"x86", b"a_b", b"don't", b"a" * 24, b"a" * 25, "été".encode(), b"1,000"])
+    assert len(Spellings(names)) == 3
+    assert len(Spellings([])) == 0
+    assert Spellings([]).near("word", edits=2) == []
+    assert Spellings(names).near("a" * 60, edits=2) == []
+
+
+@given(st.dictionaries(words.map(str.encode), st.integers(1, 50), max_size=30), words)
+def test_repair_is_bounded_and_ordered(counts, word):
+    """At most three corrections, all known, none the word itself, each lighter than the one before or equal."""
+    known = CountedWords(counts)
+    found = repair(word.encode(), known, Spellings(known.names(b"")))
+    assert len(found) <= MOST_CORRECTIONS
+    assert all(counts[each.term] for each in found)
+    assert word.encode() not in {each.term for each in found}
+    assert [each.weight for each in found] == sorted((each.weight for each in found), reverse=True)
+    assert not found or counts.get(word.encode(), 0) < 3

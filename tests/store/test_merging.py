@@ -1,0 +1,167 @@
+"""Segments are merged without reading text again, and what they hold stays the same."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimful.errors import CorruptError, StoreBusyError, StoreFullError
+from brimful.index.merging import merge_postings, without_empty
+from brimful.index.segments import Postings
+from brimful.store import merging
+from brimful.store.sqlite import SqliteStore
+from brimful.store.verify import verify
+
+from .test_sqlite import dump, entry
+
+tables = st.lists(
+    st.dictionaries(st.binary(min_size=1, max_size=3), st.lists(st.integers(0, 99), min_size=1, max_size=4)), max_size=4
+)
+
+
+def postings(table):
+    """A dictionary of terms as columns."""
+    names = sorted(table)
+    counts = [len(table[name]) for name in names]
+    positions = [position for name in names for position in sorted(table[name])]
+    return Postings(names, np.cumsum([0, *counts]), np.array(positions, np.int64))
+
+
+def pages(table, size):
+    """The same in pages of a few terms."""
+    names = sorted(table)
+    for first in range(0, len(names), size):
+        yield postings({name: table[name] for name in names[first : first + size]})
+
+
+@given(tables, st.integers(1, 3), st.integers(1, 3))
+def test_merged_postings_are_those_of_all(found, size, at_once):
+    """Whatever the pages, every term has the positions of all runs, in order, and comes up once."""
+    shifted = [{name: [100 * at + p for p in ps] for name, ps in table.items()} for at, table in enumerate(found)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("brimful.index.merging._PAGES_AT_ONCE", at_once)
+        merged = list(merge_postings([pages(table, size) for table in shifted]))
+    names = [name for part in merged for name in part.names]
+    assert names == sorted({name for table in found for name in table})
+    for part in merged:
+        for name in part.names:
+            assert part.of(name).tolist() == [p for table in shifted for p in sorted(table.get(name, []))]
+
+
+def test_terms_without_positions_go():
+    """What only deleted text said is not a term any longer."""
+    found = without_empty(postings({b"a": [1], b"b": [2, 3]}), np.array([False, True, False]), np.array([0, 10, 0]))
+    assert found.names == [b"b"]
+    assert found.of(b"b").tolist() == [12]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    with SqliteStore(tmp_path / "store.db") as made:
+        yield made
+
+
+@pytest.mark.parametrize("moved", [0, merging._MOVED_BYTES])
+def test_merged_text_reads_back(store, monkeypatch, moved):
+    """Documents over several blocks, of whole and of thinned segments, with blocks moved or written anew."""
+    monkeypatch.setattr(merging, "_MOVED_BYTES", moved)
+    texts = {f"{n:02}.txt": f"document {n} line\n" * (n * 1_500) for n in range(7)}
+    texts["block.txt"] = "x" * 65_536
+    for path, text in texts.items():
+        store.add([entry(path, text), entry(f"{path}.empty.txt", "")])
+        texts = {**texts, f"{path}.empty.txt": ""}
+    store.remove(["03.txt", "04.txt.empty.txt"])
+    store.compact()
+    del texts["03.txt"], texts["04.txt.empty.txt"]
+    with store.snapshot() as now:
+        assert len(now.segments()) == 1
+        assert {row.path: now.read(row.number, 0, row.length).decode() for row in now.rows()} == texts
+        bases, ends, *_ = now.segments()[0].extents
+        assert (bases[1:] > ends[:-1]).all()
+    assert verify(store.path) == []
+    with SqliteStore(store.path.with_name("fresh.db")) as fresh:
+        fresh.add([entry(path, text) for path, text in texts.items()])
+        assert dump(fresh) == dump(store)
+
+
+def test_codes_are_kept_not_made_again(store, monkeypatch):
+    """Merging moves the codes of live units."""
+    for n in range(4):
+        store.add([entry(f"{n}.md", f"Green tea number {n}.\n\nAnother pot."), entry(f"{n}.txt", "Gone soon.")])
+    before = dump(store)[1]
+    monkeypatch.setattr("brimful.store.sqlite.code_units", lambda *_: pytest.fail("made again"))
+    store.remove([f"{n}.txt" for n in range(4)])
+    store.compact()
+    assert dump(store)[1] == {path: found for path, found in before.items() if path.endswith(".md")}
+
+
+def test_tiers_keep_segments_few(store):
+    """Hundreds of small commits leave fewer than the fanout in each tier."""
+    for n in range(200):
+        store.add([entry(f"{n}.md", f"document {n}")])
+    with store.snapshot() as now:
+        assert len(now.segments()) < merging.FANOUT
+        assert now.census(b"document") == 200
+
+
+def test_a_mostly_dead_segment_is_laid_anew(store):
+    """What was deleted takes no more room than what is live."""
+    store.add([entry(f"{n}.md", f"document {n} " * 50) for n in range(20)])
+    store.remove([f"{n}.md" for n in range(15)])
+    store.add([])
+    with store.snapshot() as now:
+        (segment,) = now.segments()
+        assert segment.dead == 0
+        assert segment.length < 2 * segment.live
+
+
+def test_segments_that_disagree_are_not_merged(store):
+    """Some with codes and some without can't have come from one store."""
+    store.add([entry("a.md", "tea")])
+    store.add([entry("b.md", "pot")])
+    with store._writing() as cursor:
+        cursor.execute("DELETE FROM blobs WHERE key = (SELECT max(key) FROM blobs WHERE key >> 28 & 15 = 6)")
+    with pytest.raises(CorruptError, match="rebuild"):
+        store.compact()
+    store.rebuild()
+    store.compact()
+    assert verify(store.path) == []
+
+
+def test_a_gigabyte_is_a_few_segments():
+    """Commits of 8 MB, one by one merged as the store does it, leave segments up to 128 MB and few small ones."""
+    sizes = []
+    for _ in range(128):
+        sizes.append(8 << 20)
+        while chosen := merging.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
+            merged = [segment.live for segment in chosen]
+            for size in merged:
+                sizes.remove(size)
+            sizes.append(sum(merged))
+    assert sum(sizes) == 1 << 30
+    assert len(sizes) <= 16
+    assert max(sizes) <= merging.LARGEST_BYTES
+
+
+@pytest.mark.parametrize("error", [StoreFullError, StoreBusyError])
+def test_merging_may_wait(store, monkeypatch, error):
+    """What was added is in, although there was no room or no time to merge; the next commit merges."""
+
+    def refuse(*_):
+        raise error("not now")
+
+    for n in range(merging.FANOUT - 1):
+        store.add([entry(f"{n}.md", f"document {n}")])
+    with monkeypatch.context() as patch:
+        patch.setattr("brimful.store.sqlite.merge", refuse)
+        store.add([entry("last.md", "document")])
+    with store.snapshot() as now:
+        assert len(now.segments()) == merging.FANOUT
+        assert now.census(b"document") == merging.FANOUT
+    store.add([])
+    with store.snapshot() as now:
+        assert len(now.segments()) == 1
+        assert now.census(b"document") == merging.FANOUT
