@@ -10,6 +10,7 @@ from brimful.assembly.dedupe import dedupe
 from brimful.assembly.pack import pack, parse, render
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
+from brimful.engine import Engine, open  # noqa: A004
 from brimful.errors import (
     BrimfulError,
     BudgetError,
@@ -39,6 +40,7 @@ __all__ = [
     "Context",
     "Document",
     "DocumentError",
+    "Engine",
     "FormatError",
     "Hit",
     "InputError",
@@ -51,6 +53,7 @@ __all__ = [
     "WindowSettings",
     "dedupe",
     "inflate",
+    "open",
     "pack",
     "parse",
     "render",

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from brimful.errors import SettingError, choose
 
-Sizing = Literal["density", "radial", "elastic"]
+Sizing = Literal["density", "radial", "elastic", "field"]
 Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
 Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
@@ -74,6 +74,39 @@ class WindowSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldSettings:
+    """What counts how much in the relevance field; measured on the evaluation sets, one default for all."""
+
+    # The share of each scale: the unit, its near and wide surroundings (so many units on both sides), the document.
+    unit: float = 1.0
+    near: float = 1.0
+    near_reach: int = 2
+    wide: float = 1.0
+    wide_reach: int = 8
+    document: float = 1.0
+    spread: float = 0.1
+    # BM25's k1 and b.
+    saturation: float = 1.2
+    length: float = 0.75
+    # How often a word in the path or title counts as if it stood in the text.
+    name: float = 2.0
+    # Words that only ask, and parts of longer words, against a word's one.
+    asking: float = 0.2
+    part: float = 0.7
+    phrase: float = 2.0
+    # Likeness in meaning, for each standard deviation; 0 leaves it out.
+    meaning: float = 0.1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000:
+                raise SettingError(f"{field.name} is {value!r}; it must be a number from 0 to 1000")
+            if field.name.endswith("reach") and not isinstance(value, int):
+                raise SettingError(f"{field.name} is {value!r}; it must be a whole number of units")
+
+
+@dataclass(frozen=True, slots=True)
 class PackSettings:
     """How windows become a context (CFS AssemblyConfig)."""
 
@@ -94,6 +127,46 @@ class PackSettings:
         choose(self.order, ORDERS, what="order")
         choose(self.fill, FILLS, what="fill")
         _check_numbers(self)
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettings:
+    """Everything beside question and budget that changes a context."""
+
+    model: str = DEFAULT_MODEL
+    format: FormatName = "plain"
+    sizing: Sizing = "field"
+    strategy: Strategy = "adjacent"
+    packing: Packing = "greedy"
+    fill: Fill = "brim"
+    trim: bool = True
+    order: Order = "relevance"
+    dedup_threshold: float | None = None
+    max_per_document: int | None = None
+    prefer_recent: bool = False
+    recent_half_life_days: int = 30
+    include_metadata: bool = False
+    # How many units are ranked at most; None asks for as many as surely fill the budget.
+    top_k: int | None = None
+    # A share of the budget for related terms (085b §5.5); not with sizing "field".
+    related: bool = False
+    windows: WindowSettings | None = None
+
+    def __post_init__(self) -> None:
+        choose(self.sizing, SIZINGS, what="sizing")
+        choose(self.strategy, STRATEGIES, what="strategy")
+        choose(self.packing, PACKINGS, what="packing")
+        choose(self.fill, FILLS, what="fill")
+        choose(self.order, ORDERS, what="order")
+        choose(self.format, FORMATS, what="format")
+        for name in ("top_k", "max_per_document", "recent_half_life_days"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise SettingError(f"{name} is {value!r}; it must be at least 1")
+
+
+CFS = AskSettings(sizing="density", trim=False, fill="relevant", dedup_threshold=0.8, top_k=100)
+"""The profile of CFS: a hundred candidates, duplicates out, first fit, nothing cut and nothing grown."""
 
 
 def _check_numbers(settings: WindowSettings | PackSettings, *, lowest: dict[str, int] | None = None) -> None:

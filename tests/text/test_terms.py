@@ -355,14 +355,14 @@ def test_bytes_that_are_not_utf8_separate() -> None:
 @given(st.lists(st.text("ab", min_size=1, max_size=30).map(str.encode), max_size=40))
 def test_grouping_is_exact_whatever_the_hash(strings: list[bytes]) -> None:
     """With a hash that says the same of every string the groups are still those of a dict."""
-    text = np.frombuffer(b"".join(strings), np.uint8)
+    text = b"".join(strings)
     lengths = np.array([len(each) for each in strings], np.int64)
     starts = np.cumsum(lengths) - lengths
     expected: dict[bytes, list[int]] = defaultdict(list)
     for row, each in enumerate(strings):
         expected[each].append(row)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "_hashes", lambda words, starts, lengths: lengths.astype(np.uint64) << np.uint64(62))
+        patch.setattr(grouping, "_hashes", lambda *given: given[-1].astype(np.uint64) << np.uint64(62))
         groups = group(text, starts, lengths)
     bounds = groups.offsets.tolist()
     rows = [groups.rows[a:b].tolist() for a, b in itertools.pairwise(bounds)]

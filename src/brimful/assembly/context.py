@@ -10,6 +10,7 @@ from typing import Literal
 from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
+from brimful.search.repair import Correction
 from brimful.settings import FormatName, Packing
 from brimful.windows.window import Window
 
@@ -76,6 +77,8 @@ class Context:
     include_metadata: bool = False
     omitted: tuple[Omitted, ...] = ()
     trimmed: tuple[str, ...] = ()
+    question: str | None = None
+    corrections: tuple[Correction, ...] = ()
 
     def __str__(self) -> str:
         return self.text

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brimful.index.accents import with_plain_forms
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
-from brimful.text.cuts import FILLED, UNIT_AIM, UNIT_LIMIT, break_long, divide, gather, line_starts, settle
+from brimful.index.units import divide_texts
+from brimful.text.heads import Heads
 from brimful.text.kinds import Kind
-from brimful.text.outline import outline
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import terms_of
 
@@ -43,6 +44,7 @@ class Segment:
     bases: Numbers  # where each extent begins
     units: Numbers  # cut points of all extents, on the axis
     sections: Numbers
+    heads: Heads  # headings and first lines of definitions
     postings: Postings
 
 
@@ -86,48 +88,11 @@ def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:
     return GAP.join(extent.content for extent in extents), np.cumsum(sizes) - sizes
 
 
-def _code_cuts(axis: bytes, bases: Numbers) -> tuple[Numbers, Numbers]:
-    """Units and sections of many pieces of code at once: at blank lines, and at lines where those are too far apart.
-
-    A grammar reads a tenth as fast, and is asked when a window is cut.
-    """
-    lines = np.union1d(line_starts(axis), bases)
-    filled = np.flatnonzero(FILLED[np.frombuffer(axis, np.uint8)])
-    first = np.append(filled, len(axis))[filled.searchsorted(lines)]
-    blank = first >= np.append(lines[1:], len(axis))
-    after_blank = ~blank & np.concatenate(([False], blank[:-1]))
-    walls = np.append(bases, len(axis))
-    units = gather(np.union1d(lines[after_blank], walls), aim=UNIT_AIM, forced=walls)
-    units = divide(np.union1d(lines, walls), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
-    units = np.union1d(break_long(axis, settle(axis, units), over=UNIT_LIMIT, by_line=True), walls)
-    outermost = np.intersect1d(units, lines[after_blank & (first == lines)])
-    sections = divide(units, gather(np.union1d(outermost, walls), forced=walls))
-    return units, sections
-
-
-def _cuts(extents: Sequence[Extent], bases: Numbers) -> tuple[Numbers, Numbers]:
-    """The units and sections of all extents, on the segment's axis."""
-    units: list[Numbers] = []
-    sections: list[Numbers] = []
-    code = [at for at, extent in enumerate(extents) if extent.kind == "code" and extent.content]
-    if code:
-        axis, starts = _laid([extents[at] for at in code])
-        for found, cuts in zip(_code_cuts(axis, starts), (units, sections), strict=True):
-            inside = found[found < len(axis)]
-            owner = starts.searchsorted(inside, side="right") - 1
-            cuts.append(inside + (bases[code] - starts)[owner])
-    for base, extent in zip(bases.tolist(), extents, strict=True):
-        if extent.kind != "code" or not extent.content:
-            cut = outline(extent.content, kind=extent.kind, language=extent.language)
-            units.append(cut.units[:-1] + base)
-            sections.append(cut.sections[:-1] + base)
-    nothing = np.zeros(0, np.int64)
-    return np.sort(np.concatenate([*units, nothing])), np.sort(np.concatenate([*sections, nothing]))
-
-
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
     axis, bases = _laid(extents)
-    units, sections = _cuts(extents, bases)
+    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
+    divided = divide_texts(axis, bases, texts)
     terms = terms_of(axis)
-    return Segment(axis, bases, units, sections, Postings(terms.names, terms.offsets, terms.starts))
+    postings = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
+    return Segment(axis, bases, divided.units, divided.sections, divided.heads, postings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers, pack_numbers, unpack_numbers
 
-_HEADER = struct.Struct("<4I")
+_HEADER = struct.Struct("<3I")
 
 PAGE_BYTES = 16_384
 """Packed bytes after which a page ends; a single long column may exceed it."""
@@ -52,59 +52,51 @@ class Page:
 def pages_of(postings: Postings) -> Iterator[Page]:
     """Pack postings into pages.
 
-    A page holds how many bytes each part takes, then the terms, their lengths, their counts, and the
-    differences between neighbouring positions.
+    A page holds how many bytes each part takes, then the terms (a newline between: no term holds white space),
+    their counts, and the differences between neighbouring positions.
     """
     if not postings.names:
         return
     starts = postings.offsets[:-1]
-    counts = np.diff(postings.offsets)
     steps = np.diff(postings.positions, prepend=0)
     steps[starts] = postings.positions[starts]
-    packed, sizes = pack_numbers(steps)
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    column_ends = ends[postings.offsets]
+    packed, column_ends = _packed(steps, postings.offsets)
+    del steps
+    counts, count_ends = _packed(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
     first = 0
     while first < len(postings.names):
-        full = int(column_ends.searchsorted(column_ends[first] + PAGE_BYTES, side="right")) - 1
+        full = bisect_right(column_ends, column_ends[first] + PAGE_BYTES) - 1
         last = min(max(full, first + 1), len(postings.names))
         names = postings.names[first:last]
-        data = packed[int(column_ends[first]) : int(column_ends[last])]
-        yield Page(names[0], last - first, _written(names, counts[first:last], data))
+        parts = (
+            zlib.compress(b"\n".join(names), 1),
+            counts[count_ends[first] : count_ends[last]],
+            packed[column_ends[first] : column_ends[last]],
+        )
+        yield Page(names[0], last - first, _HEADER.pack(*map(len, parts)) + b"".join(parts))
         first = last
 
 
-def _written(names: Sequence[bytes], counts: Numbers, steps: bytes) -> bytes:
-    lengths = np.array([len(name) for name in names], np.int64)
-    parts = [zlib.compress(b"".join(names), 1), pack_numbers(lengths)[0], pack_numbers(counts)[0], steps]
-    return _HEADER.pack(*(len(part) for part in parts)) + b"".join(parts)
+def _packed(values: Numbers, bounds: Numbers) -> tuple[bytes, list[int]]:
+    """Numbers packed, and how many bytes those before each bound take."""
+    packed, sizes = pack_numbers(values)
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return packed, np.concatenate((np.zeros(1, np.int64), ends))[bounds].tolist()
 
 
 def page_names(data: bytes) -> list[bytes]:
     """The terms of one page, without their positions."""
-    return _names(_parts(data))
-
-
-def _parts(data: bytes) -> list[memoryview]:
-    parts, at = [], _HEADER.size
-    for size in _HEADER.unpack_from(data):
-        parts.append(memoryview(data)[at : at + size])
-        at += size
-    return parts
-
-
-def _names(parts: Sequence[memoryview]) -> list[bytes]:
-    joined, ends = zlib.decompress(parts[0]), np.cumsum(unpack_numbers(parts[1])).tolist()
-    return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    size = _HEADER.unpack_from(data)[0]
+    return zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]).split(b"\n")
 
 
 def read_page(data: bytes) -> Postings:
     """The postings of one page."""
-    parts = _parts(data)
-    names = _names(parts)
-    counts = unpack_numbers(parts[2])
+    sizes = _HEADER.unpack_from(data)
+    begin = _HEADER.size + sizes[0]
+    counts = unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    sums = np.cumsum(unpack_numbers(parts[3]))
+    sums = np.cumsum(unpack_numbers(memoryview(data)[begin + sizes[1] : begin + sizes[1] + sizes[2]]))
     # Each column starts anew: take away what was summed up before it.
     before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
-    return Postings(names, offsets, sums - np.repeat(before, counts))
+    return Postings(page_names(data), offsets, sums - np.repeat(before, counts))

@@ -139,6 +139,11 @@ class SqliteStore:
             _configure(connection)
             return SqliteSnapshot(connection)
 
+    def generation(self) -> int:
+        """How many commits there have been, by whichever process."""
+        with _translated(self.path):
+            return int.from_bytes(sealed_meta(self._connection.cursor(), "generation"), "big")
+
     # ---- writing
 
     def add(self, entries: Iterable[Entry]) -> int:

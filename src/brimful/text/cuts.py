@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable
 
 import numpy as np
@@ -87,16 +86,23 @@ def break_long(content: bytes, cuts: Cuts, *, over: int = UNIT_AIM, by_line: boo
     >>> break_long(b"word " * 100, settle(b"word " * 100, [])).tolist()
     [0, 375, 500]
     """
+    long = np.flatnonzero(cuts[1:] - cuts[:-1] > over)
+    added = inner_cuts(content, cuts[long], cuts[long + 1], by_line=by_line)
+    return settle(content, np.concatenate((cuts, added))) if len(added) else cuts
+
+
+def inner_cuts(content: bytes, starts: Cuts, ends: Cuts, *, by_line: bool) -> Cuts:
+    """Cuts inside every stretch, so that the pieces come near UNIT_AIM bytes."""
     added: list[int] = []
-    for which in np.flatnonzero(cuts[1:] - cuts[:-1] > over).tolist():
-        start, end = int(cuts[which]), int(cuts[which + 1])
+    for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        start = begin
         while end - start > UNIT_AIM:
             cut = _line_cut(content, start, end) if by_line else _best_cut(content, start, end)
             if not start < cut < end:
                 break
             added.append(cut)
             start = cut
-    return settle(content, np.concatenate((cuts, np.array(added, dtype=np.int64)))) if added else cuts
+    return np.array(added, dtype=np.int64)
 
 
 def _best_cut(content: bytes, start: int, end: int) -> int:
@@ -152,24 +158,33 @@ def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) ->
     >>> gather(np.array([0, 10, 20, 30, 95]), aim=25).tolist()
     [0, 20, 30, 95]
     """
-    places: list[int] = cuts.tolist()
-    walls: list[int] = sorted({*forced.tolist(), places[-1]}) if forced is not None else [places[-1]]
-    kept = [places[0]]
-    at, wall = 0, 0
-    while at < len(places) - 1:
-        here = places[at]
-        while walls[wall] <= here and wall < len(walls) - 1:
-            wall += 1
-        reach = min(here + aim, walls[wall]) if walls[wall] > here else here + aim
-        at = max(bisect_right(places, reach) - 1, at + 1)
-        kept.append(places[at])
-    return np.array(kept, dtype=np.int64)
+    reach = cuts + aim
+    if forced is not None and len(forced):
+        walls = np.append(np.sort(forced), np.iinfo(np.int64).max)
+        reach = np.minimum(reach, walls[walls.searchsorted(cuts, side="right")])
+    following = cuts.searchsorted(reach, side="right") - 1
+    steps = np.maximum(following, np.arange(1, len(cuts) + 1)).tolist()
+    kept = [0]
+    at, last = 0, len(cuts) - 1
+    while at < last:
+        at = steps[at]
+        kept.append(at)
+    return cuts[kept]
 
 
 def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int = SECTION_AIM) -> Cuts:
     """Cut every section longer than `limit` at its units, into groups of about `aim` bytes."""
-    added: list[Cuts] = [sections]
-    for which in np.flatnonzero(sections[1:] - sections[:-1] > limit).tolist():
-        first, last = np.searchsorted(units, sections[which : which + 2])
-        added.append(gather(units[first : last + 1], aim=aim))
-    return np.unique(np.concatenate(added)) if len(added) > 1 else sections
+    long = np.append(sections[1:] - sections[:-1] > limit, False)
+    if not long.any():
+        return sections
+    inside = units[long[np.maximum(sections.searchsorted(units, side="right") - 1, 0)]]
+    return gather(merged(sections, inside), aim=aim, forced=sections)
+
+
+def merged(*columns: Cuts) -> Cuts:
+    """Columns as one, sorted, each number once."""
+    whole = np.concatenate(columns)
+    whole.sort()
+    keep = np.ones(len(whole), dtype=np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]

@@ -14,15 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Column = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint8]
+
 LONGEST_BYTES = 64  # no string given here is longer
 
 _WORD_BYTES = 8
+ROOM = bytes(LONGEST_BYTES + _WORD_BYTES)
+"""What should stand behind a text, so that words may be read across the end of its last string."""
 # Which bytes of a word in memory belong to a string of so many bytes.
 _WORD_MASKS = np.array(
     [int.from_bytes(b"\xff" * count + bytes(_WORD_BYTES - count), sys.byteorder) for count in range(9)], np.uint64
 )
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby words
 _SHIFT = np.uint64(29)
+_BLOCK_ROWS = 1 << 16  # hashed at once, so that the work stays in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,39 +39,24 @@ class Groups:
     rows: NDArray[np.int64]  # ascending within a group
 
 
-def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Groups:
+def group(text: bytes, starts: Column, lengths: Column) -> Groups:
     """Group the strings `text[start : start + length]`, each of 1 to 64 bytes without NUL.
 
-    >>> text = np.frombuffer(b"to be or not to be", np.uint8)
-    >>> groups = group(text, np.array([0, 3, 6, 9, 13, 16]), np.array([2, 2, 2, 3, 2, 2]))
+    >>> groups = group(b"to be or not to be", np.array([0, 3, 6, 9, 13, 16]), np.array([2, 2, 2, 3, 2, 2]))
     >>> groups.names, groups.offsets.tolist(), groups.rows.tolist()
     ([b'be', b'not', b'or', b'to'], [0, 2, 3, 4, 6], [1, 5, 3, 2, 0, 4])
     """
     if not len(starts):
         return Groups([], np.zeros(1, np.int64), np.zeros(0, np.int64))
-    padded = np.zeros(len(text) + LONGEST_BYTES + _WORD_BYTES, np.uint8)
-    padded[: len(text)] = text
-    words = np.ndarray((len(padded) - _WORD_BYTES + 1,), np.uint64, padded.data, strides=(1,))
-
-    row_bits = np.uint64(max(len(starts) - 1, 1).bit_length())
-    keys = _hashes(words, starts, lengths)
-    keys >>= row_bits
-    keys <<= row_bits
-    keys |= np.arange(len(starts), dtype=np.uint64)
-    keys.sort()
-    rows = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).astype(np.int64)
-    keys >>= row_bits
-    firsts = np.flatnonzero(_begins(keys))
-    del keys
-    rows, firsts = _separated(words, starts[rows], lengths[rows], rows=rows, firsts=firsts)
+    rows, firsts = side_by_side(text, starts, lengths)
+    words = _words(text, starts)
 
     # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
     leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
     nearly = np.argsort(leading.byteswap() if sys.byteorder == "little" else leading, kind="stable")
     leaders = rows[firsts[nearly]]
-    buffer = padded.tobytes()
     names = [
-        buffer[start:end]
+        text[start:end]
         for start, end in zip(starts[leaders].tolist(), (starts[leaders] + lengths[leaders]).tolist(), strict=True)
     ]
     order = nearly[sorted(range(len(names)), key=names.__getitem__)]
@@ -77,10 +67,47 @@ def group(text: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[n
     return Groups(names, offsets, rows[arranged])
 
 
-def _hashes(words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _words(text: bytes, starts: Column) -> NDArray[np.uint64]:
+    """The eight bytes that begin at each place of a text."""
+    if not len(starts) or int(starts.max()) + len(ROOM) > len(text):
+        text += ROOM
+    return np.ndarray((len(text) - _WORD_BYTES + 1,), np.uint64, text, strides=(1,))
+
+
+def side_by_side(text: bytes, starts: Column, lengths: Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows with equal strings beside each other, in the order they were given, and where each group begins."""
+    words = _words(text, starts)
+    count = len(starts)
+    row_bits = np.uint64(max(count - 1, 1).bit_length())
+    heads, keys = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    for begin in range(0, count, _BLOCK_ROWS):
+        here = slice(begin, begin + _BLOCK_ROWS)
+        places, sizes = starts[here].astype(np.int64), lengths[here].astype(np.int64)
+        heads[here] = words[places] & _WORD_MASKS[np.minimum(sizes, _WORD_BYTES)]
+        hashes = _hashes(heads[here], words, places, sizes)
+        hashes >>= row_bits + np.uint64(1)
+        hashes <<= row_bits
+        hashes |= (sizes > _WORD_BYTES).astype(np.uint64) << np.uint64(63)  # these come last
+        hashes |= np.arange(begin, begin + len(places), dtype=np.uint64)
+        keys[here] = hashes
+    keys.sort()
+    firsts = np.flatnonzero(_begins(keys >> row_bits))
+    keys &= (np.uint64(1) << row_bits) - np.uint64(1)
+    rows = keys.view(np.int64)
+    short = count - int(np.count_nonzero(lengths > _WORD_BYTES))
+    tail = int(firsts.searchsorted(short))
+    # A string of one word is that word; only longer ones have to be read again, unless two words share a hash.
+    if int(np.count_nonzero(_begins(heads[rows[:short]]))) != tail:
+        return _separated(words, starts, lengths, rows=rows, firsts=firsts)
+    rows[short:], begins = _separated(words, starts, lengths, rows=rows[short:], firsts=firsts[tail:] - short)
+    return rows, np.concatenate((firsts[:tail], begins + short))
+
+
+def _hashes(
+    heads: NDArray[np.uint64], words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.uint64]:
     """A hash of each string; zeros fill the last word, which can't be mistaken since no string has a NUL."""
-    hashes = words[starts] & _WORD_MASKS[np.minimum(lengths, _WORD_BYTES)]
-    hashes *= _MULTIPLIER
+    hashes = heads * _MULTIPLIER
     hashes ^= hashes >> _SHIFT
     longer, places, left = _longer(np.arange(len(starts)), starts, lengths)
     while len(longer):
@@ -102,14 +129,10 @@ def _longer(
 
 
 def _separated(
-    words: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    *,
-    rows: NDArray[np.int64],
-    firsts: NDArray[np.int64],
+    words: NDArray[np.uint64], starts: Column, lengths: Column, *, rows: NDArray[np.int64], firsts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Take different strings of one hash apart: each round, all that differ from their group's first."""
+    starts, lengths = starts[rows].astype(np.int64), lengths[rows].astype(np.int64)
     groups = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
     different = _differing(words, starts, lengths, leaders=firsts[groups])
     if not len(different):

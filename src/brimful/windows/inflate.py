@@ -12,11 +12,13 @@ from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.prose import refers_back
-from brimful.text.spans import Span, check_span, merge_spans
+from brimful.text.spans import Span, back_to_code_point, check_span, merge_spans, on_to_code_point
+from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
+from brimful.windows.water import Line, field_cuts, water_line
 from brimful.windows.window import Cluster, Coherence, Window, goes_on_after, goes_on_before
 
 
@@ -48,11 +50,14 @@ def inflate(
     sizing: Sizing = "density",
     strategy: Strategy = "adjacent",
     settings: WindowSettings | None = None,
+    counter: TokenCounter | None = None,
 ) -> Inflation:
     """Surround hits with what is needed to read them, and merge what belongs together (085a, 085b, 105).
 
     `budget` (tokens) sizes the windows; `max_bytes` is the same in bytes, and then also a limit that
     the windows together never exceed. Without either, windows grow to the static 2,500 bytes.
+    With `sizing="field"` hits are shown as they are, the best first until the budget is full, and become one
+    window where they touch; `counter` then says what they cost (four bytes a token without one).
 
     >>> page = Document("tea.md", "Tea came late. Coffee came first. Nobody minded. The end.")
     >>> [window.text for window in inflate([Hit("tea.md", 15, 21, 1.0)], [page], max_bytes=40)]
@@ -73,10 +78,13 @@ def inflate(
         budget_tokens=tokens if hard_limit is None else hard_limit // settings.chars_per_token,
         settings=settings,
     )
-    cuts = cuts_for(ranked[: size.kept], known, size, settings)
+    if sizing == "field":
+        cuts = _above_water(ranked, known, room, settings, counter)
+    else:
+        cuts = cuts_for(ranked[: size.kept], known, size, settings)
     if hard_limit is not None:
         cuts = within(cuts, hard_limit)
-    if settings.snap:
+    if settings.snap and sizing != "field":
         cuts = snapped(cuts, size, hard_limit)
     windows = _windows(cuts, settings)
     shown = {hit for window in windows for hit in window.hits}
@@ -86,6 +94,28 @@ def inflate(
     clusters = link(windows, strategy, settings=settings)
     linked = sorted((window for cluster in clusters for window in cluster.windows), key=lambda window: window.order)
     return Inflation(tuple(linked), clusters, size, dropped)
+
+
+def _above_water(
+    ranked: Sequence[Hit],
+    known: Mapping[str, Document],
+    room: int | None,
+    settings: WindowSettings,
+    counter: TokenCounter | None,
+) -> list[Cut]:
+    """The hits that the budget has room for, and the next ones."""
+    if room is None:
+        return field_cuts(Line(tuple(ranked), ()), known)
+
+    def estimate(text: str) -> int:
+        return -(-len(text.encode()) // settings.chars_per_token)
+
+    def text_of(hit: Hit) -> str:
+        content = known[hit.path].content
+        return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+
+    tokens = room // settings.chars_per_token
+    return field_cuts(water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate), known)
 
 
 def _ranked(hits: Iterable[Hit], known: Mapping[str, Document]) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""How many bytes should surround each hit? The seeds' three policies, as arithmetic only."""
+"""How many bytes should surround each hit? The seeds' three policies, as arithmetic only (`field` is in `water`)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def size_for(
     settings: WindowSettings,
 ) -> Size:
     """Apply one policy to hits of these lengths, the best first."""
+    if policy == "field":
+        return Size("field", len(hit_bytes), len(hit_bytes), 0, 0, None, budget_bytes)
     if policy == "density":
         return density(budget_bytes, hit_bytes, settings=settings)
     if policy == "elastic":

@@ -1,0 +1,345 @@
+"""The whole way from files and a question to a context, as a table of contents.
+
+add ──> store ──> snapshot ──> ground ──> search ──> hits ──> inflate ──> windows ──> pack ──> context, receipt
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from brimful.assembly.context import Context, verify_determinism
+from brimful.assembly.pack import pack
+from brimful.budget import Budget, budget_of
+from brimful.corpus.documents import Document, Hit
+from brimful.corpus.skips import SourceSettings
+from brimful.corpus.sources import Found as FoundFile
+from brimful.errors import MissingPartError
+from brimful.index.embedders import StaticEmbedder
+from brimful.index.vectors import TermVectors
+from brimful.search.ground import Ground
+from brimful.search.pools import Pool, pools_of, related_to
+from brimful.search.search import Found, search
+from brimful.settings import AskSettings, FieldSettings
+from brimful.store.ingest import Report, ingest
+from brimful.store.snapshot import SqliteSnapshot
+from brimful.store.sqlite import Entry, SqliteStore
+from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
+from brimful.windows.inflate import inflate
+from brimful.windows.window import Cluster, Window
+
+STORE_NAME = "brimful.db"
+KEPT_CONTEXTS = 64
+KEPT_BYTES = 64 << 20
+"""Documents that stay read, so that the next question about them need not wait."""
+
+_BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
+_LONGEST_WHOLE = 16 << 20
+"""Of a longer document only the windows are read: they can be packed, but do not grow."""
+
+
+def open(path: str | os.PathLike[str], *, vectors: bool = True) -> Engine:  # noqa: A001
+    """Open the store at this path, or make one; a folder holds it as `brimful.db`.
+
+    `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning.
+
+    >>> import tempfile
+    >>> with open(tempfile.mkdtemp()) as engine:
+    ...     engine.add_text("tea.md", "Tea is served at four. Coffee comes at ten.")
+    ...     engine.context("When is tea?", budget=50).text
+    '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
+    """
+    return Engine(path, vectors=vectors)
+
+
+class Engine:
+    """A corpus that can be asked. Safe to share between threads; writing and asking take turns."""
+
+    def __init__(self, path: str | os.PathLike[str], *, vectors: bool = True) -> None:
+        place = Path(path)
+        self.path = place / STORE_NAME if place.is_dir() else place
+        self._store = SqliteStore(self.path, embedder="default" if vectors else None)
+        self._lock = threading.RLock()
+        self._snapshot: SqliteSnapshot | None = None
+        self._ground: Ground | None = None
+        self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
+        self._documents: OrderedDict[str, Document] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        with self._lock:
+            if self._snapshot is not None:
+                self._snapshot.close()
+            self._snapshot = self._ground = None
+            self._store.close()
+
+    # ---- the corpus
+
+    def add(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        settings: SourceSettings | None = None,
+        progress: Callable[[FoundFile], None] | None = None,
+    ) -> Report:
+        """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
+        with self._lock:
+            return ingest(self._store, place, settings=settings, progress=progress)
+
+    def add_text(self, path: str, text: str | bytes, *, time: int | None = None, title: str | None = None) -> None:
+        """Store a text of your own under this path, in place of what was there."""
+        self.add_documents([Document(path, text, time=time)], title=title)
+
+    def add_documents(self, documents: Iterable[Document], *, title: str | None = None) -> int:
+        """Store many documents in few commits; returns how many."""
+        with self._lock:
+            return self._store.add(Entry(document, title=title) for document in documents)
+
+    def remove(self, *paths: str) -> int:
+        """Forget documents; returns how many there were."""
+        with self._lock:
+            return self._store.remove(paths)
+
+    def purge(self) -> None:
+        """Leave no byte of what was removed or replaced in the file."""
+        with self._lock:
+            self._refresh(drop=True)
+            self._store.purge()
+
+    @property
+    def root(self) -> str:
+        """The state root: one hash over path, time and content of all documents."""
+        with self._lock:
+            return self._now().snapshot.root.hex()
+
+    @property
+    def ground(self) -> Ground:
+        """The corpus as it is now, in columns."""
+        with self._lock:
+            return self._now()
+
+    # ---- questions
+
+    def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
+        """The units that matter most for a question, and how it was understood."""
+        with self._lock:
+            ground = self._now()
+            return search(ground, question, limit=limit, settings=field, vectors=self._vectors(ground))
+
+    def context(
+        self,
+        question: str,
+        *,
+        budget: Budget | int = 4_000,
+        settings: AskSettings | None = None,
+        field: FieldSettings | None = None,
+        **choices: Any,
+    ) -> Context:
+        """Fill a budget with what the corpus says about a question; no hits give an empty text.
+
+        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
+        """
+        settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
+        field = field or FieldSettings()
+        room = budget_of(budget)
+        with self._lock:
+            ground = self._now()
+            key = (ground.snapshot.root, question, room, settings, field)
+            if key not in self._contexts:
+                self._contexts[key] = self._assemble(ground, question, room, settings, field)
+                while len(self._contexts) > KEPT_CONTEXTS:
+                    self._contexts.popitem(last=False)
+            self._contexts.move_to_end(key)
+            return self._contexts[key]
+
+    def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
+        """Assemble twice, without the cache, and compare window ids and bytes (CFS §12)."""
+
+        def assemble() -> Context:
+            with self._lock:
+                self._contexts.clear()
+                self._refresh(drop=True)
+                return self.context(question, budget=budget, **choices)
+
+        return verify_determinism(assemble)
+
+    # ---- async twins: the same, beside the event loop
+
+    async def add_async(self, place: str | os.PathLike[str], **choices: Any) -> Report:
+        """`add` in a thread."""
+        return await asyncio.to_thread(self.add, place, **choices)
+
+    async def search_async(self, question: str, **choices: Any) -> Found:
+        """`search` in a thread."""
+        return await asyncio.to_thread(self.search, question, **choices)
+
+    async def context_async(self, question: str, **choices: Any) -> Context:
+        """`context` in a thread."""
+        return await asyncio.to_thread(self.context, question, **choices)
+
+    # ---- how
+
+    def _assemble(
+        self, ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
+    ) -> Context:
+        counter = tokens_for(settings.model)
+        found = search(
+            ground,
+            question,
+            limit=_wanted(ground, room.available, settings),
+            settings=field,
+            vectors=self._vectors(ground),
+            recent_days=settings.recent_half_life_days if settings.prefer_recent else None,
+        )
+        windows = self._windows(ground, found, room, settings, counter)
+        context = pack(
+            windows,
+            budget=room,
+            model=counter,
+            format=settings.format,
+            packing=settings.packing,
+            trim=settings.trim,
+            fill=settings.fill,
+            order=settings.order,
+            dedup_threshold=settings.dedup_threshold,
+            max_per_document=settings.max_per_document,
+            include_metadata=settings.include_metadata,
+        )
+        return replace(context, question=question, corrections=found.corrections)
+
+    def _windows(
+        self, ground: Ground, found: Found, room: Budget, settings: AskSettings, counter: TokenCounter
+    ) -> Sequence[Window | Cluster]:
+        """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
+        pools: Sequence[Pool]
+        if settings.sizing == "field":
+            pools = [Pool(found.hits, room.available)]
+        else:
+            near = related_to(ground, found, vectors=self._vectors(ground)) if settings.related else ()
+            pools = pools_of(ground, found, tokens=room.available, related=near)
+        windows: list[Window | Cluster] = []
+        for pool in pools:
+            whole, long = self._split(ground, pool.hits)
+            inflation = inflate(
+                whole,
+                self._read(ground, {hit.path for hit in whole}),
+                budget=max(pool.tokens, 1),
+                sizing=settings.sizing,
+                strategy=settings.strategy,
+                settings=settings.windows,
+                counter=counter,
+            )
+            windows += inflation.clusters or inflation.windows
+            windows += [self._loose(ground, hit) for hit in long]
+        return windows if len(pools) == 1 else _apart(windows)
+
+    def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Hits of documents that are read whole, and of those that are too long for it."""
+        lengths, paths = ground.documents.lengths, ground.documents.paths
+        long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
+        whole = [hit for hit in hits if hit.path not in long]
+        return whole, [hit for hit in hits if hit.path in long]
+
+    def _loose(self, ground: Ground, hit: Hit) -> Window:
+        """A hit as a window without its document."""
+        row = ground.snapshot.row(hit.path)
+        assert row is not None
+        text = ground.snapshot.read(row.number, hit.start, hit.end).decode()
+        return Window(
+            hit.path,
+            text,
+            hit.start,
+            hit.end,
+            score=hit.score,
+            hits=(hit,),
+            time=hit.time,
+            cut_start=hit.start > 0,
+            cut_end=hit.end < row.length,
+        )
+
+    def _read(self, ground: Ground, paths: Iterable[str]) -> Mapping[str, Document]:
+        """Documents of these paths, whole."""
+        found = {}
+        for path in sorted(paths):
+            row = ground.snapshot.row(path)
+            assert row is not None
+            if row.id not in self._documents:
+                content = ground.snapshot.read(row.number, 0, row.length)
+                self._documents[row.id] = Document(path, content, time=row.time, kind=row.kind, language=row.language)
+            self._documents.move_to_end(row.id)
+            found[path] = self._documents[row.id]
+        held = sum(len(document) for document in self._documents.values())
+        while held > KEPT_BYTES and len(self._documents) > len(found):
+            held -= len(self._documents.popitem(last=False)[1])
+        return found
+
+    def _vectors(self, ground: Ground) -> TermVectors | None:
+        """The table of the store's own model, if it is the static one and installed."""
+        model = ground.snapshot.model
+        if model is None:
+            return None
+        try:
+            table = _static_embedder()
+        except MissingPartError:
+            return None
+        return table if table.name == model else None
+
+    def _now(self) -> Ground:
+        self._refresh()
+        if self._ground is None:
+            self._snapshot = self._store.snapshot()
+            self._ground = Ground(self._snapshot)
+        return self._ground
+
+    def _refresh(self, *, drop: bool = False) -> None:
+        """Let go of a snapshot that is no longer the newest."""
+        if self._snapshot is not None and (drop or self._snapshot.generation != self._store.generation()):
+            self._snapshot.close()
+            self._snapshot = self._ground = None
+
+
+_embedder: list[StaticEmbedder] = []
+
+
+def _static_embedder() -> StaticEmbedder:
+    """One table for the process: it takes a moment to read."""
+    if not _embedder:
+        _embedder.append(StaticEmbedder())
+    return _embedder[0]
+
+
+def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:
+    """How many units to ask for, so that they surely fill the budget."""
+    return settings.top_k or max(tokens * _BYTES_PER_TOKEN // ground.unit_size, 64)
+
+
+def _apart(windows: Sequence[Window | Cluster]) -> list[Window | Cluster]:
+    """Windows of several pools: those that overlap become one, since a byte is shown once."""
+    kept: list[Window | Cluster] = [each for each in windows if isinstance(each, Cluster)]
+    singles = [window for window in windows if isinstance(window, Window)]
+    run: list[Window] = []
+    for window in sorted(singles, key=lambda window: (window.path, window.start, -window.end, window.order)):
+        last = run[-1] if run else None
+        if last and last.path == window.path and window.start < last.end and last.document and window.document:
+            hits = tuple(sorted({*last.hits, *window.hits}, key=lambda hit: hit.order))
+            widened = last.resized(last.start, max(last.end, window.end))
+            run[-1] = replace(widened, hits=hits, score=max(last.score, window.score))
+        else:
+            run.append(window)
+    return [*run, *kept]

@@ -1,0 +1,269 @@
+"""How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
+
+A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
+whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
+words add up as in BM25, places that have more of the question count for more, and the best place is worth one. What
+is alike in meaning adds a little, and every unit shares some of its worth with its neighbours.
+
+Only where rare words stand is looked at closely: blocks of neighbouring units are compared first. Sums run in a fixed
+order and are rounded to whole millionths before they decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context as DecimalContext
+from decimal import Decimal
+from math import isqrt, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.index.columns import Numbers
+from brimful.index.vectors import NOTHING, similarities
+from brimful.search.ground import Ground, Ids
+from brimful.settings import FieldSettings
+
+THOUSAND, MILLION = 1_000, 1_000_000
+MOST_PLACES = 200_000
+"""Positions that are looked at to narrow a question down: the rarest words first, at least one of them."""
+
+Scores = NDArray[np.float64]
+_DIGITS = DecimalContext(prec=20)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sought:
+    """A word of the question and where it stands: weights with positions, plot by plot."""
+
+    word: bytes
+    weight: float
+    places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
+    names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+
+    @property
+    def census(self) -> int:
+        """How often it stands anywhere."""
+        return sum(len(positions) for _, places in self.places for positions in places)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """The units that were looked at, the best first, with their scores in millionths."""
+
+    units: Ids
+    scores: Numbers
+    lexical: Numbers
+    semantic: Numbers
+    has: NDArray[np.bool_]  # for each word, whether the unit itself has it
+
+
+def relevance(
+    ground: Ground,
+    sought: Sequence[Sought],
+    *,
+    settings: FieldSettings,
+    blocks: int,
+    allowed: NDArray[np.bool_] | None = None,
+    favour: Numbers | None = None,
+    meaning: Numbers | None = None,
+) -> Field:
+    """The field over the most promising blocks.
+
+    `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row.
+    """
+    present = [each for each in sought if each.census]
+    if not present or not len(ground):
+        nothing = np.zeros(0, np.int64)
+        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool))
+    documents = _documents(ground, sought, settings)
+    units = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
+    counts = [_counts(ground, each, units) for each in sought]
+    near = _Surroundings(ground, units)
+    lexical = settings.document * documents[ground.rows[units]]
+    for reach, share in (
+        (0, settings.unit),
+        (settings.near_reach, settings.near),
+        (settings.wide_reach, settings.wide),
+    ):
+        lexical = lexical + share * _scale(ground, sought, counts, near, reach, settings)
+    alike = _alike(ground, units, near, meaning, settings)
+    total = near.spread(lexical + alike, settings.spread)
+    if favour is not None:
+        total = total * (favour / THOUSAND)[ground.rows[units]]
+    scores = np.rint(total * MILLION).astype(np.int64)
+    order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
+    order = order[scores[order] > 0]
+    has = np.array([count > 0 for count in counts])
+    return Field(
+        units[order],
+        scores[order],
+        np.rint(lexical * MILLION).astype(np.int64)[order],
+        np.rint(alike * MILLION).astype(np.int64)[order],
+        has[:, order],
+    )
+
+
+def rarity(census: int, total: int) -> float:
+    """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
+
+    >>> rarity(1, 1000) > rarity(10, 1000) > rarity(1000, 1000) > 0
+    True
+    """
+    census = min(census, total)
+    odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
+    plain = float(odds.ln(_DIGITS))
+    return plain * sqrt(sqrt(plain))
+
+
+def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> Scores:
+    """What each document is worth as a whole, its path and title included; the best is worth one."""
+    lengths = ground.documents.lengths
+    size = lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
+    scores, covered, whole = np.zeros(len(lengths)), np.zeros(len(lengths)), 0.0
+    for each in sought:
+        counts = np.zeros(len(lengths), np.int64)
+        for weight, places in each.places:
+            counts += weight * ground.document_counts(places)
+        for name in each.names:
+            rows = ground.titles.of(name)
+            if len(rows):
+                counts += round(settings.name * THOUSAND) * np.bincount(rows, minlength=len(lengths))
+        has = counts > 0
+        worth = each.weight * rarity(int(np.count_nonzero(has)), len(lengths))
+        scores += worth * _saturated(counts, size, settings)
+        covered += worth * has
+        whole += worth
+    return _to_one(scores * np.sqrt(covered / whole) if whole else scores)
+
+
+def _promising(
+    ground: Ground,
+    sought: Sequence[Sought],
+    documents: Scores,
+    settings: FieldSettings,
+    *,
+    most: int,
+    allowed: NDArray[np.bool_] | None,
+) -> Ids:
+    """The units of the blocks that have most of the rare words, with their surroundings."""
+    worth = np.zeros(len(ground.block_firsts))
+    read = 0
+    for each in sorted(sought, key=lambda each: (each.weight < 1, each.census, each.word)):
+        if read and (read + each.census > MOST_PLACES or each.weight < 1):
+            continue
+        read += each.census
+        found = np.zeros(len(worth), bool)
+        for _, places in each.places:
+            found[ground.blocks[ground.units_of(places)]] = True
+        worth += each.weight * rarity(each.census, len(ground)) * found
+    rows = ground.rows[ground.block_firsts]
+    chosen = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
+    if len(chosen) > most:
+        ranks = np.rint((_to_one(worth)[chosen] + settings.document * documents[rows[chosen]]) * MILLION).astype(
+            np.int64
+        )
+        order = np.lexsort((ground.offsets[ground.block_firsts[chosen]], rows[chosen], -ranks))
+        chosen = np.sort(chosen[order[:most]])
+    firsts = ground.block_firsts[chosen]
+    lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
+    return ground.between(firsts, lasts, reach=settings.wide_reach)
+
+
+def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
+    """How often a word stands in each of some units, weighed, in thousandths."""
+    counts = np.zeros(len(units), np.int64)
+    for weight, places in sought.places:
+        counts += weight * ground.counts_in(places, units)
+    return counts
+
+
+def _scale(
+    ground: Ground,
+    sought: Sequence[Sought],
+    counts: Sequence[Numbers],
+    near: _Surroundings,
+    reach: int,
+    settings: FieldSettings,
+) -> Scores:
+    """What the surroundings of each unit are worth; the best is worth one."""
+    size = near.sizes(reach) / (ground.unit_size * (2 * reach + 1))
+    scores, covered, whole = np.zeros(len(size)), np.zeros(len(size)), 0.0
+    for each, count in zip(sought, counts, strict=True):
+        worth = each.weight * rarity(each.census * (2 * reach + 1), len(ground))
+        around = near.sums(count, reach)
+        scores += worth * _saturated(around, size, settings)
+        covered += worth * (around > 0)
+        whole += worth
+    return _to_one(scores * np.sqrt(covered / whole) if whole else scores)
+
+
+def _alike(ground: Ground, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings) -> Scores:
+    """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
+    codes = ground.codes(units) if meaning is not None and settings.meaning else None
+    if codes is None or meaning is None or not len(units):
+        return np.zeros(len(units))
+    found = similarities(codes, meaning).astype(np.int64)
+    known = found != NOTHING
+    found = np.where(known, found, int(found[known].min(initial=0)))
+    around = near.sums(found, settings.near_reach) // near.counts(settings.near_reach)
+    return settings.meaning * (_standing_out(found) + _standing_out(around))
+
+
+def _standing_out(values: Numbers) -> Scores:
+    """How many standard deviations above the mean, at least none; whole sums, so that it is the same everywhere."""
+    count, total = len(values), int(values.sum())
+    spread = isqrt(count * int((values * values).sum()) - total * total)
+    return np.maximum(values * count - total, 0) / max(spread, 1)
+
+
+def _saturated(counts: Numbers, size: Scores, settings: FieldSettings) -> Scores:
+    """BM25's measure of how much so many thousandths of a word in a text of some size say."""
+    k1, b = settings.saturation, settings.length
+    times = counts / THOUSAND
+    return times * (k1 + 1) / (times + k1 * (1 - b + b * size))
+
+
+def _to_one(scores: Scores) -> Scores:
+    most = float(scores.max(initial=0.0))
+    return scores / most if most > 0 else scores
+
+
+class _Surroundings:
+    """Sums over the neighbours of each of some ascending units, within its extent."""
+
+    def __init__(self, ground: Ground, units: Ids) -> None:
+        self._sizes = ground.sizes[units].astype(np.int64)
+        extents = ground.extents[units]
+        begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
+        sizes = np.diff(begins, append=len(units))
+        self._first = np.repeat(begins, sizes)
+        self._last = np.repeat(begins + sizes - 1, sizes)
+        self._at = np.arange(len(units))
+
+    def _range(self, reach: int) -> tuple[Numbers, Numbers]:
+        return np.maximum(self._at - reach, self._first), np.minimum(self._at + reach, self._last) + 1
+
+    def sums(self, values: Numbers, reach: int) -> Numbers:
+        """The sum of the values of each unit and its neighbours."""
+        if not reach:
+            return values
+        low, high = self._range(reach)
+        summed = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
+        return summed[high] - summed[low]
+
+    def sizes(self, reach: int) -> Numbers:
+        """Bytes of each unit and its neighbours."""
+        return self.sums(self._sizes, reach)
+
+    def counts(self, reach: int) -> Numbers:
+        """How many units they are."""
+        low, high = self._range(reach)
+        return high - low
+
+    def spread(self, values: Scores, share: float) -> Scores:
+        """Each value with a share of both neighbours'."""
+        before = np.where(self._at > self._first, np.roll(values, 1), 0.0)
+        after = np.where(self._at < self._last, np.roll(values, -1), 0.0)
+        return values + share * (before + after)

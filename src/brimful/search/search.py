@@ -1,0 +1,211 @@
+"""From a question to the places that matter: read it, find its words, weigh every place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.corpus.documents import Hit
+from brimful.index.columns import Numbers
+from brimful.index.places import Places, sequence
+from brimful.index.vectors import TermVectors, query_vector
+from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
+from brimful.search.forms import Form, FormWeights, WordForms, all_forms, forms_of
+from brimful.search.ground import Ground
+from brimful.search.query import Query, parse_query, rarest
+from brimful.search.repair import Correction, corrections
+from brimful.search.stopping import only_asks
+from brimful.settings import FieldSettings
+from brimful.store.protocol import NO_TIME
+
+MOST_WORDS = 64
+"""Words of a question that are looked up: the rarest of a longer one."""
+
+_LEAST_BLOCKS = 400
+_BLOCK_BYTES = 4_096
+_WEIGHTS = FormWeights(inflection=1000)
+_GAP = 8
+_RECENT = 500  # thousandths
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question found: the best units first, and how it was understood."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    corrections: tuple[Correction, ...] = ()
+    census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
+
+
+def search(
+    ground: Ground,
+    question: str | Query,
+    *,
+    limit: int = 100,
+    settings: FieldSettings | None = None,
+    vectors: TermVectors | None = None,
+    repair: bool = True,
+    recent_days: int | None = None,
+) -> Found:
+    """The units that matter most for a question, each with its scores and which words it has.
+
+    Filters narrow the corpus before anything is ranked. Words that the corpus lacks are repaired if it has a likely
+    one, and every correction is named. `recent_days` is the half-life after which what is said loses half of what
+    being new gives it, counted back from the newest document (ruling 10).
+    """
+    settings = settings or FieldSettings()
+    query = parse_query(question) if isinstance(question, str) else question
+    query = rarest(query, ground.census, most=MOST_WORDS)
+    forms = all_forms(query, ground, languages=ground.languages, weights=_WEIGHTS)
+    mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
+    sought = _sought(ground, query, forms, mended, settings)
+    field = relevance(
+        ground,
+        sought,
+        settings=settings,
+        blocks=max(_LEAST_BLOCKS, limit),
+        allowed=_allowed(ground, query),
+        favour=None if recent_days is None else _recent(ground, recent_days),
+        meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
+    )
+    words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
+    return Found(query, _hits(ground, field, [word for word, _ in words], limit), mended, words)
+
+
+def _sought(
+    ground: Ground, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction], settings: FieldSettings
+) -> list[Sought]:
+    """Every word of the question with all its places, each place once."""
+    parts = {asked.term for asked in query.terms if asked.is_part}
+    repaired: dict[bytes, list[Form]] = {}
+    for each in mended:
+        repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
+    found: list[Sought] = []
+    seen: set[frozenset[tuple[bytes, ...]]] = set()
+    for word in forms:
+        asked = b" ".join(word.words)
+        whole = [*word.forms, *repaired.pop(asked, [])]
+        key = frozenset(form.terms for form in whole)
+        if not whole or key in seen:
+            continue  # another form of a word that is sought already
+        seen.add(key)
+        weight = settings.asking if only_asks(asked, ground.languages) else 1.0
+        if asked in parts:
+            weight *= settings.part
+        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1)
+        found.append(Sought(asked, weight, _placed(ground, whole), names))
+    for asked, whole in repaired.items():  # two words that are one
+        names = tuple(form.terms[0] for form in whole)
+        found.append(Sought(asked, 1.0, _placed(ground, whole), names))
+    return [
+        *found,
+        *(
+            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, _following(ground, terms)),))
+            for terms in query.phrases
+        ),
+    ]
+
+
+def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
+    """The places of some forms by weight, the heaviest first; a place counts once."""
+    by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
+    for form in forms:
+        places = ground.places(form.terms[0]) if len(form.terms) == 1 else _following(ground, form.terms)
+        by_weight.setdefault(form.weight, []).append(places)
+    placed: list[tuple[int, tuple[Numbers, ...]]] = []
+    held: list[Numbers] = [np.zeros(0, np.int64) for _ in ground.plots]
+    for weight in sorted(by_weight, reverse=True):
+        groups = by_weight[weight]
+        fresh = []
+        for number in range(len(ground.plots)):
+            columns = [places[number] for places in groups if len(places[number])]
+            joined = columns[0] if len(columns) == 1 else np.unique(np.concatenate(columns or [held[number][:0]]))
+            if placed and len(held[number]):
+                joined = np.setdiff1d(joined, held[number], assume_unique=True)
+            fresh.append(joined)
+        placed.append((weight, tuple(fresh)))
+        if len(placed) < len(by_weight):
+            held = [np.union1d(old, new) for old, new in zip(held, fresh, strict=True)]
+    return tuple(placed)
+
+
+def _following(ground: Ground, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
+    """Where terms follow each other, plot by plot."""
+    columns = [ground.places(term) for term in terms]
+    lengths = [len(term) for term in terms]
+    found = []
+    for number in range(len(ground.plots)):
+        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in columns]
+        found.append(sequence(here, lengths=lengths, gap_bytes=_GAP).starts)
+    return tuple(found)
+
+
+def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
+    """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
+    if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
+        return None
+    documents = ground.documents
+    allowed = np.ones(len(documents), bool)
+    if query.has_filters:
+        times = documents.times.tolist()
+        for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
+            allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
+    for phrase in query.phrases:
+        allowed &= ground.document_counts(_following(ground, phrase)) > 0
+    unwanted = [form.terms for asked in query.excluded for form in forms_of(asked, ground)]
+    for terms in (*unwanted, *query.excluded_phrases):
+        allowed &= ground.document_counts(_following(ground, terms)) == 0
+    return allowed
+
+
+def _recent(ground: Ground, half_life_days: int) -> NDArray[np.int64]:
+    """What being recent is worth to each document, in thousandths: half as much again for the newest."""
+    times = ground.documents.times
+    known = times != NO_TIME
+    if not known.any():
+        return np.full(len(times), THOUSAND, np.int64)
+    ages = (int(times[known].max()) - np.where(known, times, 0)).tolist()
+    half_life = half_life_days * 86_400
+    gains = [
+        round(_RECENT * 2.0 ** -min(age / half_life, 64.0)) if there else 0
+        for age, there in zip(ages, known.tolist(), strict=True)
+    ]
+    return THOUSAND + np.array(gains, np.int64)
+
+
+def _meaning(query: Query, mended: Sequence[Correction], vectors: TermVectors) -> Numbers:
+    """The vector of a question, misspelt words as they were repaired."""
+    instead = {each.word: each.term for each in reversed(mended)}
+    return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
+
+
+def _hits(ground: Ground, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
+    units = field.units[:limit]
+    rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
+    paths, times = ground.documents.paths, ground.documents.times
+    return tuple(
+        Hit(
+            paths[row],
+            start,
+            start + size,
+            score / MILLION,
+            lexical=lexical / MILLION,
+            semantic=semantic / MILLION,
+            terms=tuple(word for word, there in zip(words, has, strict=True) if there),
+            time=None if times[row] == NO_TIME else int(times[row]),
+        )
+        for row, start, size, score, lexical, semantic, has in zip(
+            rows,
+            starts,
+            sizes,
+            field.scores[:limit].tolist(),
+            field.lexical[:limit].tolist(),
+            field.semantic[:limit].tolist(),
+            field.has[:, :limit].T.tolist(),
+            strict=True,
+        )
+    )

@@ -1,0 +1,34 @@
+"""Pages: postings come back, and names are read without positions."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimful.index import segments
+from brimful.index.segments import Postings, page_names, pages_of, read_page
+
+postings = st.dictionaries(
+    st.text("abé_1", min_size=1, max_size=8).map(str.encode),
+    st.sets(st.integers(0, 2**30), min_size=1, max_size=30),
+    max_size=20,
+)
+
+
+@given(postings, st.integers(1, 200))
+def test_postings_come_back_from_pages_of_any_size(found, size):
+    """Each term is on one page with its positions; names read alone are those of the whole page."""
+    names = sorted(found)
+    counts = [len(found[name]) for name in names]
+    positions = np.array([place for name in names for place in sorted(found[name])], np.int64)
+    before, segments.PAGE_BYTES = segments.PAGE_BYTES, size
+    try:
+        pages = list(pages_of(Postings(names, np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), positions)))
+    finally:
+        segments.PAGE_BYTES = before
+    assert [name for page in pages for name in page_names(page.data)] == names
+    for page in pages:
+        read = read_page(page.data)
+        assert (page.first, page.terms) == (read.names[0], len(read.names))
+        assert read.names == page_names(page.data)
+        for name in read.names:
+            assert read.of(name).tolist() == sorted(found[name])
