@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 SNIFF_BYTES = 8_192
 _BLOCK = 1_048_576
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -62,12 +62,13 @@ _TEXT_CODECS = re.compile(
 # Rule "bytes": a byte that is no UTF-8 becomes a private-use character of its own, U+10F880 to U+10F8FF.
 # The characters of that range, should a file have them, count as invalid, so that the way back is unique.
 _ESCAPE = 0x10F800
-_TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
+TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
     _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
 }
 _FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
-_INVALID = re.compile("[\udc80-\udcff]")
-_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+_HIGH = re.compile(rb"[\x80-\xff]+")
+INVALID = re.compile("[\udc80-\udcff]")
+BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,10 @@ def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
         return named
     if raw.startswith(codecs.BOM_UTF8) and is_utf8((raw,)):
         return Decoded(raw, "utf-8-bom", is_verbatim=True)
-    for mark, name in _MARKS:
+    for mark, name in MARKS:
         if raw.startswith(mark) and (content := _converted(raw[len(mark) :], name)) is not None:
             return Decoded(content, f"{name}-bom", is_verbatim=False)
-    pattern = _zero_pattern(raw)
+    pattern = zero_pattern(raw, len(raw))
     if pattern and (content := _converted(raw, pattern)) is not None:
         return Decoded(content, pattern, is_verbatim=False)
     if is_utf8((raw,)):
@@ -115,7 +116,7 @@ def encode_back(content: bytes, rule: str) -> bytes:
     if rule == "bytes":
         return text.translate(_FROM_ESCAPES).encode("utf-8", "surrogateescape")
     name = rule.removesuffix("-bom")
-    mark = next((mark for mark, known in _MARKS if known == name), b"") if rule.endswith("-bom") else b""
+    mark = next((mark for mark, known in MARKS if known == name), b"") if rule.endswith("-bom") else b""
     return mark + text.encode(name)
 
 
@@ -149,20 +150,28 @@ def looks_binary(head: bytes) -> bool:
     head = head[:SNIFF_BYTES]
     if head.startswith(_MAGIC):
         return True
-    if head.startswith(tuple(mark for mark, _ in _MARKS)) or _zero_pattern(head[: len(head) & ~3]):
+    if head.startswith(tuple(mark for mark, _ in MARKS)) or zero_pattern(head, len(head) & ~3):
         return False
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 
 
-def _named(raw: bytes, encoding: str) -> Decoded | None:
+def text_codec(encoding: str) -> str | None:
+    """The name of a codec that stands for text, other than UTF-8 itself.
+
+    >>> text_codec("latin-1"), text_codec("rot13"), text_codec("nonsense")
+    ('iso8859-1', None, None)
+    """
     try:
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError):
         return None
-    if name == "utf-8" or not _TEXT_CODECS.fullmatch(name):
-        return None
-    content = _converted(raw, name)
-    if content is None or (content != raw and _leads_elsewhere(content, name, raw)):
+    return name if name != "utf-8" and _TEXT_CODECS.fullmatch(name) else None
+
+
+def _named(raw: bytes, encoding: str) -> Decoded | None:
+    name = text_codec(encoding)
+    content = None if name is None else _converted(raw, name)
+    if name is None or content is None or (content != raw and _leads_elsewhere(content, name, raw)):
         return None
     return Decoded(content, "utf-8" if content == raw else name, is_verbatim=content == raw)
 
@@ -182,19 +191,19 @@ def _converted(raw: bytes, name: str) -> bytes | None:
         return None
 
 
-def _zero_pattern(raw: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand."""
-    head = raw[:SNIFF_BYTES]
-    if len(raw) < _SHORTEST_PATTERN or b"\0" not in head:
+def zero_pattern(head: bytes, size: int) -> str | None:
+    """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand in its first bytes."""
+    head = head[: min(size, SNIFF_BYTES)]
+    if size < _SHORTEST_PATTERN or b"\0" not in head:
         return None
     zeros = [head[place::4].count(0) * 4 / len(head) for place in range(4)]
-    if len(raw) % 4 == 0:
+    if size % 4 == 0:
         if zeros[0] < 0.1 and min(zeros[2:]) > 0.9 and zeros[1] > 0.5:
             return "utf-32-le"
         if zeros[3] < 0.1 and min(zeros[:2]) > 0.9 and zeros[2] > 0.5:
             return "utf-32-be"
     even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
-    if len(raw) % 2 == 0:
+    if size % 2 == 0:
         if even < 0.05 and odd > 0.5:
             return "utf-16-le"
         if odd < 0.05 and even > 0.5:
@@ -205,18 +214,28 @@ def _zero_pattern(raw: bytes) -> str | None:
 def _single_bytes(raw: bytes) -> Decoded:
     """Windows-1252 or, for damaged UTF-8 and everything else, escaped bytes."""
     text = raw.decode("utf-8", "surrogateescape")
-    invalid = len(_INVALID.findall(text))
-    if len(_BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
+    invalid = len(INVALID.findall(text))
+    if len(BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
         content = _converted(raw, "cp1252")
         if content is not None:
             return Decoded(content, "windows-1252", is_verbatim=False)
-    return Decoded(text.translate(_TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
+    return Decoded(text.translate(TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
 
 
 def _is_western(raw: bytes) -> bool:
     """Accents stand alone in western words; Cyrillic, Greek or Chinese bytes come in runs."""
-    if len(raw) != len(raw.translate(None, _CONTROLS)):
+    if holds_controls(raw):
         return False
-    runs = re.findall(rb"[\x80-\xff]+", raw)
+    runs = high_runs(raw)
     beyond = sum(map(len, runs))
     return (beyond - len(runs)) * 4 <= beyond
+
+
+def holds_controls(raw: bytes) -> bool:
+    """Whether there are bytes that no western text has."""
+    return len(raw) != len(raw.translate(None, _CONTROLS))
+
+
+def high_runs(raw: bytes) -> list[bytes]:
+    """The runs of bytes beyond ASCII."""
+    return _HIGH.findall(raw)

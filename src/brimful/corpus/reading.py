@@ -68,17 +68,27 @@ def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[byt
 def read_stream(
     stream: BinaryIO | None = None, *, path: str = "stdin", settings: SourceSettings | None = None
 ) -> Raw | Skipped:
-    """Everything that a stream gives, standard input by default, up to the size limit."""
+    """Everything that a stream gives, standard input by default, up to what may be held."""
     settings = settings or SourceSettings()
-    stream = stream or sys.stdin.buffer
     blocks: list[bytes] = []
     size = 0
-    while block := stream.read(BLOCK_BYTES):
-        blocks.append(block)
-        size += len(block)
-        if size > settings.max_bytes and not settings.allows("too_large"):
-            return Skipped(path, "too_large", f"more than {settings.max_bytes} bytes; raise max_bytes")
+    try:
+        for block in stream_blocks(stream or sys.stdin.buffer):
+            blocks.append(block)
+            size += len(block)
+            settings.check_whole(size)
+    except Refusal as refusal:
+        return refusal.at(path)
     return Raw(path, b"".join(blocks))
+
+
+def stream_blocks(stream: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """What a stream gives, in blocks; a pipe that breaks is a Refusal."""
+    try:
+        while block := stream.read(block_bytes):
+            yield block
+    except OSError as error:
+        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
 def given(path: str, text: str | bytes) -> Raw:
@@ -96,8 +106,7 @@ class _ChangedError(Exception):
 
 def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
     with _open(found) as (descriptor, before):
-        if before.size > settings.max_bytes and not settings.allows("too_large"):
-            raise Refusal("too_large", f"{before.size} bytes, more than max_bytes = {settings.max_bytes}")
+        settings.check_whole(before.size)
         blocks: list[bytes] = []
         left = before.size
         while left and (block := os.read(descriptor, min(left, BLOCK_BYTES))):

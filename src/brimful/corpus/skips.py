@@ -59,8 +59,10 @@ class SourceSettings:
 
     allow: Iterable[Reason] = ()
     encoding: str | None = None
-    # A text larger than this is rarely written by people; 50 MB are about 10,000 pages.
-    max_bytes: int = 50_000_000
+    # A text is read block by block, so its size costs time and disk, not memory: some minutes for a text of this size.
+    max_bytes: int = 2_000_000_000
+    # What can only be converted as a whole (PDF, Office, mail, HTML, chats) and is therefore held in memory.
+    max_whole_bytes: int = 50_000_000
     ignore_files: tuple[str, ...] = (".gitignore", ".ignore")  # a later name overrules an earlier one
     # What a converted file may become: its text, its pages or messages, and its parts when unzipped.
     max_text_bytes: int = 100_000_000
@@ -74,10 +76,17 @@ class SourceSettings:
         for reason in self.allow:
             choose(reason, OVERRIDABLE, what="reason to allow")
         object.__setattr__(self, "allow", frozenset(self.allow))
-        for name in ("max_bytes", "max_text_bytes", "max_pages", "max_unpacked_bytes", "max_part_bytes", "max_cells"):
+        for name in (name for name in self.__slots__ if name.startswith("max_")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+
+    def check_whole(self, size: int) -> None:
+        """Refuse to hold a file that is too large to be held."""
+        for name in ("max_bytes", "max_whole_bytes"):
+            limit = getattr(self, name)
+            if size > limit and not self.allows("too_large"):
+                raise Refusal("too_large", f"{size} bytes, more than {name} = {limit}")
 
     def allows(self, reason: Reason) -> bool:
         """Whether the caller lifted this reason."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from brimful.corpus.sources import Root, root_of
 
 DEBOUNCE_MS = 400
 """How long changes are gathered at most before they are told."""
+
+TICK_MS = 500
+"""How often `changes` says that nothing happened."""
 
 
 def watch(
@@ -28,6 +31,22 @@ def watch(
     that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
     The paths only say where to look: what was added, changed or removed is for the next walk to tell.
     """
+    for paths in changes(roots, stop=stop, debounce_ms=debounce_ms, poll=poll, ignore=ignore):
+        if paths:
+            on_change(paths)
+
+
+def changes(
+    roots: Iterable[Root | str | Path],
+    *,
+    stop: threading.Event,
+    debounce_ms: int = DEBOUNCE_MS,
+    poll: bool = False,
+    ignore: Iterable[Path] = (),
+) -> Iterator[frozenset[Path]]:
+    """The same as an iterator. It gives an empty set twice a second when nothing happens; the first set of all says
+    that the watch has begun.
+    """
     import watchfiles
 
     wanted = [root if isinstance(root, Root) else root_of(root) for root in roots]
@@ -42,18 +61,19 @@ def watch(
             return False
         return any(_is_below(path, root.path) for root in wanted)
 
-    for changes in watchfiles.watch(
+    for found in watchfiles.watch(
         *folders,
         watch_filter=matters,
         debounce=debounce_ms,
         step=min(50, debounce_ms),
         stop_event=stop,
-        rust_timeout=500,
+        rust_timeout=TICK_MS,
         force_polling=poll,
         ignore_permission_denied=True,
         recursive=any(root.path.is_dir() for root in wanted),
+        yield_on_timeout=True,
     ):
-        on_change(frozenset(Path(name) for _, name in changes))
+        yield frozenset(Path(name) for _, name in found)
 
 
 def _is_below(path: Path, root: Path) -> bool:

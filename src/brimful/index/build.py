@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,22 @@ def extents_of(content: bytes) -> Iterator[tuple[int, bytes]]:
         yield start, content[start:end]
         start = end
     yield start, content[start:]
+
+
+def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The same extents for a content that comes in blocks; memory holds one of them.
+
+    >>> list(extents_from([b"sho", b"rt"]))
+    [(0, b'short')]
+    """
+    start, held = 0, b""
+    for block in blocks:
+        held += block
+        while len(held) > EXTENT_BYTES:
+            _, part = next(extents_of(held))
+            yield start, part
+            start, held = start + len(part), held[len(part) :]
+    yield start, held
 
 
 def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:

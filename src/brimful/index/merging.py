@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 
 _PAGES_AT_ONCE = 16
+_POSITIONS_AT_ONCE = 50_000
 
 NO_POSTINGS = Postings([], np.zeros(1, np.int64), np.zeros(0, np.int64))
 
@@ -52,7 +52,11 @@ def _next(run: Iterator[Postings]) -> Postings:
             break
     else:
         return NO_POSTINGS
-    pages = [page, *islice(run, _PAGES_AT_ONCE - 1)]
+    pages, held = [page], len(page.positions)
+    # Pages of common terms are long: memory must not grow with what is merged.
+    while len(pages) < _PAGES_AT_ONCE and held < _POSITIONS_AT_ONCE and (following := next(run, None)) is not None:
+        pages.append(following)
+        held += len(following.positions)
     counts = np.concatenate([np.diff(page.offsets) for page in pages])
     return Postings(
         [name for page in pages for name in page.names],

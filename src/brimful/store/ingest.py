@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders import Loaded, load_file
-from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.corpus.reading import ATTEMPTS
+from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
+from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.store.pages import SUFFIX
 from brimful.store.sqlite import Entry, Origins, SqliteStore
 
 _KEEP = ("unreadable", "changing")
@@ -48,8 +52,11 @@ def ingest(
     store.remember_root(prefix, root.path.name)
     fresh: list[Found] = []
     kept: set[str] = set()
+    own = {os.fspath(path) for path in own_files(store)}
     for found in walk(root, settings=settings):
-        if isinstance(found, Skipped):
+        if isinstance(found, Found) and found.location in own:
+            report.skipped.append(Skipped(found.path, "special", "part of the store itself"))
+        elif isinstance(found, Skipped):
             report.skipped.append(found)
             if found.reason in _KEEP:
                 # A folder's path ends with a slash and stands for all that is in it.
@@ -63,7 +70,9 @@ def ingest(
     gone = {name: known[name] for name in known if name not in kept}
     fresh = _rename(store, prefix, fresh, gone, report)
     names = _Names(store, root.path.name, prefix)
-    store.add(_entries(fresh, gone, prefix, names, settings, report, progress))
+    reading = _Reading(store, gone, prefix, names, settings, report, progress)
+    store.add(reading.entries(fresh))
+    reading.add_long_texts()
     vanished = [path for origin in gone.values() for path in origin.paths if path not in names.given]
     report.removed = sum(1 for name in gone if not any(path in names.given for path in gone[name].paths))
     if vanished:
@@ -71,39 +80,90 @@ def ingest(
     return report
 
 
-def _entries(
-    fresh: list[Found],
-    gone: dict[str, Origins],
-    prefix: str,
-    names: _Names,
-    settings: SourceSettings,
-    report: Report,
-    progress: Callable[[Found], None] | None,
-) -> Iterator[Entry]:
-    for found in fresh:
-        if progress:
-            progress(found)
-        loaded = load_file(found, settings=settings)
+def own_files(store: SqliteStore) -> list[Path]:
+    """The files that a store consists of, so that it is never taken for a part of its own corpus."""
+    path = store.path.resolve()
+    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", SUFFIX))]
+
+
+class _Reading:
+    """Files on their way into the store; long ones wait until the others are in, then go one by one."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        gone: dict[str, Origins],
+        prefix: str,
+        names: _Names,
+        settings: SourceSettings,
+        report: Report,
+        progress: Callable[[Found], None] | None,
+    ) -> None:
+        self._store, self._gone, self._prefix, self._names = store, gone, prefix, names
+        self._settings, self._report, self._progress = settings, report, progress
+        self._long: list[tuple[Found, LongText]] = []
+
+    def entries(self, fresh: list[Found]) -> Iterator[Entry]:
+        """The documents of all files that can be held; the others are put aside."""
+        for found in fresh:
+            if self._progress:
+                self._progress(found)
+            for each in self._loaded(found):
+                path = self._names.give(each.path)
+                time = each.time if each.time is not None else _time(found)
+                document = Document(path, each.content, time=time, kind=each.kind, language=each.language)
+                yield replace(self._entry(document, found, each.rule), title=each.title, source_map=each.source_map)
+
+    def add_long_texts(self) -> None:
+        """Store the files that were put aside; one that does not hold still keeps what was stored of it."""
+        for found, text in self._long:
+            path = self._names.give(text.path)
+            refusal = self._add_long(path, found, text)
+            if refusal is None:
+                self._count(found)
+            else:
+                self._names.given.discard(path)
+                self._skip(found, [refusal.at(found.path)])
+        self._long.clear()
+
+    def _add_long(self, path: str, found: Found, text: LongText) -> Refusal | None:
+        for _ in range(ATTEMPTS):
+            try:
+                document = LongDocument.of(path, text, time=_time(found))
+                self._store.add([self._entry(document, found, text.rule)])
+            except Refusal as refusal:
+                last = refusal
+                if refusal.reason != "changing":
+                    break
+            else:
+                return None
+        return last
+
+    def _loaded(self, found: Found) -> list[Loaded]:
+        text = streamed_file(found, settings=self._settings) if found.size > LONG_BYTES else None
+        if isinstance(text, LongText):
+            self._long.append((found, text))
+            return []
+        loaded = load_file(found, settings=self._settings) if text is None else [text]
         documents = [each for each in loaded if isinstance(each, Loaded)]
-        skips = [each for each in loaded if isinstance(each, Skipped)]
-        report.skipped.extend(skips)
+        self._skip(found, [each for each in loaded if isinstance(each, Skipped)])
+        if documents:
+            self._count(found)
+        return documents
+
+    def _entry(self, document: Document | LongDocument, found: Found, rule: str) -> Entry:
+        return Entry(document, rule=rule, origin=f"{self._prefix}{found.path}", stamp=_stamp(found))
+
+    def _skip(self, found: Found, skips: list[Skipped]) -> None:
+        self._report.skipped.extend(skips)
         if any(skip.reason in _KEEP for skip in skips):
-            gone.pop(found.path, None)
-        if documents and found.path in gone:
-            report.changed += 1
-        elif documents:
-            report.added += 1
-        for each in documents:
-            time = each.time if each.time is not None else found.mtime_ns // 1_000_000_000
-            path = names.give(each.path)
-            yield Entry(
-                Document(path, each.content, time=time, kind=each.kind, language=each.language),
-                rule=each.rule,
-                title=each.title,
-                origin=f"{prefix}{found.path}",
-                stamp=_stamp(found),
-                source_map=each.source_map,
-            )
+            self._gone.pop(found.path, None)
+
+    def _count(self, found: Found) -> None:
+        if found.path in self._gone:
+            self._report.changed += 1
+        else:
+            self._report.added += 1
 
 
 def _rename(
@@ -141,6 +201,10 @@ class _Names:
 
 def _prefix(root: Root) -> str:
     return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
+
+
+def _time(found: Found) -> int:
+    return found.mtime_ns // 1_000_000_000
 
 
 def _stamp(found: Found) -> str:

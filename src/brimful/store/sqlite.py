@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders.loaded import SourceMap
+from brimful.corpus.streaming import LongDocument, same_again
 from brimful.errors import (
     CorruptError,
     MissingPartError,
@@ -22,7 +24,7 @@ from brimful.errors import (
     StoreFullError,
     StoreVersionError,
 )
-from brimful.index.build import Extent, Segment, build_segment, extents_of
+from brimful.index.build import Extent, Segment, build_segment, extents_from, extents_of
 from brimful.index.coding import code_units, default_embedder
 from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.vectors import Codes
@@ -30,6 +32,7 @@ from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mas
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
+from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
 from brimful.store.shelf import Shelf
 from brimful.store.snapshot import SqliteSnapshot
@@ -37,9 +40,16 @@ from brimful.store.tables import pack_map
 from brimful.store.views import SqliteSegment
 from brimful.text.kinds import kind_of
 
+LOG_PAGES = 1_000
+"""Pages that the write-ahead log gathers before they are moved into the file."""
+
+LOG_BYTES = 64 << 20
+"""What the log keeps of the disk when a larger transaction has been moved."""
+
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
 _FREE_PART = 5
 
@@ -48,7 +58,7 @@ _FREE_PART = 5
 class Entry:
     """A document to be stored, with where it came from."""
 
-    document: Document
+    document: Document | LongDocument
     rule: str = "utf-8"
     title: str | None = None
     origin: str | None = None  # the file that it was read from
@@ -93,6 +103,8 @@ class SqliteStore:
             model = find_meta(self._connection.cursor(), "model")
         if model is not None and embedder is not None and embedder != "default" and not outdated:
             check_same_model(model.decode() or "no embedder", embedder.name)
+        self._frames, self._moved = 0, 0
+        self._connection.set_wal_hook(self._log_grew)
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +116,21 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the file."""
+        with suppress(apsw.ConnectionClosedError):
+            checkpoint(self._connection, self.path)
         self._connection.close()
+
+    def _log_grew(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
+        self._frames = frames
+        return apsw.SQLITE_OK
+
+    def _move_log(self) -> None:
+        """Move the write-ahead log into the file each time that it has grown by so many pages."""
+        self._moved = min(self._moved, self._frames)
+        # A reader can keep the log from being moved, and it grows: the longer it is, the less often it is tried.
+        if self._frames - self._moved >= max(LOG_PAGES, self._moved // 2):
+            checkpoint(self._connection, self.path)
+            self._moved = self._frames
 
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
@@ -122,8 +148,13 @@ class SqliteStore:
 
     def add(self, entries: Iterable[Entry]) -> int:
         """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
-        count, batch, size = 0, [], 0
+        batch: list[Entry] = []
+        count, size = 0, 0
         for entry in entries:
+            if isinstance(entry.document, LongDocument):
+                count += (self._commit(batch) if batch else 0) + self._commit_long(entry, entry.document)
+                batch, size = [], 0
+                continue
             batch.append(entry)
             size += len(entry.document)
             if size >= SEGMENT_BYTES:
@@ -146,7 +177,7 @@ class SqliteStore:
         laid = (
             Laid(number, start, Extent(part, entry.document.kind, entry.document.language))
             for number, entry in enumerate(entries)
-            for start, part in extents_of(entry.document.content)
+            for start, part in _pieces(entry.document)
         )
         # The work is done before the writer's place is taken: readers and other writers wait for little.
         embedder = self._embedder()
@@ -161,6 +192,21 @@ class SqliteStore:
             self._finish(cursor, touched={bucket_of(path) for path in latest})
         return len(entries)
 
+    def _commit_long(self, entry: Entry, document: LongDocument) -> int:
+        """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
+        embedder = self._embedder()
+        with self._writing() as cursor:
+            self._note_model(cursor, embedder)
+            self._forget(cursor, [document.path])
+            number = self._insert(cursor, entry)
+            laid = (
+                Laid(number, start, Extent(part, document.kind, document.language)) for start, part in _pieces(document)
+            )
+            for each in laid:  # a segment each takes half the memory; merging makes fewer of them
+                write_segment(cursor, [each], *_built([each], embedder))
+            self._finish(cursor, touched={bucket_of(document.path)})
+        return 1
+
     @contextmanager
     def _writing(self) -> Iterator[apsw.Cursor]:
         """One transaction: all of it or nothing."""
@@ -168,16 +214,21 @@ class SqliteStore:
             cursor = self._connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
                 yield cursor
                 cursor.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                is_full = isinstance(error, apsw.IOError) and self._connection.system_errno in _NO_ROOM
                 if self._connection.in_transaction:
                     cursor.execute("ROLLBACK")
+                if is_full:
+                    raise apsw.FullError(str(error)) from error
                 raise
+            self._move_log()
 
     def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
         document = entry.document
-        content_hash = blake3(document.content).digest()
+        content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
         ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
         values = (
             number,
@@ -315,6 +366,7 @@ class SqliteStore:
             self._connection.pragma("secure_delete", "on")
             self.compact()
             self._connection.execute("VACUUM")
+            checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _tidy(self) -> None:
@@ -369,15 +421,23 @@ def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
 
 
+def _pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
+    """A document's extents, read as they are needed where it is too long to hold."""
+    if isinstance(document, LongDocument):
+        return extents_from(same_again(document))
+    return extents_of(document.content)
+
+
 def _configure(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_SECONDS * 1_000)
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
+    connection.pragma("journal_size_limit", LOG_BYTES)
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     """Make a new store, or see that this is one that we can read."""
-    found, version = connection.pragma("application_id"), connection.pragma("user_version")
+    found, version = connection.pragma("application_id"), version_of(connection.pragma("user_version"))
     tables = fetch(connection.cursor(), "SELECT name FROM sqlite_schema")
     if found == APPLICATION_ID and version == VERSION:
         return
@@ -392,7 +452,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     with connection:
-        if connection.pragma("user_version") == VERSION:  # another process was faster
+        if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
             return
         connection.execute(TABLES)
         for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):

@@ -10,6 +10,7 @@ from blake3 import blake3
 
 from brimful.errors import StoreError
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
 from brimful.store.schema import fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
@@ -18,17 +19,28 @@ from brimful.store.snapshot import SqliteSnapshot
 def verify(path: Path) -> list[str]:
     """Read a whole store, and name everything that is not as it was written; an empty list means all is well.
 
-    SQLite checks its own pages; every row's and blob's seal is checked; every document's content is hashed; and the
-    hashes must lead to the state root.
+    SQLite checks its own pages, and they are compared with what was noted of them; every row's and blob's seal is
+    checked; every document's content is hashed; and the hashes must lead to the state root.
     """
+    found: list[str] = []
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            return list(_problems(connection))
+            found.extend(_page_problems(connection, path))
+            found.extend(_problems(connection))
         finally:
             connection.close()
     except (apsw.Error, StoreError) as error:
-        return [f"the store can't be read through: {error}"]
+        found.append(f"the store can't be read through: {error}")
+    return found
+
+
+def _page_problems(connection: apsw.Connection, path: Path) -> list[str]:
+    connection.execute("BEGIN")
+    fetch(connection.cursor(), "SELECT name FROM sqlite_schema")  # from now on the file holds still
+    damaged = damaged_pages(path)
+    connection.execute("COMMIT")
+    return [f"page {number} of the file is not what was written" for number in damaged or ()]
 
 
 def _problems(connection: apsw.Connection) -> Iterator[str]:

@@ -47,7 +47,8 @@ _LOADERS: dict[str, Loader] = {
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 _HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
-_CHAT_SNIFF_BYTES = 65_536
+CHAT_SNIFF_BYTES = 65_536
+"""How much of a file `is_streamable` wants to see."""
 
 
 def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
@@ -57,11 +58,10 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
     [Loaded(path='notes.md', kind='prose', language='markdown', rule='utf-8', is_verbatim=True, time=None, title=None)]
     """
     settings = settings or SourceSettings()
-    extension = _extension(path)
-    if extension in _MAILBOXES or (raw.startswith(b"From ") and b"\nFrom: " in raw[:SNIFF_BYTES]):
+    if _is_mailbox(path, raw):
         return _mailbox(path, raw, settings)
     loader = _loader(path, raw)
-    if loader is load_text and may_be_chat(raw[:_CHAT_SNIFF_BYTES]) and extension in ("json", ""):
+    if loader is load_text and _may_be_chat(path, raw):
         chats = _chats(path, raw, settings)
         if chats:
             return chats
@@ -77,8 +77,16 @@ def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[L
 
 def is_streamable(path: str, head: bytes) -> bool:
     """Whether a file that begins so is stored as it is, so that it may be read in blocks if it is valid UTF-8."""
-    is_text = _loader(path, head) is load_text and _extension(path) not in _MAILBOXES
-    return is_text and not looks_binary(head) and not may_be_chat(head)
+    is_text = _loader(path, head) is load_text and not _is_mailbox(path, head)
+    return is_text and not looks_binary(head) and not _may_be_chat(path, head)
+
+
+def _is_mailbox(path: str, raw: bytes) -> bool:
+    return _extension(path) in _MAILBOXES or (raw.startswith(b"From ") and b"\nFrom: " in raw[:SNIFF_BYTES])
+
+
+def _may_be_chat(path: str, raw: bytes) -> bool:
+    return _extension(path) in ("json", "") and may_be_chat(raw[:CHAT_SNIFF_BYTES])
 
 
 def _loader(path: str, raw: bytes) -> Loader:

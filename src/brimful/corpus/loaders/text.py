@@ -17,7 +17,12 @@ def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
     if looks_binary(raw[:SNIFF_BYTES]) and not settings.allows("binary"):
         raise Refusal("binary", "its first bytes are those of a binary format")
     decoded = decode(raw, encoding=settings.encoding)
-    if decoded.escaped * _MOST_ESCAPED > len(raw) and not (settings.allows("encoding") or settings.allows("binary")):
-        raise Refusal("encoding", f"{decoded.escaped} of {len(raw)} bytes are no UTF-8; name the file's encoding")
+    check_escaped(decoded.escaped, len(raw), settings)
     kind, language = kind_of(path, decoded.content)
     yield Loaded(path, decoded.content, kind, language, decoded.rule, decoded.is_verbatim)
+
+
+def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:
+    """Refuse a text that is most likely in an encoding that must be named."""
+    if escaped * _MOST_ESCAPED > size and not (settings.allows("encoding") or settings.allows("binary")):
+        raise Refusal("encoding", f"{escaped} of {size} bytes are no UTF-8; name the file's encoding")

@@ -1,0 +1,247 @@
+"""The store when things go wrong: kills, damage, full disks, many processes. `make test-faults` runs more of each."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import apsw
+import pytest
+
+from brimful import BrimfulError
+from brimful.store.sqlite import SqliteStore
+from brimful.store.verify import verify
+
+from .test_sqlite import dump, entry
+
+KILLS = int(os.environ.get("BRIMFUL_KILLS", "20"))
+FLIPS = int(os.environ.get("BRIMFUL_FLIPS", "60"))
+CUTS = int(os.environ.get("BRIMFUL_CUTS", "20"))
+READERS = int(os.environ.get("BRIMFUL_READERS", "3"))
+SECONDS = float(os.environ.get("BRIMFUL_SECONDS", "3"))
+
+WRITER = """
+import sys
+from pathlib import Path
+from brimful import Document
+from brimful.store.sqlite import Entry, SqliteStore
+with SqliteStore(Path(sys.argv[1])) as store:
+    for n in range(10_000):
+        store.add([Entry(Document(f"{n:05}.md", f"document number {n} " * 40))])
+        print(n, flush=True)
+"""
+
+
+@pytest.mark.parametrize("attempt", range(KILLS))
+def test_kill_loses_nothing_committed(tmp_path, attempt):
+    """Killed at any moment: every document that was reported is there, none is half there, and work goes on."""
+    path = tmp_path / "store.db"
+    moment = random.Random(attempt)
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        for _ in range(moment.randrange(3, 25)):
+            reported = writer.stdout.readline()
+        time.sleep(moment.random() * 0.02)
+        writer.send_signal(signal.SIGKILL)
+        rest = writer.stdout.read().split()
+    last = int(rest[-1]) if rest else int(reported)
+    with SqliteStore(path) as store:
+        with store.snapshot() as now:
+            rows = list(now.rows())
+            assert last + 1 <= len(rows) <= last + 2
+            for n, row in enumerate(rows):
+                assert now.read(row.number, 0, row.length) == (f"document number {n} " * 40).encode()
+            assert now.census(b"document") == 40 * len(rows)
+        store.add([entry("after.md", "work goes on")])
+        with store.snapshot() as now:
+            assert now.row("after.md") is not None
+    assert verify(path) == []
+
+
+READER = """
+import sys
+from pathlib import Path
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.sqlite import SqliteStore
+seen, looks = set(), 0
+with SqliteStore(Path(sys.argv[1])) as store:
+    print("ready", flush=True)
+    while not Path(sys.argv[2]).exists() or looks < 3:
+        with store.snapshot() as now:
+            leaves, count, texts = {}, 0, set()
+            for row in now.rows():
+                text = now.read(row.number, 0, row.length)
+                texts.add(text.split()[-1])
+                leaves.setdefault(bucket_of(row.path), []).append(leaf_hash(row.path, row.time, row.content_hash))
+                count += 1
+            assert len(texts) <= 1, f"documents of several generations: {texts}"
+            assert now.census(b"document") == 40 * count, "index and documents of different generations"
+            assert state_root({bucket: root_of(found) for bucket, found in leaves.items()}) == now.root, "root"
+            assert seen == set() or now.generation >= max(seen), "went back"
+            seen.add(now.generation)
+            looks += 1
+print(len(seen))
+"""
+
+
+def test_readers_see_one_generation(tmp_path):
+    """While one process writes, others read: each snapshot is one generation, its root, texts and index agree."""
+    path, done = tmp_path / "store.db", tmp_path / "done"
+    with SqliteStore(path) as store:
+        command = [sys.executable, "-c", READER, path, done]
+        readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(READERS)]
+        assert {reader.stdout.readline() for reader in readers} == {"ready\n"}
+        until, wrote = time.monotonic() + SECONDS, 0
+        while time.monotonic() < until or wrote < 10:
+            wrote += 1
+            texts = [entry(f"{n}.md", "document " * 40 + f"generation{wrote}") for n in range(8)]
+            store.add(texts)
+        done.touch()
+    seen = []
+    for reader in readers:
+        with reader:
+            seen.append(int(reader.stdout.read()))
+        assert reader.returncode == 0
+    assert max(seen) > 1
+    assert verify(path) == []
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from brimful import Document
+from brimful.errors import StoreFullError, StoreError
+from brimful.store.sqlite import Entry, SqliteStore
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+with SqliteStore(Path(sys.argv[1])) as store:
+    text = "".join(chr(97 + (n * n + n // 7) % 26) if n % 9 else " " for n in range(400_000))
+    try:
+        for n in range(200):
+            store.add([Entry(Document(f"more{n}.md", f"{n} {text}"))])
+            print(n, flush=True)
+    except StoreFullError as error:
+        print("full", flush=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    with store.snapshot() as now:
+        print(sum(1 for _ in now.rows()), flush=True)
+    store.add([Entry(Document("after.md", "usable again"))])
+"""
+
+
+@pytest.mark.parametrize("limit", [300_000, 2_000_000, 5_000_000])
+def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path, limit):
+    """The limit is met in the log, in a checkpoint or in the notes: a typed error, the last commit intact, usable."""
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        store.add([entry("kept.md", "kept")])
+    ran = subprocess.run([sys.executable, "-c", FULL, path, str(limit)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    *added, full, count = ran.stdout.split()
+    assert full == "full"
+    assert int(count) == 1 + len(added)
+    with SqliteStore(path) as store, store.snapshot() as now:
+        assert {"kept.md", "after.md", *(f"more{n}.md" for n in added)} == {row.path for row in now.rows()}
+    assert verify(path) == []
+
+
+def observed(path):
+    """What a damaged store serves: everything, or an error."""
+    with SqliteStore(path) as store:
+        return dump(store)
+
+
+def worn_store(path, documents):
+    """A store with a history: added, changed and removed, so that its file has free and freed space."""
+    words = "tea coffee water milk sugar lemon cup pot kettle spoon".split()
+    moment = random.Random(1)
+    with SqliteStore(path) as store:
+        for start in range(0, documents, 10):
+            store.add(
+                [
+                    entry(f"{n}.md", " ".join(moment.choices(words, k=400)) + f" {n}", n)
+                    for n in range(start, start + 10)
+                ]
+            )
+        store.remove([f"{n}.md" for n in range(0, documents, 7)])
+        store.add([entry(f"{n}.md", f"changed {n} " * 30) for n in range(0, documents, 11)])
+
+
+def damages(length):
+    """Flipped bits and cut ends, each once."""
+    moment = random.Random(7)
+    for _ in range(FLIPS):
+        at, bit = moment.randrange(length), 1 << moment.randrange(8)
+        yield lambda whole, at=at, bit=bit: whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
+    for _ in range(CUTS):
+        at = moment.randrange(1, length)
+        yield lambda whole, at=at: whole[:at]
+
+
+def test_damage_is_found_and_never_served(tmp_path, record_property):
+    """Flipped bits and cut files: what is read is an error or exactly what was written, and verify finds 99 %."""
+    whole_path, path = tmp_path / "whole.db", tmp_path / "store.db"
+    worn_store(whole_path, int(os.environ.get("BRIMFUL_WORN", "140")))
+    good = observed(whole_path)
+    whole = whole_path.read_bytes()
+    notes = (tmp_path / "whole.db-pages").read_bytes()
+    assert verify(whole_path) == []
+    found = refused = 0
+    for damage in damages(len(whole)):
+        for leftover in tmp_path.glob("store.db-*"):
+            leftover.unlink()
+        path.write_bytes(damage(whole))
+        (tmp_path / "store.db-pages").write_bytes(notes)
+        noticed = bool(verify(path))
+        found += noticed
+        try:
+            assert observed(path) == good
+        except (BrimfulError, apsw.Error):
+            refused += 1
+            assert noticed, "what can't be served is found by verify"
+    record_property("found", f"{found} of {FLIPS + CUTS}")
+    print(f"\nverify found {found} of {FLIPS + CUTS} damages in {len(whole)} bytes; {refused} were refused when read")
+    assert found >= 0.99 * (FLIPS + CUTS)
+    assert refused > CUTS
+
+
+def test_damage_in_the_log_is_never_served(tmp_path):
+    """A flipped bit in the write-ahead log of a killed process loses at most what it hit; the rest is exact."""
+    source, path = tmp_path / "source.db", tmp_path / "store.db"
+    states = []
+    store = SqliteStore(source)
+    for n in range(6):
+        store.add([entry(f"{n}.md", f"document {n} about tea " * 50)])
+        states.append(dump(store))
+    whole, log = source.read_bytes(), source.with_name("source.db-wal").read_bytes()
+    store.close()
+    moment = random.Random(3)
+    for _ in range(FLIPS // 2):
+        for leftover in tmp_path.glob("store.db*"):
+            leftover.unlink()
+        at = moment.randrange(len(log))
+        path.write_bytes(whole)
+        (tmp_path / "store.db-wal").write_bytes(log[:at] + bytes([log[at] ^ 4]) + log[at + 1 :])
+        try:
+            seen = observed(path)
+        except (BrimfulError, apsw.Error):
+            continue
+        assert seen in states or seen[1] == {}
+
+
+def test_a_copy_at_any_moment_is_a_good_store(tmp_path):
+    """What a crash leaves, the files as they are in the middle of the work, opens and is never called damaged."""
+    path, crashed = tmp_path / "store.db", tmp_path / "crashed"
+    with SqliteStore(path) as store:
+        for n in range(12):
+            store.add([entry(f"{n}.md", f"document {n} about tea " * 4_000)])
+            crashed.mkdir()
+            for file in tmp_path.glob("store.db*"):
+                if not file.name.endswith("-shm"):
+                    shutil.copy(file, crashed)
+            assert verify(crashed / "store.db") == []
+            assert observed(crashed / "store.db") == dump(store)
+            assert verify(crashed / "store.db") == []
+            shutil.rmtree(crashed)
