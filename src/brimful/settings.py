@@ -81,9 +81,9 @@ class FieldSettings:
     unit: float = 1.0
     near: float = 1.0
     near_reach: int = 2
-    wide: float = 1.0
+    wide: float = 0.8
     wide_reach: int = 8
-    document: float = 1.0
+    document: float = 1.5
     spread: float = 0.1
     # BM25's k1 and b.
     saturation: float = 1.2
