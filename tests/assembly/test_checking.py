@@ -35,6 +35,13 @@ def store(tmp_path):
         yield store
 
 
+class Made(list):
+    """Pairs of receipt and text; short when Hypothesis shows it."""
+
+    def __repr__(self):
+        return "Made(...)"
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Receipts and texts in every format, with metadata and without."""
@@ -46,7 +53,7 @@ def made(tmp_path_factory):
                 for form in FORMATS
                 for metadata in (False, True)
             ]
-            return [(receipt_of(now, context), context.text) for context in contexts]
+            return Made((receipt_of(now, context), context.text) for context in contexts)
 
 
 def kinds(findings):
@@ -73,7 +80,7 @@ def test_all_is_as_cited(store, folder, form, metadata):
 @given(data=st.data())
 def test_any_changed_character_of_the_text_is_found_and_named(made, data):
     """Whichever character is another one, something is found, and it names a window or a place in the text."""
-    receipt, text = data.draw(st.sampled_from(made))
+    receipt, text = made[data.draw(st.integers(0, len(made) - 1))]
     at = data.draw(st.integers(0, len(text) - 1))
     other = data.draw(st.characters().filter(lambda character: character != text[at]))
     findings = check(receipt, text=text[:at] + other + text[at + 1 :])
@@ -89,7 +96,7 @@ def test_any_changed_character_of_the_text_is_found_and_named(made, data):
 @given(data=st.data())
 def test_text_that_is_missing_or_added_is_found(made, data):
     """A text that is longer or shorter is said to be so, and where the difference begins."""
-    receipt, text = data.draw(st.sampled_from(made))
+    receipt, text = made[data.draw(st.integers(0, len(made) - 1))]
     at = data.draw(st.integers(0, len(text)))
     added = data.draw(st.text(min_size=1, max_size=9))
     findings = check(receipt, text=text[:at] + added + text[at:])
@@ -264,7 +271,9 @@ def test_any_changed_byte_of_a_file_is_found_and_named(made, tmp_path_factory, w
     findings = check_files(receipt, root, text=text)
     assert findings
     windows = [w for w in receipt.windows if w.path == document.path and w.start <= at < w.end]
-    seam = document.path == "pot.py" and at < 30
+    # Plain text writes a seam's line break as part of its template, so there it is not a cited byte.
+    breaks = receipt.format in ("plain", "messages", "anthropic") and document.content[at : at + 1] == b"\n"
+    seam = document.path == "pot.py" and at < 30 and not breaks
     for finding in findings:
         assert finding.path == document.path
         assert finding.kind == ("changed" if windows or seam else "elsewhere")

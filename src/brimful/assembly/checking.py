@@ -10,6 +10,7 @@ under its state root, and whether that root is the right one is for the store, o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from brimful.assembly.cited import CitedDocument, Quote
@@ -30,15 +31,8 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
     """
     comparison = _Comparison(receipt, text)
     for document in receipt.documents:
-        row = snapshot.row(document.path)
-        if row is None:
-            comparison.gone(document, "the document is not in the store")
-            continue
-        if row.time != document.time:
-            was, now = document.time, row.time
-            comparison.add("time", document.path, f"its time was {was} and is {now} (seconds since 1970)")
         try:
-            comparison.compare(document, observe(row.path, bytes_in_store(snapshot, row), comparison.spans(document)))
+            _compare_stored(document, snapshot, comparison)
         except StoreError as error:
             comparison.add("unchecked", document.path, f"the store can't read it: {error}")
     found = comparison.finish(check(receipt, text=text))
@@ -48,6 +42,16 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
         message = f"the store's state root is {root}, the receipt's is {receipt.state_root}; cited documents: {tally}"
         found.insert(0, Finding("state", None, None, None, message))
     return found
+
+
+def _compare_stored(document: CitedDocument, snapshot: Snapshot, comparison: _Comparison) -> None:
+    row = snapshot.row(document.path)
+    if row is None:
+        comparison.gone(document, "the document is not in the store")
+        return
+    if row.time != document.time:
+        comparison.add("time", document.path, f"its time was {document.time} and is {row.time} (seconds since 1970)")
+    comparison.compare(document, observe(row.path, bytes_in_store(snapshot, row), comparison.spans(document)))
 
 
 def check_files(receipt: Receipt, root: Path, *, text: str | None = None, convert: bool = True) -> list[Finding]:
@@ -82,7 +86,8 @@ class _Comparison:
         self._reading = None if text is None else Reading.of(receipt, text)
         self._found: list[Finding] = []
         self._verdicts: dict[str, str] = {}
-        self._parts: dict[tuple[str, Span], bytes] = {}
+        self._own: dict[int, bytes] = {}  # the windows' bytes as they are now
+        self._changed: set[int] = set()  # the windows whose bytes are no longer there
         self._windows: dict[str, list[int]] = {}
         self._quotes: dict[str, list[Quote]] = {}
         for number, window in enumerate(receipt.windows):
@@ -102,46 +107,52 @@ class _Comparison:
         self._verdicts[document.path] = "gone"
 
     def spans(self, document: CitedDocument) -> list[Span]:
-        """The ranges of a document that are cited: its windows, and what is quoted with its source."""
+        """The ranges of a document that are cited: its windows, and the seams around them."""
         windows = (self._receipt.windows[number] for number in self._windows.get(document.path, ()))
-        found = {(window.start, window.end) for window in windows}
-        found.update((quote.start, quote.end) for quote in self._quotes.get(document.path, ()))
-        return sorted((int(start), int(end)) for start, end in found)
+        found = {(int(window.start), int(window.end)) for window in windows}
+        seams = (quote for quote in self._quotes.get(document.path, ()) if not self._is_inside(quote))
+        return sorted(found | {(int(quote.start), int(quote.end)) for quote in seams})
+
+    def _is_inside(self, quote: Quote) -> bool:
+        window = self._receipt.windows[quote.window]
+        return window.start <= quote.start <= quote.end <= window.end
 
     def compare(self, document: CitedDocument, seen: Seen) -> None:
         """Note what of a document is not as cited."""
-        before = len(self._found)
-        for number in self._windows.get(document.path, ()):
-            window = self._receipt.windows[number]
-            here = seen.parts[window.start, window.end]
-            self._parts[document.path, (window.start, window.end)] = here
-            if hash_of(here) != window.hash:
-                message = f"the cited bytes are no longer there{self._first_difference(number, here)}"
-                self._found.append(Finding("changed", window.path, window.start, window.end, message))
-        for quote in self._quotes.get(document.path, ()):
-            here = seen.parts[quote.start, quote.end]
-            if here != (quote.source or "").encode() and not self._inside_changed(document.path, quote, before):
-                message = f"it was {quote.source!r} and is {here.decode(errors='backslashreplace')!r}"
-                self._found.append(Finding("changed", document.path, quote.start, quote.end, message))
+        found = [*self._changed_windows(document, seen), *self._changed_quotes(document, seen)]
         same = (seen.content_hash, seen.id, seen.length) == (document.content_hash, document.id, document.length)
-        if not same and len(self._found) == before:
+        if not same and not found:
             message = (
                 f"the cited bytes are there, but the document has changed elsewhere ({_difference(document, seen)})"
             )
-            self._found.append(Finding("elsewhere", document.path, None, None, message))
-        if len(self._found) > before:
+            found.append(Finding("elsewhere", document.path, None, None, message))
+        if found:
+            self._found.extend(found)
             self._verdicts[document.path] = "changed"
 
-    def _inside_changed(self, path: str, quote: Quote, before: int) -> bool:
-        """Whether a window was named already that holds these bytes."""
-        return any(
-            found.path == path
-            and found.start is not None
-            and found.end is not None
-            and found.start <= quote.start
-            and quote.end <= found.end
-            for found in self._found[before:]
-        )
+    def _changed_windows(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
+        for number in self._windows.get(document.path, ()):
+            window = self._receipt.windows[number]
+            here = self._own[number] = seen.parts[window.start, window.end]
+            if hash_of(here) != window.hash:
+                self._changed.add(number)
+                message = f"the cited bytes are no longer there{self._first_difference(number, here)}"
+                yield Finding("changed", window.path, window.start, window.end, message)
+
+    def _changed_quotes(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
+        """Seams and escapes, whose source stands in the receipt; those inside a changed window were named with it."""
+        for quote in self._quotes.get(document.path, ()):
+            start, end = int(quote.start), int(quote.end)
+            if not self._is_inside(quote):
+                here = seen.parts[start, end]
+            elif quote.window in self._changed:
+                continue
+            else:
+                first = self._receipt.windows[quote.window].start
+                here = self._own[quote.window][start - first : end - first]
+            if here != (quote.source or "").encode():
+                message = f"it was {quote.source!r} and is {here.decode(errors='backslashreplace')!r}"
+                yield Finding("changed", document.path, start, end, message)
 
     def _first_difference(self, number: int, here: bytes) -> str:
         """Where the change begins, if the text is at hand and tells what was there."""
@@ -165,9 +176,8 @@ class _Comparison:
             if isinstance(piece, str) or piece.written is not None:
                 parts.append((piece if isinstance(piece, str) else piece.written or "").encode())
             else:
-                window = self._receipt.windows[piece.window]
-                own = self._parts[window.path, (window.start, window.end)]
-                parts.append(own[piece.start - window.start : piece.end - window.start])
+                first = self._receipt.windows[piece.window].start
+                parts.append(self._own[piece.window][piece.start - first : piece.end - first])
         return b"".join(parts)
 
     def tally(self) -> str:
