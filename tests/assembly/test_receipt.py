@@ -14,6 +14,7 @@ from brimful import Document, FormatError, Hit, Window, pack
 from brimful.assembly.notation import canonical
 from brimful.assembly.receipt import VERSION, Receipt, make_receipt
 from brimful.errors import DocumentError
+from brimful.search.repair import Correction
 from brimful.settings import FORMATS, WindowSettings
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.windows.window import Seam
@@ -153,6 +154,15 @@ def test_windows_without_a_document_are_read_from_the_snapshot(state):
     assert (made.windows[0].start, made.windows[0].end) == (6, 9)
     with pytest.raises(DocumentError, match=r"pot.py \[7, 10\)"):
         receipt_of(state, pack([Window("pot.py", CODE[6:9], 7)], budget=50))
+
+
+def test_corrections_are_taken_as_search_gives_them(state):
+    """A Correction becomes plain text and numbers."""
+    found = Correction(b"tee", b"tea", "spelling", similarity=0.5, distance=1, weight=700)
+    made = make_receipt(context_of(documents()), question="?", snapshot=state, settings={}, corrections=[found])
+    (said,) = Receipt.from_json(made.to_json()).corrections
+    assert said["word"] == "tee"
+    assert (said["term"], said["similarity"], said["weight"]) == ("tea", 0.5, 700)
 
 
 def test_an_empty_context_has_a_receipt(state):
