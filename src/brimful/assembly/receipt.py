@@ -1,0 +1,264 @@
+"""What went into a context, from which state, and why did the rest not? A record that anyone can check.
+
+A receipt's `id` is a hash over everything that two runs on the same state have in common. The run's own facts
+(when, how long, by which version, at which generation) stand in `run`, outside of it (ruling 10), and so does the
+question's text, which its hash stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from blake3 import blake3
+
+from brimful.assembly.cited import CitedDocument, CitedWindow, OmittedWindow, Quote, Sibling
+from brimful.assembly.context import Context, Omitted, written
+from brimful.assembly.formats import Fragment, form_for
+from brimful.assembly.notation import Hash, Moment, Natural, Score, canonical, parsed, plain, read_as
+from brimful.budget import Budget
+from brimful.errors import DocumentError, FormatError
+from brimful.settings import FormatName, Packing
+from brimful.store.protocol import Row, Snapshot
+from brimful.windows.window import Window
+
+VERSION = 1
+_OUTSIDE = ("id", "question", "run")
+_UNKNOWN = Hash("0" * 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The account of one context (ContextMetadata); `pieces` are its text, literals as they are, the rest as quotes."""
+
+    version: Natural
+    id: Hash
+    question: str | None
+    question_hash: Hash
+    state_root: Hash
+    settings: Mapping[str, object]
+    model: str
+    exact: bool
+    format: FormatName
+    packing: Packing
+    include_metadata: bool
+    budget: Budget
+    tokens: Natural
+    content_tokens: Natural
+    truncated: bool
+    documents: tuple[CitedDocument, ...] = field(repr=False)
+    windows: tuple[CitedWindow, ...] = field(repr=False)
+    pieces: tuple[str | Quote, ...] = field(repr=False)
+    corrections: tuple[Mapping[str, object], ...] = field(repr=False)
+    omitted: tuple[OmittedWindow, ...] = field(repr=False)
+    context_hash: Hash
+    run: Mapping[str, object] = field(compare=False)
+
+    def to_json(self) -> str:
+        """One line of JSON; the same receipt has the same bytes everywhere."""
+        return canonical(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Receipt:
+        """Read a receipt back. Whatever is not one, or was changed since, is a FormatError that names the field."""
+        found = parsed(text)
+        version = found.get("version") if isinstance(found, dict) else VERSION
+        if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
+            known = f"this program reads version {VERSION}"
+            raise FormatError(f"version: {str(version)[:20]} is not known, {known}; use the program that wrote it")
+        receipt = read_as(cls, found, where="")
+        if receipt.id != receipt.hashed():
+            raise FormatError("id: it is not the hash of this receipt, so something in it was changed; get it again")
+        if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
+            raise FormatError("question: it is not the one that question_hash stands for; get the receipt again")
+        return receipt
+
+    def hashed(self) -> Hash:
+        """The hash over everything but the id itself, the question's text and the run's own facts."""
+        inside = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _OUTSIDE}
+        return hash_of(canonical(inside))
+
+    def without_question(self) -> Receipt:
+        """The same receipt, with the same id, that keeps only the question's hash."""
+        return replace(self, question=None)
+
+
+def make_receipt(
+    context: Context,
+    *,
+    question: str,
+    snapshot: Snapshot,
+    settings: Mapping[str, object],
+    corrections: Iterable[object] = (),
+    keep_question: bool = True,
+    prices: bool = False,
+    run: Mapping[str, object] | None = None,
+) -> Receipt:
+    """The receipt for a context that was made from this snapshot.
+
+    `settings` are all that change output, as JSON values or settings dataclasses, so that a replay can use them;
+    `corrections` likewise. `prices` also works out the budget at which each omitted window would enter, which costs
+    many packings. `run` holds what may differ from run to run; the generation is added to it.
+    """
+    rows = _rows(context, snapshot)
+    draft = Receipt(
+        version=Natural(VERSION),
+        id=_UNKNOWN,
+        question=_checked(question) if keep_question else None,
+        question_hash=hash_of(_checked(question)),
+        state_root=Hash(snapshot.root.hex()),
+        settings=_mapping(settings, "settings"),
+        model=context.model,
+        exact=context.exact,
+        format=context.format,
+        packing=context.packing,
+        include_metadata=context.include_metadata,
+        budget=context.budget,
+        tokens=Natural(context.tokens),
+        content_tokens=Natural(context.content_tokens),
+        truncated=context.truncated,
+        documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
+        windows=tuple(map(_window, context.windows)),
+        pieces=tuple(_pieces(context, {path: _reader(row, snapshot) for path, row in rows.items()})),
+        corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
+        omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
+        context_hash=hash_of(context.text),
+        run=_mapping({"generation": snapshot.generation, **(run or {})}, "run"),
+    )
+    return replace(draft, id=draft.hashed())
+
+
+def hash_of(value: str | bytes) -> Hash:
+    """The BLAKE3 of some bytes, or of a text's UTF-8."""
+    return Hash(blake3(value.encode() if isinstance(value, str) else value).hexdigest())
+
+
+def _checked(question: str) -> str:
+    if not isinstance(question, str):
+        raise FormatError(f"question must be text, got {type(question).__name__}")
+    return str(plain(question, where="question"))
+
+
+def _mapping(value: object, where: str) -> Mapping[str, object]:
+    found = plain(value, where=where)
+    if not isinstance(found, dict):
+        raise FormatError(f"{where} must be a mapping or a dataclass, got {type(value).__name__}")
+    return found
+
+
+def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for window in context.windows:
+        row = rows.get(window.path) or snapshot.row(window.path)
+        if row is None:
+            raise DocumentError(f"{window.path!r} is not in this snapshot; add it, or use the snapshot that was asked")
+        rows[window.path] = row
+    return rows
+
+
+def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
+    steps = snapshot.prove(row.path).siblings
+    return CitedDocument(
+        path=row.path,
+        id=row.id,
+        content_hash=Hash(row.content_hash.hex()),
+        length=Natural(row.length),
+        time=None if row.time is None else Moment(row.time),
+        rule=row.rule,
+        proof=tuple(Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
+    )
+
+
+def _window(window: Window) -> CitedWindow:
+    return CitedWindow(
+        path=window.path,
+        start=Natural(window.start),
+        end=Natural(window.end),
+        id=window.id,
+        hash=hash_of(window.text),
+        score=Score(repr(window.score)),
+        terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
+    )
+
+
+def _omitted(omitted: Omitted, *, prices: bool) -> OmittedWindow:
+    window = omitted.window
+    price = omitted.enters_at if prices else None
+    return OmittedWindow(
+        path=window.path,
+        start=Natural(window.start),
+        end=Natural(window.end),
+        score=Score(repr(window.score)),
+        reason=omitted.reason,
+        duplicate_of=omitted.duplicate_of,
+        enters_at=None if price is None else Natural(price),
+    )
+
+
+_Read = Callable[[Window, int, int], bytes]
+
+
+def _reader(row: Row, snapshot: Snapshot) -> _Read:
+    """Bytes of a stored document: from the window's own copy of it where that is the same document."""
+
+    def read(window: Window, start: int, end: int) -> bytes:
+        if window.document is not None and window.document.id == row.id:
+            return window.document.content[start:end]
+        return snapshot.read(row.number, min(start, row.length), min(end, row.length))
+
+    return read
+
+
+def _pieces(context: Context, readers: Mapping[str, _Read]) -> Iterator[str | Quote]:
+    """The text in order; every byte that is called a document's is compared with the document first."""
+    literal, texts, number, between, own = "", [], -1, True, b""
+    form = form_for(context.format)
+    for window, fragment in written(context.blocks, form=form, metadata=context.include_metadata):
+        texts.append(fragment.text)
+        if window is not None and between:
+            number, own = number + 1, _checked_bytes(window, readers[window.path])
+        between = window is None
+        if window is None or fragment.kind == "literal":
+            literal += fragment.text
+        elif fragment.text:
+            if literal:
+                yield literal
+            literal = ""
+            yield _quote(window, fragment, number, own=own, read=readers[window.path])
+    if literal:
+        yield literal
+    if "".join(texts) != context.text or number + 1 != len(context.windows):
+        raise FormatError("the context's text is not what its windows say; pack it again")
+
+
+def _quote(window: Window, fragment: Fragment, number: int, *, own: bytes, read: _Read) -> Quote:
+    start, end = fragment.start, fragment.end
+    place = (Natural(number), Natural(start), Natural(end))
+    if window.start <= start and end <= window.end:
+        if fragment.kind == "source":
+            return Quote(*place)
+        return Quote(*place, fragment.text, own[start - window.start : end - window.start].decode())
+    source = read(window, start, end)
+    if fragment.kind == "source" and source != fragment.text.encode():
+        raise _other_bytes(window, start, end)
+    return Quote(*place, fragment.text, source.decode(errors="backslashreplace"))
+
+
+def _checked_bytes(window: Window, read: _Read) -> bytes:
+    """A window's bytes, if the document has them there and no seam is cut from among them."""
+    own = window.text.encode()
+    if read(window, window.start, window.end) != own:
+        raise _other_bytes(window, window.start, window.end)
+    for seam in window.seams:
+        if seam.start < window.end and window.start < seam.start + len(seam.text.encode()):
+            raise DocumentError(
+                f"{window.path} [{window.start}, {window.end}): a seam at {seam.start} lies inside the window; drop it"
+            )
+    return own
+
+
+def _other_bytes(window: Window, start: int, end: int) -> DocumentError:
+    return DocumentError(
+        f"{window.path} [{start}, {end}): the snapshot has other bytes there; "
+        "make the receipt from the snapshot that the windows were cut from"
+    )
