@@ -23,7 +23,8 @@ _UNAVAILABLE = frozenset({404, 408, 410, 424})
 _RATE = re.compile(
     r"\bper (?:minute|min|hour|day|second|month)\b|perminute|perday|\b[tr]p[mdhs]\b|/ ?min(?:ute)?\b|rate ?limit|"
     r"throttl|too many requests|request limit|requests limit|concurren|slow down|resource ?(?:has been )?exhausted|"
-    r"rate increased|\bquota\b|limit reached for|请求过多|频率|限流|速率"
+    r"rate increased|\bquota\b|limit reached for|(?:this|each|every|current|last) minute|"
+    r"per (?:model|organization|key|user) limit|请求过多|频率|限流|速率"
 )
 _PATIENCE = re.compile(
     r"try(?:ing)? again (?:in|later|after|shortly|soon)|retry (?:in|after|later|your)|retry ?delay|please wait|"
@@ -36,9 +37,11 @@ _PATIENCE = re.compile(
 _CONTEXT = re.compile(
     r"context (?:window|length|size|limit|overflow|budget|exceeded)|(?:maximum|max|model) context|context the overflow|"
     r"exceeds? (?:the )?(?:available |model |maximum )*context|\bn ctx\b|max (?:model|seq|sequence) len|"
-    r"maximum (?:model|sequence|prompt|input) length|maximum (?:number of )?(?:input|prompt) tokens|"
+    r"maximum (?:allowed )?(?:model|sequence|prompt|input) length|context is too|"
+    r"maximum (?:number of )?(?:input|prompt) tokens|"
     r"max (?:prompt|input) (?:tokens|length)|input token count|prompt token count|上下文"
 )
+_TOO_SMALL = re.compile(r"too small.{0,20}minimum")  # a complaint about the server's setting, not about the input
 _SUBJECT = r"(?:prompts?|inputs?|messages?|conversation|requests?|contents?|text|tokens?|sequence|query|length)"
 _EXCESS = (
     r"(?:exceed\w*|too (?:long|large|big|many)|longer than|larger than|greater than|more than|over the|above|beyond|"
@@ -48,10 +51,12 @@ _EXCESS = (
 )
 _OVER = re.compile(rf"\b{_SUBJECT}\b[^.]{{0,120}}?{_EXCESS}|{_EXCESS}[^.]{{0,60}}?\b{_SUBJECT}\b|超长|超过|超出")
 _TOO_LONG = re.compile(
-    r"\b(?:prompts?|inputs?|messages?|conversation|text|query)\b(?: \w+){0,3}? (?:is |are |was )?(?:too long|超长)|"
+    r"\b(?:prompts?|inputs?|messages?|conversation|text|query)\b(?: [\w()]+){0,3}? (?:is |are |was )?too "
+    r"(?:long|large|big)|"
     r"(?:prompt|input) exceeds? (?:the )?(?:max|model|length|limit)|range of input length|shorter (?:prompt|input)|"
     r"reduce (?:the |your )?(?:length of |size of |input )?(?:the |your )?(?:messages|prompt|input|context)|"
-    r"too many (?:input |prompt )tokens|token limit exceeded|超长"
+    r"too many (?:input |prompt )tokens|token limit (?:is |was )?exceeded|超长|过长|长度.{0,6}[超限]|tokens?.{0,8}超|"
+    r"(?:conversation|input|prompt|message) (?:length )?(?:limit )?exceeded|conversation limit"
 )
 _TOKENS = re.compile(r"\btokens?\b")
 _OUTPUT = re.compile(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|maximum output|max output")
@@ -125,7 +130,7 @@ def classify(status: int | None, body: object) -> Failure:
     if status == _PAYMENT:
         return "quota"
     said = evidence_of(body, answered=answered)
-    if answered or status is None:
+    if answered or status is None:  # the words may name a status of their own
         if any(code in _AUTH for code in said.statuses):
             return "auth"
         if _PAYMENT in said.statuses:
@@ -173,14 +178,14 @@ def _paced(status: int | None, words: str, *, rated: bool) -> Failure:
 def _is_overflow(status: int | None, words: str) -> bool:
     patient = bool(_PATIENCE.search(words))
     if _CONTEXT.search(words):
-        return not (patient and status in _WAIT) and not _PARAMETER.search(words)
+        return not (patient and status in _WAIT) and not _PARAMETER.search(words) and not _TOO_SMALL.search(words)
     if patient or (_OUTPUT.search(words) and not _INPUT.search(words)):
         return False
     if _BYTES.search(words):
         return False
     if _TOO_LONG.search(words):
         return True
-    return bool(_TOKENS.search(words) and _OVER.search(words)) and status != _TOO_LARGE
+    return bool(_TOKENS.search(words) and _OVER.search(words)) and status not in {*_WAIT, _TOO_LARGE}
 
 
 def _is_oversized(words: str) -> bool:

@@ -15,8 +15,8 @@ _CODE_KEYS = frozenset(
     "stop_reason finish_reason stopreason finishreason done_reason quotaid".split()
 )
 _MESSAGE_KEYS = frozenset(
-    "message msg detail details error errors error_message errormessage error_msg error_description description "
-    "title raw reason_text text_message cause exception".split()
+    "message msg detail details error errors error_message errormessage error_msg status_msg "
+    "error_description description title raw reason_text text_message cause exception".split()
 )
 # What the caller sent or the model wrote; a provider that echoes it says nothing with it.
 _ECHOED_KEYS = frozenset(
@@ -31,6 +31,9 @@ _THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 _SIGNS = re.compile(r"[`'\"’*_\\-]+")
 _SPACE = re.compile(r"\s+")
 _EVENT = re.compile(r"^data:\s*(.+)$", re.MULTILINE)
+_STATUS = re.compile(
+    r"^(?:http(?:/[\d.]+)? ?|error(?: code)?:? ?|status(?: code)?:? ?){0,2}([45]\d\d)\b(?! tokens)", re.IGNORECASE
+)
 _TAG = re.compile(r"<[^>]{0,500}>")
 
 
@@ -116,6 +119,8 @@ def _read_text(value: str, key: str, found: Evidence, *, depth: int) -> None:
             found.statuses.append(int(value))
     elif key in _MESSAGE_KEYS or (key not in _ECHOED_KEYS and " " in value):
         found.messages.append(normal(value))
+        if named := _STATUS.match(value.strip()):
+            found.statuses.append(int(named[1]))
 
 
 def _parsed(body: object) -> object:
@@ -158,5 +163,5 @@ def _marked_errors(body: object, *, depth: int) -> list[object]:
         return [{key: value for key, value in body.items() if key not in _ECHOED_KEYS}]
     if "message" in body and not _ECHOED_KEYS & set(body) and isinstance(body["message"], str):
         return [body]
-    inner = [body[key] for key in ("response", "choices", "data") if key in body]
+    inner = [body[key] for key in ("response", "choices", "data", "base_resp") if key in body]
     return [part for each in inner if not isinstance(each, str) for part in _marked_errors(each, depth=depth + 1)]
