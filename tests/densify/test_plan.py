@@ -80,10 +80,11 @@ def test_an_allowance_that_would_repeat_the_overflow_is_skipped():
 
 
 def test_a_merge_is_halved_alone():
-    """A merge overflow leaves the parts' allowance as it is, and ends at the floor."""
-    found = halved_merge(Allowances(50_000, 2_000, 512, 512), 1_999, SEED)
-    assert found == Allowances(50_000, 1_000, 512, 512)
-    assert halved_merge(Allowances(50_000, 320, 512, 512), 320, SEED) is None
+    """A merge overflow leaves the parts' allowance as it is, and ends where two partials are all there was."""
+    now = Allowances(50_000, 2_000, 512, 512)
+    assert halved_merge(now, 1_999, pair=900) == Allowances(50_000, 1_000, 512, 512)
+    assert halved_merge(now, 1_999, pair=1_300) == Allowances(50_000, 1_300, 512, 512)
+    assert halved_merge(now, 1_300, pair=1_300) is None
 
 
 def test_prompts_say_what_to_keep():

@@ -153,16 +153,17 @@ def halved(now: Allowances, overflowed: int, settings: DensifySettings) -> Allow
     return Allowances(part, min(now.merge, _merge_for(part, settings)), output, max(output, now.reserve // 2))
 
 
-def halved_merge(now: Allowances, overflowed: int, settings: DensifySettings) -> Allowances | None:
-    """The allowances after a merge of so many tokens overflowed, the parts' own untouched; None at the floor.
+def halved_merge(now: Allowances, overflowed: int, *, pair: int) -> Allowances | None:
+    """The allowances after a merge of so many tokens overflowed, the parts' own untouched.
 
-    >>> halved_merge(Allowances(8_000, 2_000, 512, 512), 1_900, SEED).merge
+    `pair` is what the smallest two neighbours need; None where they are all there was to merge.
+
+    >>> halved_merge(Allowances(8_000, 2_000, 512, 512), 1_900, pair=700).merge
     1000
+    >>> halved_merge(Allowances(8_000, 2_000, 512, 512), 700, pair=700)
     """
-    if min(now.merge, overflowed) <= settings.floor_tokens:
-        return None
-    merge = max(min(now.merge // 2, overflowed * 3 // 4), settings.floor_tokens)
-    return replace(now, merge=merge)
+    merge = max(min(now.merge // 2, overflowed * 3 // 4), pair)
+    return replace(now, merge=merge) if merge < overflowed else None
 
 
 def overhead(counter: TokenCounter, task: Literal["part", "merge"]) -> int:
