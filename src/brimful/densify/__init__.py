@@ -1,7 +1,7 @@
 """How is a text that is larger than a model accepts condensed through it, without paying twice?
 
-    from brimful.densify.densify import densify
-    digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
+from brimful.densify.densify import densify
+digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 """
 
 from brimful.densify.calls import bound_parallel

@@ -73,8 +73,8 @@ def send(
             body = None if payload is None else json.dumps(payload).encode()
             sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
             connection.request("GET" if body is None else "POST", path, body, sent)
-            answer = connection.getresponse()
-            raw = answer.read(_MOST_BYTES + 1)
+            with connection.getresponse() as answer:
+                raw = answer.read(_MOST_BYTES + 1)
     except ValueError:  # its message would show the key
         raise SettingError("the key can't be sent in a header; look for blanks and newlines") from None
     except (OSError, http.client.HTTPException) as error:
