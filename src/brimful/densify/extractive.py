@@ -1,8 +1,9 @@
 """Which sentences say most of a text, in how many tokens?
 
-No model: the text's own units, chosen one by one. A unit is worth the weights of its terms; a term that several units
-share weighs more, one that nearly all share less, and each time a chosen unit has said it, half as much. So the choice
-is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading order.
+No model: the text's own units, chosen one by one. A unit is worth the weights of its terms; a term that some units
+share weighs most, one that half of them share hardly anything, and each time a chosen unit has said it, half as much.
+So the choice is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading
+order. Where no unit fits, the beginning of the first is cut at a word.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from brimful.text.vocabularies import tokens_for
 _TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
 _FIXED_TOKENS = 8  # added to a unit's price, so that the shortest do not win by being short
 _LEAST_TERMS = 3  # a unit with fewer terms is a heading or a stray word
+_MOST_SHARED = 16
 _SCALE = 1_024
 
 
@@ -60,7 +62,9 @@ def extract(document: Document, target_tokens: int, *, counter: TokenCounter) ->
         covered[terms[owners == best]] += 1
         open_units[best] = False
         open_units &= prices <= left
-    return _fitting(document, units, chosen, target_tokens, counter)
+    return _fitting(document, units, chosen, target_tokens, counter) or _beginning(
+        document, units, target_tokens, counter
+    )
 
 
 def join(document: Document, spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
@@ -103,12 +107,19 @@ def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int64], ND
     owners = starts.searchsorted(found.starts, side="right") - 1
     pairs = np.unique(np.stack((owners, numbers))[:, owners >= 0], axis=1)
     spread = np.bincount(pairs[1], minlength=len(found.names)).tolist()
-    count = len(units)
-    weights = [
-        isqrt(shared << 16) * max((16 * (count + 1) // shared).bit_length() - 4, 0) if shared else 0
-        for shared in spread
-    ]
-    return pairs[0], pairs[1], np.array(weights, np.int64)
+    return pairs[0], pairs[1], np.array([_weight(shared, len(units)) for shared in spread], np.int64)
+
+
+def _weight(shared: int, units: int) -> int:
+    """A term's worth by how many units share it: little for one, most for some, hardly anything for half of them.
+
+    >>> [_weight(shared, 100) for shared in (1, 2, 8, 20, 60)]
+    [2944, 9994, 14960, 10923, 1]
+    """
+    if not shared:
+        return 0
+    rarity = ((4 * (units + 1)) ** 8 // shared**8).bit_length()  # eight times the binary logarithm
+    return isqrt(((min(shared, _MOST_SHARED) - 1) << 16) + 4_096) * max(rarity - 24, 0) or 1
 
 
 def _prices(document: Document, units: list[Span], counter: TokenCounter) -> NDArray[np.int64]:
@@ -127,6 +138,18 @@ def _fitting(
             return spans
         chosen = chosen[:-1]
     return ()
+
+
+def _beginning(document: Document, units: list[Span], target: int, counter: TokenCounter) -> tuple[Span, ...]:
+    """As much of the first unit as fits, to the end of a word where there is one."""
+    if not units:
+        return ()
+    start = units[0].start
+    end = min(counter.prepare(document.content.decode()).fit(start, target), units[0].end)
+    if end < units[0].end:
+        space = document.content.rfind(b" ", start, end + 1)
+        end = space if space > start else end
+    return (Span(start, end),) if end > start else ()
 
 
 class ExtractiveModel:

@@ -122,17 +122,14 @@ def told_limit(body: object, model: str) -> int | None:
     if not isinstance(entries, list):
         return None
     named = [entry for entry in entries if isinstance(entry, dict) and _is_named(entry, model)]
-    for entry in named or (entries if len(entries) == 1 else []):
-        if isinstance(entry, dict):
-            meta = entry.get("meta")
-            for holder in (entry, meta if isinstance(meta, dict) else {}, entry.get("top_provider") or {}):
-                for name in _TOLD_FIELDS:
-                    value = holder.get(name) if isinstance(holder, dict) else None
-                    if isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST:
-                        return value
-    return None
+    alone = [entry for entry in entries if isinstance(entry, dict)] if len(entries) == 1 else []
+    holders = [part for entry in named or alone for part in (entry, *(entry.get(key) for key in _TOLD_INSIDE))]
+    values = [holder[name] for holder in holders if isinstance(holder, dict) for name in _TOLD_FIELDS if name in holder]
+    whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+    return next((value for value in whole if _LEAST <= value <= _MOST), None)
 
 
+_TOLD_INSIDE = ("meta", "top_provider", "default_generation_settings")
 _TOLD_FIELDS = (
     *("loaded_context_length", "n_ctx", "max_model_len", "context_window", "context_length", "max_context_length"),
     *("inputTokenLimit", "max_input_tokens"),

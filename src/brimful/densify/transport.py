@@ -98,7 +98,7 @@ def _shut(connection: http.client.HTTPConnection) -> None:
 def _read(answer: http.client.HTTPResponse, raw: bytes, *, who: str, secret: str | None) -> Response:
     text = raw.decode("utf-8", "replace")
     if not 200 <= answer.status < 300:
-        body = _json(text)
+        body = cleaned(_json(text), secret)
         wait = _wait_seconds(dict(answer.headers.items()), text)
         raise failure(who, answer.status, body, said=shown(body, secret), wait_seconds=wait)
     if len(raw) > _MOST_BYTES:
@@ -123,6 +123,21 @@ def shown(body: object, secret: str | None) -> str:
     return _shown(words, secret)
 
 
+def cleaned(body: object, secret: str | None) -> object:
+    """A body without the key in it, since an error carries it along."""
+    if isinstance(body, str):
+        return _without_keys(body, secret)
+    if isinstance(body, list):
+        return [cleaned(each, secret) for each in body]
+    if isinstance(body, dict):
+        return {_without_keys(str(key), secret): cleaned(value, secret) for key, value in body.items()}
+    return body
+
+
+def _without_keys(text: str, secret: str | None) -> str:
+    return _SECRET.sub("[key]", text.replace(secret, "[key]") if secret else text)
+
+
 def _original(body: object) -> str:
     """The message as it was written, where it is in one of the usual places."""
     for _ in range(3):
@@ -134,10 +149,7 @@ def _original(body: object) -> str:
 
 
 def _shown(text: str, secret: str | None) -> str:
-    plain = " ".join(text.split())
-    if secret:
-        plain = plain.replace(secret, "[key]")
-    return _SECRET.sub("[key]", plain)[:_SHOWN_CHARACTERS]
+    return _without_keys(" ".join(text.split()), secret)[:_SHOWN_CHARACTERS]
 
 
 def _wait_seconds(headers: Mapping[str, str], text: str) -> float | None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from brimful.densify.limits import table_limit, told_limit
 from brimful.densify.model import Completion, Finish, Stop, failure
-from brimful.densify.transport import Response, Timeouts, key_from, send, shown
+from brimful.densify.transport import Response, Timeouts, cleaned, key_from, send, shown
 from brimful.errors import AuthError, ProviderError, RefusedError, SettingError, UnknownModelError
 from brimful.text.tokens import BpeCounter, EstimatedCounter, TokenCounter
 from brimful.text.vocabularies import tokens_for
@@ -111,8 +111,9 @@ class RemoteModel:
         return found
 
     def _failed(self, answer: Response, event: object) -> ProviderError:
-        said = shown(event, self._key()) or "an answer without a text"
-        return failure(self.name, answer.status, event, said=said)
+        key = self._key()
+        said = shown(event, key) or "an answer without a text"
+        return failure(self.name, answer.status, cleaned(event, key), said=said)
 
     def _send(self, url: str, payload: object | None, stop: Stop) -> Response:
         key = self._key()
