@@ -72,7 +72,7 @@ def test_the_target_is_never_exceeded(pieces, target):
 
 def test_a_digest_is_never_empty_where_a_word_fits():
     """Where no unit fits, the first one's beginning does; where all units are alike, one of them is kept."""
-    assert densify(NEWS, settings=DensifySettings(target_tokens=6)).text == "The harbour of Lunden reopened"
+    assert densify(NEWS, settings=DensifySettings(target_tokens=3)).text == "The harbour of"
     assert densify("Tea is at four in the garden. " * 5).text == "Tea is at four in the garden."
 
 
