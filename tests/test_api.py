@@ -70,6 +70,17 @@ def test_exported_names_are_locked():
     assert all(hasattr(brimful, name) for name in PUBLIC)
 
 
+def test_the_names_of_densify_are_locked():
+    """The public names of the package beside the core."""
+    from brimful import densify
+
+    assert sorted(densify.__all__) == [
+        *("Cited", "Completion", "DensifySettings", "Digest", "Failure", "Gap", "Memory", "Model", "Progress"),
+        *("SEED", "Stop", "Timeouts", "bound_parallel", "classify", "model_for"),
+    ]
+    assert all(hasattr(densify, name) for name in densify.__all__)
+
+
 def test_every_error_has_a_stable_code_of_its_own():
     """One code a class, all under one root, all in the drawn tree."""
     classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]

@@ -12,7 +12,8 @@ from tests.densify.smollm2 import smollm2
 LIMIT = 1_024
 PATIENT = Timeouts(idle_seconds=600)
 TEXT = "\n\n".join(
-    (Path(__file__).parents[2] / name).read_text("utf-8") for name in ("docs/store.md", "docs/inflate.md", "docs/pack.md")
+    (Path(__file__).parents[2] / name).read_text("utf-8")
+    for name in ("docs/store.md", "docs/inflate.md", "docs/pack.md")
 )[:16_000]
 SHORT = DensifySettings(output_percent=4, least_output_tokens=40, parallel=1)
 

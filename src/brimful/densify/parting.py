@@ -79,7 +79,7 @@ class Parting:
             return run.slicer.cut(rest, run.allowances.part)
         whole = [run.slicer.part(span.start, span.end) for span in rest]
         before = run.overflowed_before()
-        tokens = max((run.request_tokens("part", run.slicer.text(part)) for part in whole), default=0)
+        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in whole), default=0)
         if before is not None and tokens >= before:
             while before is not None and run.allowances.part >= before:
                 after = halved(run.allowances, before, settings)
@@ -104,7 +104,7 @@ class Parting:
     def _task(self, part: Part) -> Callable[[], str]:
         """What a thread does: look it up, else ask, and remember the answer before anything else happens."""
         run = self._run
-        text = run.slicer.text(part)
+        text = run.slicer.words(part)
         recipe = run.recipe("part")
         key = run.memory.key(recipe, [text])
 
@@ -124,7 +124,7 @@ class Parting:
         try:
             self._done[Span(part.start, part.end)] = future.result()
         except ContextLimitError as error:
-            tokens = run.request_tokens("part", run.slicer.text(part))
+            tokens = run.request_tokens("part", run.slicer.words(part))
             self._cut_anew(part, run.learn(error, tokens), error)
         except RequestSizeError as error:
             self._cut_anew(part, None, error)

@@ -13,8 +13,9 @@ from brimful.corpus.documents import Document
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
 
-_SLACK = 97
-"""A part is planned to be filled to so many percent at least, where the number of parts allows no less."""
+_SLACK = 99
+"""Later parts are planned to be filled to so many percent; where that is too little room, a part ends within a sentence
+rather than that the text takes one part more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Slicer:
 
     def __init__(self, document: Document, counter: TokenCounter) -> None:
         self._raw = document.content
+        self._indented = document.kind == "code"
         self._counter = counter
         self._prepared: PreparedText = counter.prepare(document.content.decode())
         self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
@@ -43,6 +45,11 @@ class Slicer:
     def text(self, part: Part | Span) -> str:
         """A slice as text."""
         return self._raw[part.start : part.end].decode()
+
+    def words(self, part: Part | Span) -> str:
+        """A slice as it is sent: without the blank space around it, save the indentation of code."""
+        text = self.text(part).rstrip()
+        return text.lstrip("\r\n") if self._indented else text.lstrip()
 
     def part(self, start: int, end: int) -> Part:
         """A slice with its tokens."""
@@ -84,14 +91,7 @@ class Slicer:
         for level in self._levels:
             if (cut := _last_between(level, nearest, furthest)) > start:
                 return cut
-        units = self._levels[-1]
-        if (cut := _last_between(units, start + (furthest - start) // 2, furthest)) > start:
-            return cut
-        return self._word(start, furthest)
-
-    def _word(self, start: int, furthest: int) -> int:
-        """The last gap between words in the later half, else the code point boundary itself."""
-        space = max(self._raw.rfind(sign, start + (furthest - start) // 2, furthest) for sign in (b" ", b"\n", b"\t"))
+        space = max(self._raw.rfind(sign, nearest, furthest) for sign in (b" ", b"\n", b"\t"))
         return space + 1 if space > start else furthest
 
 
