@@ -76,7 +76,7 @@ def test_the_names_of_densify_are_locked():
 
     assert sorted(densify.__all__) == [
         *("Cited", "Completion", "DensifySettings", "Digest", "Failure", "Gap", "Memory", "Model", "Progress"),
-        *("SEED", "Stop", "Timeouts", "bound_parallel", "classify", "model_for"),
+        *("SEED", "Stop", "Timeouts", "bound_parallel", "classify", "densify", "fit_digest", "model_for"),
     ]
     assert all(hasattr(densify, name) for name in densify.__all__)
 

@@ -7,7 +7,9 @@ digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 from brimful.densify.calls import bound_parallel
 from brimful.densify.cite import Cited
 from brimful.densify.classify import Failure, classify
+from brimful.densify.densify import densify
 from brimful.densify.digest import Digest, Gap
+from brimful.densify.fit import fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, Stop
 from brimful.densify.models import model_for
@@ -30,5 +32,7 @@ __all__ = [
     "Timeouts",
     "bound_parallel",
     "classify",
+    "densify",
+    "fit_digest",
     "model_for",
 ]

@@ -1,12 +1,4 @@
-"""How is code that talks to models tested without one?
-
-`ScriptedProvider` is a server that really listens on loopback, speaks the dialects of OpenAI, Anthropic and Gemini,
-enforces a context limit, and fails as scripted:
-
-    with ScriptedProvider(limit=1_024, faults={2: Fault.status(429, headers={"Retry-After": "1"})}) as provider:
-        digest = densify(text, provider.model())
-        assert provider.overflows == 1
-"""
+"""How does a provider behave, well and badly? A server on loopback that does as it is told."""
 
 from __future__ import annotations
 
