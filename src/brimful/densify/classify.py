@@ -56,11 +56,14 @@ _TOO_LONG = re.compile(
     r"(?:prompt|input) exceeds? (?:the )?(?:max|model|length|limit)|range of input length|shorter (?:prompt|input)|"
     r"reduce (?:the |your )?(?:length of |size of |input )?(?:the |your )?(?:messages|prompt|input|context)|"
     r"too many (?:input |prompt )tokens|token limit (?:is |was )?exceeded|超长|过长|长度.{0,6}[超限]|tokens?.{0,8}超|"
-    r"(?:conversation|input|prompt|message) (?:length )?(?:limit )?exceeded|conversation limit"
+    r"(?:conversation|input|prompt|message) (?:length )?(?:limit )?exceeded|conversation limit|"
+    r"(?:prompt|input|sequence) (?:length|count) [^.]{0,30}(?:exceed|over|greater|larger|longer)"
 )
+_ABOVE = re.compile(r"\b(\d{3,}) ?(?:tokens )?>=? ?(\d{3,})\b")
+_HAS_AND_MAXIMUM = re.compile(r"\b(\d{3,}) (?:\w+ )?tokens\b.{0,40}?(?:maximum|max|limit|allowed)[^\d]{0,20}(\d{3,})\b")
 _TOKENS = re.compile(r"\btokens?\b")
 _OUTPUT = re.compile(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|maximum output|max output")
-_INPUT = re.compile(r"\b(?:inputs?|prompt|messages?|context|sequence|conversation)\b")
+_INPUT = re.compile(r"\b(?:inputs?|prompt|messages?|context|sequence|conversation|tokens in (?:the |your )?request)\b")
 _BYTES = re.compile(
     r"\b(?:bytes?|[kmg]i?b|megabytes?|kilobytes?|characters?|chars|payload|body|entity|string|array|file|images?|"
     r"attachments?|pages|items|upload|content length)\b|\d[kmg]i?b\b|request size|maximum (?:allowed )?size"
@@ -83,7 +86,7 @@ _QUOTA = re.compile(
     r"(?:out of|enough|no|more|any|add|purchase|buy|remaining) credits?|payment|spend(?:ing)? (?:limit|cap)|"
     r"(?:hard|budget|credit) limits?(?: \w+){0,4}? (?:reached|exceeded|hit)|usage limit|max budget|top ?up|recharge|"
     r"arrear|overdue|prepa(?:id|y)|only afford|service quota exceeded|exceeded current quota|"
-    r"quota (?:is |has been )?(?:exhausted|used up|exceeded exception)|余额|欠费"
+    r"quota (?:is |has been )?(?:exhausted|used up|exceeded exception)|trial (?:key|plan|account)|余额|欠费"
 )
 _ENDED = re.compile(r"\b(?:limit|quota(?: value)?):? 0\b|per ?day|daily")
 _RETRY_HINT = re.compile(r"(?:retry|try again) in \d|retry ?delay|per ?(?:minute|second)")
@@ -185,7 +188,19 @@ def _is_overflow(status: int | None, words: str) -> bool:
         return False
     if _TOO_LONG.search(words):
         return True
-    return bool(_TOKENS.search(words) and _OVER.search(words)) and status not in {*_WAIT, _TOO_LARGE}
+    if status in _WAIT or status == _TOO_LARGE or not _TOKENS.search(words):
+        return False
+    return bool(_OVER.search(words)) or _is_above(words)
+
+
+def _is_above(words: str) -> bool:
+    """Whether two numbers of tokens are compared, and the first is above the second.
+
+    >>> _is_above("total tokens 9000 > 8192"), _is_above("the prompt has 900 tokens, the maximum is 8192")
+    (True, False)
+    """
+    found = _ABOVE.search(words) or _HAS_AND_MAXIMUM.search(words)
+    return found is not None and int(found[1]) > int(found[2])
 
 
 def _is_oversized(words: str) -> bool:
