@@ -1,6 +1,7 @@
 """Where is a text cut into parts that a model accepts?
 
-At the best boundary that leaves the fewest parts: section, unit (sentence, statement, record), word, code point.
+At the best boundary that leaves the fewest parts: section, unit (sentence, statement, record), line, word, code
+point.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ class Slicer:
         for level in self._levels:
             if (cut := _last_between(level, nearest, furthest)) > start:
                 return cut
-        space = max(self._raw.rfind(sign, nearest, furthest) for sign in (b" ", b"\n", b"\t"))
-        return space + 1 if space > start else furthest
+        for gap in (b"\n", b" ", b"\t"):
+            if (cut := self._raw.rfind(gap, nearest, furthest) + 1) > start:
+                return cut
+        return furthest
 
 
 def _last_between(cuts: Sequence[int], low: int, high: int) -> int:
