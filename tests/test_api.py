@@ -75,7 +75,7 @@ def test_the_names_of_densify_are_locked():
     from brimful import densify
 
     assert sorted(densify.__all__) == [
-        *("Cited", "Completion", "DensifySettings", "Digest", "Failure", "Gap", "Memory", "Model", "Progress"),
+        *("CitedSentence", "Completion", "DensifySettings", "Digest", "Failure", "Gap", "Memory", "Model", "Progress"),
         *("SEED", "Stop", "Timeouts", "bound_parallel", "classify", "densify", "fit_digest", "model_for"),
     ]
     assert all(hasattr(densify, name) for name in densify.__all__)

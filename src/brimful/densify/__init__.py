@@ -5,7 +5,7 @@ digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 """
 
 from brimful.densify.calls import bound_parallel
-from brimful.densify.cite import Cited
+from brimful.densify.cite import CitedSentence
 from brimful.densify.classify import Failure, classify
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest, Gap
@@ -19,7 +19,7 @@ from brimful.densify.transport import Timeouts
 
 __all__ = [
     "SEED",
-    "Cited",
+    "CitedSentence",
     "Completion",
     "DensifySettings",
     "Digest",

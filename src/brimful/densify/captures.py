@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from brimful.corpus.documents import Document
-from brimful.densify.cite import Cited
+from brimful.densify.cite import CitedSentence
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest
 from brimful.densify.memory import Memory
@@ -40,7 +40,7 @@ class Capture:
     original: Document = field(repr=False)
     message: str = ""
     digest: str = ""
-    sentences: tuple[Cited, ...] = field(default=(), repr=False)
+    sentences: tuple[CitedSentence, ...] = field(default=(), repr=False)
 
     def document(self, path: str | None = None) -> Document:
         """A done capture as a document that a store can take and search finds."""
@@ -132,6 +132,6 @@ def _read(row: tuple[Any, ...]) -> Capture:
     if seal_of(*values) != seal:
         raise CorruptError(f"capture {name!r} is not what was written; capture its text again")
     sentences = tuple(
-        Cited(text, tuple(Span(start, end) for start, end in spans)) for text, spans in json.loads(sources)
+        CitedSentence(text, tuple(Span(start, end) for start, end in spans)) for text, spans in json.loads(sources)
     )
     return Capture(name, model, status, Document(name, original), message, digest, sentences)

@@ -18,7 +18,7 @@ _LEAST_LETTERS = 4  # shorter words (the, and, of) tie everything to everything
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedSentence:
     """A sentence and the source ranges of what it came from."""
 
     text: str
@@ -29,7 +29,7 @@ class Cited:
 class Partial:
     """An answer, sentence by sentence (DENS: partial, merged partial)."""
 
-    sentences: tuple[Cited, ...]
+    sentences: tuple[CitedSentence, ...]
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ def sentences_of(text: str) -> list[str]:
 
 def from_part(text: str, span: Span) -> Partial:
     """The answer to one part: every sentence comes from it."""
-    return Partial(tuple(Cited(sentence, (span,)) for sentence in sentences_of(text)))
+    return Partial(tuple(CitedSentence(sentence, (span,)) for sentence in sentences_of(text)))
 
 
 def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
@@ -82,7 +82,7 @@ def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
         most = max(shared, default=0)
         resting = [cited for cited, count in zip(known, shared, strict=True) if most and 2 * count >= most]
         spans = tuple(merge_spans(span for cited in resting for span in cited.sources)) or everything
-        found.append(Cited(sentence, spans))
+        found.append(CitedSentence(sentence, spans))
     return Partial(tuple(found))
 
 

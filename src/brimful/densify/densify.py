@@ -16,7 +16,7 @@ from pathlib import Path
 
 from brimful.corpus.documents import Document
 from brimful.densify.calls import Caller, Ledger
-from brimful.densify.cite import Cited, Partial
+from brimful.densify.cite import CitedSentence, Partial
 from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
@@ -143,7 +143,7 @@ def _extracted(document: Document, model: ExtractiveModel, settings: DensifySett
     text, _ = join(document, spans)
     return Digest(
         text=text,
-        sentences=tuple(Cited(document.text(span.start, span.end), (span,)) for span in spans),
+        sentences=tuple(CitedSentence(document.text(span.start, span.end), (span,)) for span in spans),
         source=document.id,
         source_bytes=len(document),
         source_tokens=tokens,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from brimful.corpus.documents import Document
-from brimful.densify.cite import Cited
+from brimful.densify.cite import CitedSentence
 from brimful.text.spans import Span
 
 
@@ -27,7 +27,7 @@ class Digest:
     """
 
     text: str
-    sentences: tuple[Cited, ...]
+    sentences: tuple[CitedSentence, ...]
     source: str  # the source's id
     source_bytes: int
     source_tokens: int
