@@ -33,7 +33,6 @@ class Slicer:
 
     def __init__(self, document: Document, counter: TokenCounter) -> None:
         self._raw = document.content
-        self._indented = document.kind == "code"
         self._counter = counter
         self._prepared: PreparedText = counter.prepare(document.content.decode())
         self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
@@ -48,9 +47,8 @@ class Slicer:
         return self._raw[part.start : part.end].decode()
 
     def words(self, part: Part | Span) -> str:
-        """A slice as it is sent: without the blank space around it, save the indentation of code."""
-        text = self.text(part).rstrip()
-        return text.lstrip("\r\n") if self._indented else text.lstrip()
+        """A slice as it is sent: without the blank space around it."""
+        return self.text(part).strip()
 
     def part(self, start: int, end: int) -> Part:
         """A slice with its tokens."""
