@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest eval lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-densify eval lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ bench-ingest: $(STAMP)  ## Ingestion and look-ups against FTS5, tantivy and bm25
 
 eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this machine has them
 	@$(BIN)/python benchmarks/eval.py
+
+bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(BENCH_VENV)/bin/python benchmarks/densify.py
 
 lock: $(STAMP)  ## Renew the lock files from pyproject.toml
 	@$(BIN)/python scripts/make_lock.py

@@ -34,6 +34,7 @@ PUBLIC = [
     "tokens_for",
 ]
 CODES = {
+    "cancelled",
     "error",
     "input",
     "input.budget",
@@ -44,8 +45,17 @@ CODES = {
     "input.score",
     "input.setting",
     "input.span",
+    "input.too_long",
     "endpoint",
     "missing",
+    "provider",
+    "provider.auth",
+    "provider.overflow",
+    "provider.quota",
+    "provider.refused",
+    "provider.shrink",
+    "provider.unavailable",
+    "provider.wait",
     "store",
     "store.busy",
     "store.corrupt",
@@ -60,9 +70,21 @@ def test_exported_names_are_locked():
     assert all(hasattr(brimful, name) for name in PUBLIC)
 
 
+def test_the_names_of_densify_are_locked():
+    """The public names of the package beside the core."""
+    from brimful import densify
+
+    assert sorted(densify.__all__) == [
+        *("CitedSentence", "Completion", "DensifySettings", "Digest", "Failure", "Gap", "Memory", "Model", "Progress"),
+        *("SEED", "Stop", "Timeouts", "bound_parallel", "classify", "densify", "fit_digest", "model_for"),
+    ]
+    assert all(hasattr(densify, name) for name in densify.__all__)
+
+
 def test_every_error_has_a_stable_code_of_its_own():
     """One code a class, all under one root, all in the drawn tree."""
-    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    classes = [value for value in found if not issubclass(value, Warning)]
     assert {cls.code for cls in classes} == CODES
     assert len(classes) == len(CODES)
     assert all(issubclass(cls, errors.BrimfulError) for cls in classes)

@@ -1,17 +1,27 @@
 """What can go wrong, as one tree with stable codes.
 
     BrimfulError
+    ├── CancelledError            the caller stopped the run, or its time was up; what was finished is remembered
     ├── InputError                the caller's value can't be used (also a ValueError)
     │   ├── BudgetError           a budget that is negative, absurd, or eaten by its reserves
     │   ├── ChoiceError           a name that is not among the choices
     │   │   └── UnknownModelError a model with no known vocabulary
     │   ├── DocumentError         bytes that are not UTF-8, a missing or doubled document
     │   ├── FormatError           a rendered text that can't be parsed
+    │   ├── InputTooLongError     more text than the settings allow to be condensed
     │   ├── ScoreError            NaN or infinite scores
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
     ├── EndpointError             a server that was named does not answer as it should
     ├── MissingPartError          a vocabulary or grammar that is not installed
+    ├── ProviderError             a model's provider failed in a way that has no name of its own
+    │   ├── AuthError             no key, a wrong one, or one without the right
+    │   ├── ContextLimitError     the model does not accept so much at once
+    │   ├── QuotaError            money or an allowance is used up
+    │   ├── RateLimitError        too much at the moment; later it may pass
+    │   ├── RefusedError          the model or its filter declined to answer
+    │   ├── RequestSizeError      the request can never pass at this size, though it is no context limit
+    │   └── UnavailableError      the provider or the model can't be reached
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
         ├── StoreBusyError        another process is writing
@@ -31,6 +41,12 @@ class BrimfulError(Exception):
     """The common root: `except BrimfulError` catches everything this package raises on purpose."""
 
     code = "error"
+
+
+class CancelledError(BrimfulError):
+    """The caller's wish, or the end of the time that was given."""
+
+    code = "cancelled"
 
 
 class InputError(BrimfulError, ValueError):
@@ -69,6 +85,12 @@ class FormatError(InputError):
     code = "input.format"
 
 
+class InputTooLongError(InputError):
+    """A text beyond the input limit; refused before any call."""
+
+    code = "input.too_long"
+
+
 class ScoreError(InputError):
     """A score that has no place in an order."""
 
@@ -97,6 +119,62 @@ class MissingPartError(BrimfulError):
     """Something that must be installed first; never replaced by a silent guess."""
 
     code = "missing"
+
+
+class ProviderError(BrimfulError):
+    """What a model's provider answered instead of a text; `status` is None where there was no answer."""
+
+    code = "provider"
+
+    def __init__(
+        self, message: str, *, status: int | None = None, body: object = None, wait_seconds: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+        self.wait_seconds = wait_seconds
+
+
+class AuthError(ProviderError):
+    """The key is missing, wrong, or not allowed to do this."""
+
+    code = "provider.auth"
+
+
+class ContextLimitError(ProviderError):
+    """More than the model's context limit."""
+
+    code = "provider.overflow"
+
+
+class QuotaError(ProviderError):
+    """An account without money or allowance left."""
+
+    code = "provider.quota"
+
+
+class RateLimitError(ProviderError):
+    """Too many requests or tokens for now, or an overloaded provider."""
+
+    code = "provider.wait"
+
+
+class RefusedError(ProviderError):
+    """No failure of the machine: the answer was withheld."""
+
+    code = "provider.refused"
+
+
+class RequestSizeError(ProviderError):
+    """Too large for the provider's pipes or rates, whatever the model accepts."""
+
+    code = "provider.shrink"
+
+
+class UnavailableError(ProviderError):
+    """No connection, an error of the server, or a model that is not there."""
+
+    code = "provider.unavailable"
 
 
 class StoreError(BrimfulError):

@@ -1,0 +1,137 @@
+"""What was captured, and has it been condensed?
+
+DENS calls a capture a snapshot, and this the CaptureWorkflow. A capture is written down before the first call:
+`pending`, then `done` with its digest, or `failed` with the message. The original is kept in every case, so a failed
+one can be tried again, and pays only for what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from brimful.corpus.documents import Document
+from brimful.densify.cite import CitedSentence
+from brimful.densify.densify import densify
+from brimful.densify.digest import Digest
+from brimful.densify.memory import Memory
+from brimful.densify.model import Model
+from brimful.densify.models import model_for
+from brimful.densify.plan import DensifySettings
+from brimful.densify.running import Progress
+from brimful.errors import BrimfulError, CorruptError, DocumentError, choose
+from brimful.store.schema import seal_of
+from brimful.text.spans import Span
+
+CaptureStatus = Literal["pending", "done", "failed"]
+STATUSES: tuple[CaptureStatus, ...] = get_args(CaptureStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A captured text with what became of it (DENS: snapshot)."""
+
+    name: str
+    model: str
+    status: CaptureStatus
+    original: Document = field(repr=False)
+    message: str = ""
+    digest: str = ""
+    sentences: tuple[CitedSentence, ...] = field(default=(), repr=False)
+
+    def document(self, path: str | None = None) -> Document:
+        """A done capture as a document that a store can take and search finds."""
+        if self.status != "done":
+            raise DocumentError(
+                f"capture {self.name!r} is {self.status}; only a done one is a document, retry it first"
+            )
+        return Document(path or self.name, self.digest, kind="prose", language="text")
+
+
+class Captures:
+    """The captures in a memory's file."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def capture(
+        self,
+        source: str | Document,
+        model: Model | str = "extractive:",
+        *,
+        name: str,
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+        sleep: Callable[[float], None] | None = None,
+    ) -> Capture:
+        """Write a text down, condense it, write down how that ended.
+
+        Failures that this package names are the capture's status, not an exception; Ctrl-C leaves it pending.
+        """
+        original = source if isinstance(source, Document) else Document(name, source)
+        chosen = model_for(model) if isinstance(model, str) else model
+        self._write(Capture(name, chosen.name, "pending", original))
+        try:
+            digest = densify(
+                original, chosen, settings=settings, memory=self.memory, progress=progress, cancel=cancel, sleep=sleep
+            )
+        except BrimfulError as error:
+            return self._write(Capture(name, chosen.name, "failed", original, message=f"{error.code}: {error}"))
+        return self._write(_done(name, original, digest))
+
+    def retry(
+        self,
+        name: str,
+        model: Model | str | None = None,
+        *,
+        settings: DensifySettings | None = None,
+        sleep: Callable[[float], None] | None = None,
+    ) -> Capture:
+        """Try a failed or pending capture again, with its own model or another; a done one is returned as it is."""
+        known = self.get(name)
+        if known.status == "done":
+            return known
+        return self.capture(known.original, model or known.model, name=name, settings=settings, sleep=sleep)
+
+    def get(self, name: str) -> Capture:
+        """One capture by its name."""
+        rows = self.memory.rows("SELECT * FROM captures WHERE name = ?", (name,))
+        if not rows:
+            raise DocumentError(f"there is no capture {name!r}; `list` has the names")
+        return _read(rows[0])
+
+    def list(self, status: CaptureStatus | None = None) -> list[Capture]:
+        """All captures, or those of one status, by name."""
+        if status is not None:
+            choose(status, STATUSES, what="status")
+        rows = self.memory.rows("SELECT * FROM captures ORDER BY name")
+        return [capture for capture in map(_read, rows) if status in (None, capture.status)]
+
+    def _write(self, capture: Capture) -> Capture:
+        sources = json.dumps(
+            [[cited.text, [[span.start, span.end] for span in cited.sources]] for cited in capture.sentences],
+            ensure_ascii=False,
+        )
+        values = (capture.name, capture.model, capture.status, capture.message, capture.original.content)
+        row = (*values, capture.digest, sources)
+        self.memory.write("INSERT OR REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, seal_of(*row)))
+        return capture
+
+
+def _done(name: str, original: Document, digest: Digest) -> Capture:
+    return Capture(name, digest.model, "done", original, digest=digest.text, sentences=digest.sentences)
+
+
+def _read(row: tuple[Any, ...]) -> Capture:
+    *values, seal = row
+    name, model, status, message, original, digest, sources = values
+    if seal_of(*values) != seal:
+        raise CorruptError(f"capture {name!r} is not what was written; capture its text again")
+    sentences = tuple(
+        CitedSentence(text, tuple(Span(start, end) for start, end in spans)) for text, spans in json.loads(sources)
+    )
+    return Capture(name, model, status, Document(name, original), message, digest, sentences)

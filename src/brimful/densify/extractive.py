@@ -1,0 +1,181 @@
+"""Which sentences say most of a text, in how many tokens?
+
+No model: the text's own units, chosen one by one. A unit is worth the weights of its terms; a term that some units
+share weighs most, one that half of them share hardly anything, and each time a chosen unit has said it, half as much.
+So the choice is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading
+order. Where no unit fits, the beginning of the first is cut at a word.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.corpus.documents import Document
+from brimful.densify.model import Completion, Stop
+from brimful.errors import SettingError
+from brimful.text.spans import Span
+from brimful.text.terms import terms_of
+from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
+
+_TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
+_FIXED_TOKENS = 8  # added to a unit's price, so that the shortest do not win by being short
+_LEAST_TERMS = 3  # a unit with fewer terms is a heading or a stray word
+_MOST_SHARED = 16
+_SCALE = 1_024
+
+
+def extract(document: Document, target_tokens: int, *, counter: TokenCounter) -> tuple[Span, ...]:
+    """The units to keep, in reading order, that together have at most `target_tokens` when joined as `join` does.
+
+    >>> text = "Tea is at four. The weather is fine. Tea and cake are at four in the garden. Bring a chair."
+    >>> counter = tokens_for("approximate")
+    >>> [text[span.start : span.end] for span in extract(Document("a.txt", text), 12, counter=counter)]
+    ['Tea and cake are at four in the garden.']
+    """
+    if target_tokens < 1:
+        raise SettingError(f"a digest of {target_tokens} tokens says nothing; give at least 1")
+    units = _units(document)
+    owners, terms, weights = _terms(document, units)
+    prices = _prices(document, units, counter)
+    chosen: list[int] = []
+    left = target_tokens
+    covered = np.zeros(len(weights), np.int64)
+    open_units = prices <= left
+    rich = np.bincount(owners, minlength=len(units)) >= _LEAST_TERMS
+    if (open_units & rich).any():
+        open_units &= rich
+    while open_units.any():
+        worth = np.zeros(len(units), np.int64)
+        np.add.at(worth, owners, weights[terms] >> np.minimum(covered[terms], 62))
+        rates = np.where(open_units, worth * _SCALE // (prices + _FIXED_TOKENS), -1)
+        best = int(rates.argmax())  # the first of equals, so the earliest
+        if rates[best] <= 0:
+            break
+        chosen.append(best)
+        left -= int(prices[best])
+        covered[terms[owners == best]] += 1
+        open_units[best] = False
+        open_units &= prices <= left
+    return _fitting(document, units, chosen, target_tokens, counter) or _beginning(
+        document, units, target_tokens, counter
+    )
+
+
+def join(document: Document, spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
+    r"""The kept units as one text, a new line where a section ends between them; and where each stands in it.
+
+    >>> join(Document("a.txt", "One. Two.\n\nThree."), (Span(0, 4), Span(5, 9), Span(11, 17)))[0]
+    'One. Two.\nThree.'
+    """
+    pieces: list[bytes] = []
+    places: list[Span] = []
+    length = 0
+    for at, span in enumerate(spans):
+        if at:
+            same = document.outline.section_before(span.start) <= spans[at - 1].start
+            pieces.append(b" " if same else b"\n")
+            length += 1
+        pieces.append(document.content[span.start : span.end])
+        places.append(Span(length, length + len(span)))
+        length += len(span)
+    return b"".join(pieces).decode(), tuple(places)
+
+
+def _units(document: Document) -> list[Span]:
+    """The units without the blank space around them, empty ones left out."""
+    cuts = document.outline.units.tolist()
+    found = []
+    for start, end in pairwise(cuts):
+        raw = document.content[start:end]
+        if stripped := raw.strip():
+            begin = start + raw.index(stripped[:1])
+            found.append(Span(begin, begin + len(stripped)))
+    return found
+
+
+def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Each term of each unit once: the unit's number, the term's number; and the terms' weights."""
+    found = terms_of(document.content)
+    numbers = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
+    starts = np.array([unit.start for unit in units], np.int64)
+    owners = starts.searchsorted(found.starts, side="right") - 1
+    pairs = np.unique(np.stack((owners, numbers))[:, owners >= 0], axis=1)
+    spread = np.bincount(pairs[1], minlength=len(found.names)).tolist()
+    return pairs[0], pairs[1], np.array([_weight(shared, len(units)) for shared in spread], np.int64)
+
+
+def _weight(shared: int, units: int) -> int:
+    """A term's worth by how many units share it: little for one, most for some, hardly anything for half of them.
+
+    >>> [_weight(shared, 100) for shared in (1, 2, 8, 20, 60)]
+    [2944, 9994, 14960, 10923, 1]
+    """
+    if not shared:
+        return 0
+    rarity = ((4 * (units + 1)) ** 8 // shared**8).bit_length()  # eight times the binary logarithm
+    return isqrt(((min(shared, _MOST_SHARED) - 1) << 16) + 4_096) * max(rarity - 24, 0) or 1
+
+
+def _prices(document: Document, units: list[Span], counter: TokenCounter) -> NDArray[np.int64]:
+    """The tokens of each unit, and one for what joins it to the next."""
+    prepared = counter.prepare(document.content.decode())
+    return np.array([prepared.count(unit.start, unit.end) + 1 for unit in units], np.int64)
+
+
+def _fitting(
+    document: Document, units: list[Span], chosen: list[int], target: int, counter: TokenCounter
+) -> tuple[Span, ...]:
+    """The chosen units in order, the last choices dropped while the whole is over the target."""
+    while chosen:
+        spans = tuple(units[at] for at in sorted(chosen))
+        if counter.count(join(document, spans)[0]) <= target:
+            return spans
+        chosen = chosen[:-1]
+    return ()
+
+
+def _beginning(document: Document, units: list[Span], target: int, counter: TokenCounter) -> tuple[Span, ...]:
+    """As much of the first unit as fits, to the end of a word where there is one."""
+    if not units:
+        return ()
+    start = units[0].start
+    end = min(counter.prepare(document.content.decode()).fit(start, target), units[0].end)
+    if end < units[0].end:
+        space = document.content.rfind(b" ", start, end + 1)
+        end = space if space > start else end
+    return (Span(start, end),) if end > start else ()
+
+
+class ExtractiveModel:
+    """`extractive:`, the embedded default: needs nothing, calls no one, invents nothing."""
+
+    name = "extractive:"
+    endpoint = "extractive:"
+    small = False
+
+    def __init__(self, *, counter: TokenCounter | None = None) -> None:
+        self.counter: TokenCounter = counter or tokens_for("o200k_base")
+
+    def __repr__(self) -> str:
+        return "ExtractiveModel()"
+
+    def limit(self) -> int | None:
+        """None: any text is accepted."""
+        return None
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        return self.counter.count(text)
+
+    def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
+        """The best sentences of what stands between the prompt's marks, or of the whole prompt."""
+        stop.check()
+        found = _TEXT.search(prompt)
+        document = Document("text", found[1] if found else prompt)
+        return Completion(join(document, extract(document, max_output_tokens, counter=self.counter))[0])
