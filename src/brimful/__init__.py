@@ -10,7 +10,7 @@ from brimful.assembly.dedupe import dedupe
 from brimful.assembly.pack import pack, parse, render
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
-from brimful.engine import Engine, open  # noqa: A004
+from brimful.engine import VERSION, Engine, open  # noqa: A004
 from brimful.errors import (
     BrimfulError,
     BudgetError,
@@ -29,7 +29,7 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.window import Cluster, Window
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "BrimfulError",

@@ -10,24 +10,26 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from brimful.assembly.checking import Finding, check_files, check_store
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.pack import pack
+from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import MissingPartError
+from brimful.errors import FormatError, InputError, MissingPartError
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.pools import Pool, pools_of, related_to
 from brimful.search.search import Found, search
-from brimful.settings import AskSettings, FieldSettings
+from brimful.settings import AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -36,6 +38,7 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.window import Cluster, Window
 
+VERSION = "0.1.0"
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_BYTES = 64 << 20
@@ -102,14 +105,14 @@ class Engine:
         with self._lock:
             return ingest(self._store, place, settings=settings, progress=progress)
 
-    def add_text(self, path: str, text: str | bytes, *, time: int | None = None, title: str | None = None) -> None:
+    def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
         """Store a text of your own under this path, in place of what was there."""
-        self.add_documents([Document(path, text, time=time)], title=title)
+        self.add_documents([Document(path, text, time=time)])
 
-    def add_documents(self, documents: Iterable[Document], *, title: str | None = None) -> int:
+    def add_documents(self, documents: Iterable[Document]) -> int:
         """Store many documents in few commits; returns how many."""
         with self._lock:
-            return self._store.add(Entry(document, title=title) for document in documents)
+            return self._store.add(Entry(document) for document in documents)
 
     def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
@@ -168,6 +171,31 @@ class Engine:
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
+    def verify(
+        self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
+    ) -> list[Finding]:
+        """What is no longer as a receipt cites it, in the store or in a folder of files; nothing: all is as cited."""
+        cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
+        if files is not None:
+            return check_files(cited, Path(files), text=text)
+        with self._lock:
+            return check_store(cited, self._now().snapshot, text=text)
+
+    def replay(self, receipt: Receipt | str | bytes) -> Context:
+        """Ask a receipt's question again with its settings; on the same state the bytes are the same."""
+        cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
+        if cited.question is None:
+            raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
+        ask, field = cited.settings.get("ask"), cited.settings.get("field")
+        if not isinstance(ask, Mapping) or not isinstance(field, Mapping):
+            raise FormatError("settings: this receipt was not made by an engine; assemble the context again by hand")
+        try:
+            chosen = {**ask, "windows": WindowSettings(**ask["windows"]) if ask.get("windows") else None}
+            settings, weights = AskSettings(**chosen), FieldSettings(**field)
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
+        return self.context(cited.question, budget=cited.budget, settings=settings, field=weights)
+
     def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
         """Assemble twice, without the cache, and compare window ids and bytes (CFS §12)."""
 
@@ -221,7 +249,17 @@ class Engine:
             max_per_document=settings.max_per_document,
             include_metadata=settings.include_metadata,
         )
-        return replace(context, question=question, corrections=found.corrections)
+        context = replace(context, question=question, corrections=found.corrections)
+        chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
+        receipt = make_receipt(
+            context,
+            question=question,
+            snapshot=ground.snapshot,
+            settings=chosen,
+            corrections=found.corrections,
+            run={"version": VERSION},
+        )
+        return replace(context, receipt=receipt)
 
     def _windows(
         self, ground: Ground, found: Found, room: Budget, settings: AskSettings, counter: TokenCounter

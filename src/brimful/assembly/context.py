@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
 from brimful.budget import Budget
@@ -13,6 +13,9 @@ from brimful.corpus.documents import Document, by_path
 from brimful.search.repair import Correction
 from brimful.settings import FormatName, Packing
 from brimful.windows.window import Window
+
+if TYPE_CHECKING:
+    from brimful.assembly.receipt import Receipt
 
 Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty"]
 
@@ -79,6 +82,7 @@ class Context:
     trimmed: tuple[str, ...] = ()
     question: str | None = None
     corrections: tuple[Correction, ...] = ()
+    receipt: Receipt | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text
