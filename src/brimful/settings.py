@@ -90,6 +90,8 @@ class FieldSettings:
     length: float = 0.75
     # How often a word in the path or title counts as if it stood in the text.
     name: float = 2.0
+    # And a word in a heading above, in each unit below it.
+    heading: float = 0.3
     # Words that only ask, and parts of longer words, against a word's one.
     asking: float = 0.2
     part: float = 0.7

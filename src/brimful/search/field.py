@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from brimful.index.columns import Numbers
 from brimful.index.vectors import NOTHING, similarities
 from brimful.search.ground import Ground, Ids
+from brimful.search.headings import Headings
 from brimful.settings import FieldSettings
 
 THOUSAND, MILLION = 1_000, 1_000_000
@@ -80,6 +81,8 @@ def relevance(
     documents = _documents(ground, sought, settings)
     units = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
     counts = [_counts(ground, each, units) for each in sought]
+    above = Headings(ground, units)
+    told = [_told(above, each, settings) for each in sought]
     near = _Surroundings(ground, units)
     lexical = settings.document * documents[ground.rows[units]]
     for reach, share in (
@@ -87,7 +90,7 @@ def relevance(
         (settings.near_reach, settings.near),
         (settings.wide_reach, settings.wide),
     ):
-        lexical = lexical + share * _scale(ground, sought, counts, near, reach, settings)
+        lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
     alike = _alike(ground, units, near, meaning, settings)
     total = near.spread(lexical + alike, settings.spread)
     if favour is not None:
@@ -179,10 +182,17 @@ def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
     return counts
 
 
+def _told(above: Headings, sought: Sought, settings: FieldSettings) -> Numbers:
+    """What the headings above each unit say of a word, in thousandths."""
+    counts = sum((above.counts(places) for _, places in sought.places), np.zeros(1, np.int64))
+    return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
+
+
 def _scale(
     ground: Ground,
     sought: Sequence[Sought],
     counts: Sequence[Numbers],
+    told: Sequence[Numbers],
     near: _Surroundings,
     reach: int,
     settings: FieldSettings,
@@ -190,9 +200,9 @@ def _scale(
     """What the surroundings of each unit are worth; the best is worth one."""
     size = near.sizes(reach) / (ground.unit_size * (2 * reach + 1))
     scores, covered, whole = np.zeros(len(size)), np.zeros(len(size)), 0.0
-    for each, count in zip(sought, counts, strict=True):
+    for each, count, heading in zip(sought, counts, told, strict=True):
         worth = each.weight * rarity(each.census * (2 * reach + 1), len(ground))
-        around = near.sums(count, reach)
+        around = near.sums(count, reach) + heading
         scores += worth * _saturated(around, size, settings)
         covered += worth * (around > 0)
         whole += worth

@@ -24,6 +24,9 @@ from brimful.text.terms import terms_of
 BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
+DEEPEST = 6
+"""Levels of headings."""
+
 _LEAST_TOLD = 3  # words that only this language has, before it counts as one of the corpus
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
@@ -72,6 +75,7 @@ class Ground:
         )  # which extent each unit is in, of those that have any
         self.census = lru_cache(_KEPT_TERMS)(self._census)
         self.places = lru_cache(256)(self._places)
+        self._parents: dict[int, Numbers] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -204,6 +208,12 @@ class Ground:
                 codes[low:high] = stored[plot.stored[units[low:high] - plot.first]]
         return codes
 
+    def head_parents(self, number: int) -> Numbers:
+        """The heading above each heading of a plot; their number stands for none."""
+        if number not in self._parents:
+            self._parents[number] = _parents(self.plots[number])
+        return self._parents[number]
+
     # ---- names
 
     @cached_property
@@ -247,3 +257,19 @@ def _places_in_run(groups: Numbers) -> Numbers:
 
 def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _parents(plot: Plot) -> Numbers:
+    """The heading above each heading of a segment, within its document; one more than there are for none."""
+    starts, _, levels = plot.view.heads
+    count = len(starts)
+    numbers = np.arange(count)
+    above = np.full(count, -1)
+    last = np.full(count, -1)
+    for level in range(1, DEEPEST + 1):
+        above = np.where(levels == level, last, above)
+        last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
+    bases = plot.view.extents.bases
+    own = bases.searchsorted(starts, side="right")
+    same = (above >= 0) & (own[above] == own)
+    return np.append(np.where(same, above, count), count)

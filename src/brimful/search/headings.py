@@ -1,0 +1,53 @@
+"""Under which headings does a unit stand, and do they have a word of the question?
+
+What a passage is about is often said above it only: in the chapter's heading, the class of a method, the session of
+a chat. A word there counts as if it stood, for a part, in every unit below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.index.columns import Numbers
+from brimful.search.ground import DEEPEST, Ground, Ids, Plot
+
+
+class Headings:
+    """The headings above some ascending units."""
+
+    def __init__(self, ground: Ground, units: Ids) -> None:
+        self._size = len(units)
+        self._plots: list[tuple[int, slice, NDArray[np.int64], Plot]] = []
+        bounds = np.append(units.searchsorted(ground.firsts), len(units)).tolist()
+        for number, plot in enumerate(ground.plots):
+            part = slice(bounds[number], bounds[number + 1])
+            starts, ends, _ = plot.view.heads
+            if part.start < part.stop and len(starts):
+                parents = ground.head_parents(number)
+                local = units[part] - plot.first
+                base = plot.view.extents.bases[plot.extents[local]]
+                # One row for no heading at all, at the end: every way up ends there.
+                lowest = ends.searchsorted(plot.starts[local], side="right") - 1
+                chain = np.where((lowest >= 0) & (starts[lowest] >= base), lowest, len(starts))
+                chains = [chain]
+                for _ in range(DEEPEST - 1):
+                    chains.append(parents[chains[-1]])
+                self._plots.append((number, part, np.array(chains), plot))
+
+    def counts(self, places: Sequence[Numbers]) -> Numbers:
+        """How many headings above each unit have one of these positions."""
+        counts = np.zeros(self._size, np.int64)
+        for number, part, chains, plot in self._plots:
+            positions = places[number]
+            starts, ends, _ = plot.view.heads
+            if not len(positions):
+                continue
+            has = np.zeros(len(starts) + 1, np.int64)
+            at = starts.searchsorted(positions, side="right") - 1
+            inside = (at >= 0) & (positions < ends[at])
+            has[at[inside]] = 1
+            counts[part] = has[chains].sum(axis=0)
+        return counts
