@@ -5,12 +5,8 @@ Bring hits from any retriever, or windows of your own:
     hits -> inflate -> windows -> dedupe -> pack -> one text that fits, every byte accounted for
 """
 
-from brimful.assembly.context import Context
-from brimful.assembly.dedupe import dedupe
-from brimful.assembly.pack import pack, parse, render
-from brimful.budget import Budget
-from brimful.corpus.documents import Document, Hit
-from brimful.engine import VERSION, Engine, open  # noqa: A004
+from typing import TYPE_CHECKING
+
 from brimful.errors import (
     BrimfulError,
     BudgetError,
@@ -24,10 +20,49 @@ from brimful.errors import (
     SpanError,
     UnknownModelError,
 )
-from brimful.settings import WindowSettings
-from brimful.text.vocabularies import tokens_for
-from brimful.windows.inflate import inflate
-from brimful.windows.window import Cluster, Window
+from brimful.settings import VERSION, WindowSettings
+
+if TYPE_CHECKING:
+    from brimful.assembly.context import Context
+    from brimful.assembly.dedupe import dedupe
+    from brimful.assembly.pack import pack, parse, render
+    from brimful.budget import Budget
+    from brimful.corpus.documents import Document, Hit
+    from brimful.engine import Engine, open  # noqa: A004
+    from brimful.text.vocabularies import tokens_for
+    from brimful.windows.inflate import inflate
+    from brimful.windows.window import Cluster, Window
+else:
+    # Names are fetched when first asked for, so that `brimful --help` need not wait for NumPy.
+    _NAMES_OF = {
+        "brimful.assembly.context": "Context",
+        "brimful.assembly.dedupe": "dedupe",
+        "brimful.assembly.pack": "pack parse render",
+        "brimful.budget": "Budget",
+        "brimful.corpus.documents": "Document Hit",
+        "brimful.engine": "Engine open",
+        "brimful.text.vocabularies": "tokens_for",
+        "brimful.windows.inflate": "inflate",
+        "brimful.windows.window": "Cluster Window",
+    }
+    _HOME_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
+    _PARTS = {module.split(".")[1] for module in _NAMES_OF} | {"evaluation", "index", "search", "store", "surfaces"}
+
+    def __getattr__(name):
+        """A public name, or a part of the package."""
+        from importlib import import_module
+
+        if name in _PARTS:
+            return import_module(f"brimful.{name}")
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'brimful' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+        return found
+
+    def __dir__():
+        """What is there, fetched or not."""
+        return sorted({*globals(), *_HOME_OF})
+
 
 __version__ = VERSION
 

@@ -23,14 +23,14 @@ from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import FormatError, InputError, MissingPartError
+from brimful.errors import DocumentError, FormatError, InputError, MissingPartError
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.pools import Pool, pools_of, related_to
 from brimful.search.search import Found, search
-from brimful.settings import AskSettings, FieldSettings, WindowSettings
-from brimful.store.ingest import Report, ingest
+from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
+from brimful.store.ingest import Report, ingest, place_of
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.text.tokens import TokenCounter
@@ -38,7 +38,6 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.window import Cluster, Window
 
-VERSION = "0.1.0"
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_BYTES = 64 << 20
@@ -130,6 +129,20 @@ class Engine:
         """The state root: one hash over path, time and content of all documents."""
         with self._lock:
             return self._now().snapshot.root.hex()
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The files, folders and globs that were added, as `add` takes them."""
+        with self._lock:
+            return tuple(place_of(prefix) for prefix in self._store.roots())
+
+    def document(self, path: str) -> Document:
+        """A stored document as it is now, whole."""
+        with self._lock:
+            ground = self._now()
+            if ground.snapshot.row(path) is None:
+                raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
+            return self._read(ground, [path])[path]
 
     @property
     def ground(self) -> Ground:

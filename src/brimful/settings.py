@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from brimful.errors import SettingError, choose
 
@@ -22,6 +22,7 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 
 DEFAULT_MODEL = "o200k_base"
+VERSION = "0.1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,26 @@ class AskSettings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+
+
+def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str, fill: str) -> AskSettings:  # noqa: A002
+    """Settings from names that a person typed; one that is not among the choices is a ChoiceError with close ones."""
+    for what, name, names in (
+        ("format", format, FORMATS),
+        ("sizing", sizing, SIZINGS),
+        ("strategy", strategy, STRATEGIES),
+        ("packing", packing, PACKINGS),
+        ("fill", fill, FILLS),
+    ):
+        choose(name, names, what=what)
+    return AskSettings(
+        model=model,
+        format=cast("FormatName", format),
+        sizing=cast("Sizing", sizing),
+        strategy=cast("Strategy", strategy),
+        packing=cast("Packing", packing),
+        fill=cast("Fill", fill),
+    )
 
 
 CFS = AskSettings(sizing="density", trim=False, fill="relevant", dedup_threshold=0.8, top_k=100)

@@ -207,5 +207,16 @@ def _time(found: Found) -> int:
     return found.mtime_ns // 1_000_000_000
 
 
+def place_of(prefix: str) -> str:
+    """The file, folder or glob that a root's prefix stands for, as `ingest` takes it.
+
+    >>> place_of("/notes//"), place_of("/notes?*.md//")
+    ('/notes', '/notes/*.md')
+    """
+    path = prefix.removesuffix("//")
+    folder, mark, glob = path.rpartition("?")
+    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
+
+
 def _stamp(found: Found) -> str:
     return f"{found.size}:{found.mtime_ns}:{found.inode}:{found.device}"

@@ -1,0 +1,107 @@
+"""How well does the engine answer a set of questions, or one made from your own documents?"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from brimful.corpus.documents import Document
+from brimful.engine import Engine
+from brimful.engine import open as open_store
+from brimful.errors import InputError, choose
+from brimful.evaluation.make import make_set
+from brimful.evaluation.plot import plot
+from brimful.evaluation.run import Answerer, Cited, Result
+from brimful.evaluation.run import evaluate as run
+from brimful.evaluation.sets import SCOPES, SPLITS, EvaluationSet, Scope, ScopeChoice, Split, read_set, write_set
+from brimful.surfaces.cli.commands import corpus_of
+from brimful.surfaces.cli.exits import FOUND
+from brimful.surfaces.cli.terminal import one_line, say, show
+
+
+def evaluate(
+    place: str | None,
+    paths: Sequence[str],
+    *,
+    make: Path | None,
+    questions: int,
+    budgets: Sequence[int],
+    split: str,
+    scope: str,
+    limit: int | None,
+    store: str | None,
+    as_json: bool,
+    svg: Path | None,
+) -> int:
+    """Ask every question at every budget; the table, or the whole result as JSON, and a drawing."""
+    if (place is None) == (make is None):
+        raise InputError("name the folder of a set, or --make FOLDER with the paths to make one from")
+    if place is not None:
+        asked = read_set(place, split=_split(split), scope=_scope(scope))
+    else:
+        asked = _made(make or Path(), paths, store=store, questions=questions)
+    if limit is not None:
+        asked = replace(asked, questions=asked.questions[: max(limit, 0)])
+    result = _measured(asked, budgets)
+    show(result.as_json() if as_json else result.table())
+    if svg is not None:
+        _draw(result, svg)
+    return FOUND
+
+
+def _split(name: str) -> Split:
+    choose(name, SPLITS, what="split")
+    return next(each for each in SPLITS if each == name)
+
+
+def _scope(name: str) -> ScopeChoice:
+    choose(name, SCOPES, what="scope")
+    return next(each for each in SCOPES if each == name)
+
+
+def _made(folder: Path, paths: Sequence[str], *, store: str | None, questions: int) -> EvaluationSet:
+    """A set from the documents of a store or of paths, kept in a folder so that it can be asked again."""
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{one_line(str(folder))!r} holds something already; name a new folder")
+    with corpus_of(store, paths).engine as engine:
+        documents = [engine.document(path) for path in engine.ground.documents.paths]
+    made = make_set(documents, questions=questions, name=folder.name)
+    write_set(made, folder)
+    say(f"{len(made.questions)} questions written to {one_line(str(folder))}; ask them again: brimful eval {folder}")
+    return made
+
+
+def _measured(asked: EvaluationSet, budgets: Sequence[int]) -> Result:
+    with tempfile.TemporaryDirectory(prefix="brimful-eval-") as folder, ExitStack() as opened:
+        scopes = {question.scope for question in asked.questions}
+        engines: dict[Scope, Engine] = {}
+        for number, scope in enumerate(sorted(scopes, key=lambda scope: scope or ())):
+            engines[scope] = opened.enter_context(open_store(Path(folder, f"scope-{number}.db")))
+            engines[scope].add_documents(_within(asked.documents, scope))
+        return run(_answerer(engines), asked, budgets)
+
+
+def _within(documents: Iterable[Document], scope: Scope) -> list[Document]:
+    return [document for document in documents if scope is None or document.path in scope]
+
+
+def _answerer(engines: dict[Scope, Engine]) -> Answerer:
+    """The engine as an answerer: its windows, the best first."""
+
+    def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
+        windows = sorted(engines[scope].context(question, budget=budget).windows, key=lambda window: window.order)
+        return [Cited(window.path, window.start, window.end) for window in windows]
+
+    return answer
+
+
+def _draw(result: Result, file: Path) -> None:
+    if result.layout == "ir":
+        raise InputError(f"{result.name} is an 'ir' set: it is asked at one budget, so there is no curve to draw")
+    try:
+        file.write_text(plot({result.name: result.means("recall")}), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{str(file)!r} can't be written ({error.strerror}); name another file") from error

@@ -1,0 +1,28 @@
+"""Which exit code does an outcome have?"""
+
+from __future__ import annotations
+
+from brimful.errors import BrimfulError
+
+FOUND = 0
+NOTHING = 1  # nothing found; for `verify`: something is not as cited
+USAGE = 2
+PARTIAL = 3  # answered, but something that belongs to the corpus could not be read
+PROVIDER = 4
+STORAGE = 5
+INTERRUPTED = 130
+
+_EXITS = {"input": USAGE, "endpoint": PROVIDER, "missing": PROVIDER, "store": STORAGE}
+
+FIXABLE = ("unreadable", "changing", "missing_part")
+"""Skips that make an answer partial: another try, a permission or an install brings the file in."""
+
+
+def exit_of(error: BrimfulError) -> int:
+    """The exit code for an error, by the first part of its code.
+
+    >>> from brimful.errors import BudgetError, StoreFullError
+    >>> exit_of(BudgetError("0")), exit_of(StoreFullError("no room"))
+    (2, 5)
+    """
+    return _EXITS.get(error.code.partition(".")[0], USAGE)

@@ -1,0 +1,138 @@
+"""How is anything shown to a person, and kept plain for a program?
+
+Data goes to standard output, as exact bytes through a pipe; everything else goes to standard error. Colour and motion
+are for terminals only, and for none with NO_COLOR. What comes from documents and file names can't steer a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+_CONTROLS = "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
+_HARMFUL = re.compile(f"[{_CONTROLS}]")
+_HARMFUL_IN_A_LINE = re.compile(f"[\\t\\n{_CONTROLS}]")
+_WIDEST = 100
+_STYLES = {"strong": "1", "faint": "2", "path": "36", "good": "32", "warn": "33", "bad": "31"}
+
+
+def harmless(text: str) -> str:
+    r"""A text that can't steer a terminal: control and direction characters are written out.
+
+    >>> harmless("red \x1b[31m\n")
+    'red \\x1b[31m\n'
+    """
+    return _HARMFUL.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    r"""A path or a message on one line, harmless too.
+
+    >>> one_line("a\nb\u202e")
+    'a\\nb\\u202e'
+    """
+    return _HARMFUL_IN_A_LINE.sub(_written_out, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape", "surrogatepass").decode()
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Whether colour and motion are unwanted there."""
+    return not stream.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def width() -> int:
+    """Columns to fill, 80 where nobody knows."""
+    return max(min(shutil.get_terminal_size((80, 24)).columns, _WIDEST), 20)
+
+
+def tint(style: str, text: str, *, stream: TextIO | None = None) -> str:
+    """A text in colour, if its stream wants any."""
+    stream = stream or sys.stderr
+    return text if is_plain(stream) else f"\033[{_STYLES[style]}m{text}\033[0m"
+
+
+def say(text: str = "") -> None:
+    """A line for the person, never mixed with the data; a text that is harmless already."""
+    _write(sys.stderr, text + "\n")
+
+
+def give(text: str) -> None:
+    """The data: its exact bytes through a pipe, made harmless on a terminal."""
+    if sys.stdout.isatty():
+        _write(sys.stdout, harmless(text) + ("" if text.endswith("\n") or not text else "\n"))
+        sys.stdout.flush()
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+def show(text: str) -> None:
+    """Lines made here for standard output: harmless already, and perhaps in colour."""
+    if sys.stdout.isatty():
+        _write(sys.stdout, text)
+        sys.stdout.flush()
+    else:
+        give(text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def shortened(text: str, room: int) -> str:
+    """A line cut in its middle, so that the end of a path stays visible.
+
+    >>> shortened("documentation/chapter-one.md:10-20", 20)
+    'documen…one.md:10-20'
+    """
+    if len(text) <= room or room < 2:
+        return text
+    tail = (room - 1) * 2 // 3
+    return f"{text[: room - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
+    """Shares of a whole as one line: (style, amount, mark) each; every amount above zero gets a cell if there is room.
+
+    >>> bar([("good", 6, "#"), ("warn", 1, "="), ("faint", 3, ".")], 10)
+    '######=...'
+    """
+    total = sum(amount for _, amount, _ in parts)
+    if not total:
+        return ""
+    cells = [amount * room // total for _, amount, _ in parts]
+    cells = [max(size, 1) if part[1] else 0 for size, part in zip(cells, parts, strict=True)]
+    largest = max(range(len(parts)), key=lambda at: (cells[at], -at))
+    cells[largest] += room - sum(cells)
+    return "".join(tint(style, mark * size) for (style, _, mark), size in zip(parts, cells, strict=True) if size > 0)
+
+
+@contextmanager
+def progress(task: str) -> Iterator[Callable[[str], None] | None]:
+    """Something to call with the name of each file; on a terminal it shows them, and leaves nothing behind."""
+    if is_plain(sys.stderr):
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    shown = TextColumn("[dim]{task.fields[name]}")
+    with Progress(*columns, shown, console=Console(stderr=True), transient=True) as board:
+        number = board.add_task(escape(task), total=None, name="")
+
+        def advance(name: str) -> None:
+            board.update(number, advance=1, name=escape(shortened(one_line(name), 30)))
+
+        yield advance

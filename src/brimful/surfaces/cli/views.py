@@ -1,0 +1,165 @@
+"""What does a person see of a result?"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from brimful.assembly.context import Context
+from brimful.corpus.skips import Skipped
+from brimful.search.repair import Correction
+from brimful.surfaces.cli.exits import FIXABLE
+from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
+from brimful.windows.window import Window
+
+_MOST_CITATIONS = 20
+_MOST_SKIPS = 5
+_QUIET_REASONS = ("hidden", "ignored", "empty")  # what nobody expects to be read
+_LABEL = 10
+
+
+def payload(context: Context) -> str:
+    """What to send to the model: the text, or the provider's structure as JSON."""
+    found = context.payload
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False) + "\n"
+
+
+# ---- to standard error
+
+
+def show_context(context: Context, *, documents: int, receipt: Path | None) -> None:
+    """Corrections, the budget bar, and where everything comes from."""
+    show_corrections(context.corrections)
+    if not context.windows:
+        show_nothing(documents)
+        return
+    say()
+    room, paths = context.budget.available, {window.path for window in context.windows}
+    counted = context.model if context.exact else f"{context.model}, estimated"
+    say(
+        tint("strong", f"{context.tokens:,} of {room:,} tokens ({counted})")
+        + f": {_count(len(context.windows), 'window')} from {len(paths):,} of {_count(documents, 'document')}"
+    )
+    headers, free = max(context.tokens - context.content_tokens, 0), room - context.tokens
+    parts = [
+        ("good", min(context.content_tokens, context.tokens), "█", "text"),
+        ("warn", headers, "▓", "headers"),
+        ("faint", free, "░", "free"),
+    ]
+    say(bar([part[:3] for part in parts], width()))
+    say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
+    for window in context.windows[:_MOST_CITATIONS]:
+        say(f"  {tint('path', shortened(citation(window), width() - 2))}")
+    if len(context.windows) > _MOST_CITATIONS:
+        say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
+    if receipt is not None:
+        say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify")
+
+
+def citation(window: Window) -> str:
+    """Where a window stands: lines where they are known, bytes elsewhere."""
+    if window.lines is None:
+        return f"{one_line(window.path)} bytes {window.start}-{window.end}"
+    return f"{one_line(window.path)}:{_lines(window.lines)}"
+
+
+def show_nothing(documents: int) -> None:
+    """Why there is no answer."""
+    if documents:
+        say(f"nothing found in {_count(documents, 'document')}; ask with other words")
+    else:
+        say("nothing to search: no documents could be read there")
+
+
+def show_corrections(corrections: Iterable[Correction]) -> None:
+    """Which words were searched for in place of others."""
+    meant: dict[str, list[str]] = {}
+    for each in corrections:
+        meant.setdefault(each.word.decode("utf-8", "replace"), []).append(each.term.decode("utf-8", "replace"))
+    for word, terms in meant.items():
+        say(tint("warn", f"searched for {one_line(', '.join(terms))} instead of {one_line(word)}"))
+
+
+def show_skips(skipped: Sequence[Skipped]) -> None:
+    """What was left out, in a line; what could be read after all, one by one."""
+    notable = [each for each in skipped if each.reason not in _QUIET_REASONS]
+    if not notable:
+        return
+    counts = sorted(Counter(each.reason for each in notable).items(), key=lambda each: (-each[1], each[0]))
+    reasons = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in counts)
+    say(f"left out: {reasons} (brimful status --skipped lists them)")
+    fixable = [each for each in notable if each.reason in FIXABLE]
+    for each in fixable[:_MOST_SKIPS]:
+        say(tint("warn", f"  {one_line(each.path)}: {each.reason.replace('_', ' ')}; {one_line(each.detail)}"))
+    if len(fixable) > _MOST_SKIPS:
+        say(f"  … and {len(fixable) - _MOST_SKIPS} more")
+
+
+# ---- to standard output
+
+
+def hits(record: Mapping[str, Any]) -> str:
+    """One line a hit: path, lines and the text on one line; cut to the screen's width on a terminal only."""
+    lines = []
+    for hit in record["hits"]:
+        place = f"{one_line(hit['path'])}:{_lines(hit['lines'])}"
+        text = one_line(" ".join(hit["text"].split()))
+        room = width()
+        if sys.stdout.isatty():
+            place = shortened(place, room // 2)
+            text = text if len(text) <= room - len(place) - 2 else text[: room - len(place) - 3] + "…"
+        lines.append(f"{_out('path', place)}: {text}\n")
+    return "".join(lines)
+
+
+def report(record: Mapping[str, Any]) -> str:
+    """What adding did, and what the store holds now."""
+    done = ", ".join(
+        f"{record[name]:,} {name}" for name in ("added", "changed", "renamed", "removed", "unchanged") if record[name]
+    )
+    return _labelled([("files", done or "none"), *_held(record)])
+
+
+def status(record: Mapping[str, Any]) -> str:
+    """What a store holds."""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
+    rows = [*_held(record), ("kinds", kinds or "none"), ("root", record["root"])]
+    rows += [("added", one_line(place)) for place in record["added"]]
+    for each in record.get("skipped", ()):
+        detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
+        rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
+    return _labelled(rows)
+
+
+def findings(found: Iterable[object]) -> str:
+    """One line for each thing that is not as cited."""
+    return "".join(f"{one_line(str(each))}\n" for each in found)
+
+
+def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("documents", f"{record['documents']:,}, {record['bytes']:,} bytes"),
+        ("store", f"{one_line(record['store'])}, {record['store_bytes']:,} bytes"),
+    ]
+
+
+def _labelled(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{_out('strong', label.ljust(_LABEL))} {text}\n" for label, text in rows)
+
+
+def _out(style: str, text: str) -> str:
+    return text if is_plain(sys.stdout) else tint(style, text, stream=sys.stdout)
+
+
+def _lines(lines: Sequence[int]) -> str:
+    first, last = lines
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

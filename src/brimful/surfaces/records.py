@@ -1,0 +1,137 @@
+"""What does a result look like as JSON? The same record from every surface."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from brimful.assembly.context import Context
+from brimful.corpus.documents import Hit
+from brimful.corpus.skips import Skipped
+from brimful.engine import Engine
+from brimful.search.repair import Correction
+from brimful.search.search import Found
+from brimful.store.ingest import Report
+from brimful.windows.window import Window
+
+Record = Mapping[str, object]
+
+
+def as_json(record: Record) -> str:
+    """One JSON object, indented, with a line's end; keys keep their order, and every character survives a terminal."""
+    return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
+
+
+def context_record(context: Context) -> dict[str, object]:
+    """A context with its citations and its account."""
+    return {
+        "question": context.question,
+        "text": context.text,
+        "payload": None if isinstance(context.payload, str) else context.payload,
+        "tokens": context.tokens,
+        "content_tokens": context.content_tokens,
+        "budget": context.budget.available,
+        "model": context.model,
+        "exact": context.exact,
+        "format": context.format,
+        "packing": context.packing,
+        "truncated": context.truncated,
+        "windows": [_window(window) for window in context.windows],
+        "corrections": corrections_record(context.corrections),
+        "omitted": [
+            {
+                "path": each.window.path,
+                "start": each.window.start,
+                "end": each.window.end,
+                "score": each.window.score,
+                "reason": each.reason,
+                "duplicate_of": each.duplicate_of,
+            }
+            for each in context.omitted
+        ],
+    }
+
+
+def _window(window: Window) -> dict[str, object]:
+    return {
+        "path": window.path,
+        "start": window.start,
+        "end": window.end,
+        "lines": window.lines,
+        "score": window.score,
+        "text": window.text,
+        "terms": sorted({term for hit in window.hits for term in hit.terms}),
+    }
+
+
+def found_record(engine: Engine, found: Found) -> dict[str, object]:
+    """What a search found, best first, with lines and text."""
+    return {
+        "hits": [hit_record(engine, hit) for hit in found.hits],
+        "corrections": corrections_record(found.corrections),
+        "census": dict(found.census),
+    }
+
+
+def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
+    """A hit with its lines and its text."""
+    document = engine.document(hit.path)
+    return {
+        "path": hit.path,
+        "start": hit.start,
+        "end": hit.end,
+        "lines": document.lines(hit.start, hit.end),
+        "score": hit.score,
+        "lexical": hit.lexical,
+        "semantic": hit.semantic,
+        "terms": list(hit.terms),
+        "text": document.text(hit.start, hit.end),
+    }
+
+
+def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, object]]:
+    """Which words were searched for in place of others."""
+    return [
+        {
+            "word": each.word.decode("utf-8", "replace"),
+            "term": each.term.decode("utf-8", "replace"),
+            "how": each.how,
+            "distance": each.distance,
+            "weight": each.weight,
+        }
+        for each in corrections
+    ]
+
+
+def report_record(report: Report) -> dict[str, object]:
+    """What adding did, file by file."""
+    return {
+        "added": report.added,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "renamed": report.renamed,
+        "removed": report.removed,
+        "skipped": skips_record(report.skipped),
+    }
+
+
+def skips_record(skipped: Iterable[Skipped]) -> list[dict[str, object]]:
+    """What was left out, and why."""
+    return [{"path": each.path, "reason": each.reason, "detail": each.detail} for each in skipped]
+
+
+def status_record(engine: Engine) -> dict[str, object]:
+    """What a store holds."""
+    documents = engine.ground.documents
+    kinds: dict[str, int] = {}
+    for kind in documents.kinds:
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return {
+        "store": str(engine.path),
+        "store_bytes": engine.path.stat().st_size,
+        "root": engine.root,
+        "documents": len(documents),
+        "bytes": int(documents.lengths.sum()),
+        "kinds": dict(sorted(kinds.items())),
+        "added": list(engine.roots),
+    }
