@@ -133,5 +133,5 @@ def status_record(engine: Engine) -> dict[str, object]:
         "documents": len(documents),
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),
-        "added": list(engine.roots),
+        "places": list(engine.roots),
     }

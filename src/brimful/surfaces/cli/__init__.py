@@ -48,7 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The entry point of the installed program."""
-    sys.exit(main())
+    try:
+        code = main()
+    except KeyboardInterrupt:  # while the first modules were read
+        code = 130
+    except Exception:  # noqa: BLE001  (Python's own exit code for a bug is 1, which here means "nothing found")
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.write("brimful: this is a bug; please report it with the lines above\n")
+        code = 70
+    sys.exit(code)
 
 
 def _usage(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import sys
@@ -135,8 +136,8 @@ def purge(*, store: str | None, everything: bool, yes: bool, as_json: bool) -> i
     with open_store(place) as engine:  # only a store is ever deleted
         engine.purge()
     if everything:
-        for leftover in (place, *(place.with_name(place.name + end) for end in ("-wal", "-shm", "-journal"))):
-            leftover.unlink(missing_ok=True)
+        for part in (place, *sorted(place.parent.glob(f"{glob.escape(place.name)}-*"))):  # what stands beside it
+            part.unlink(missing_ok=True)
     after = place.stat().st_size if place.exists() else 0
     record = {"store": str(place), "deleted": everything, "bytes_before": before, "bytes_after": after}
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: {before:,} bytes before, {after:,} now\n")

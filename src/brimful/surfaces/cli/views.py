@@ -129,7 +129,7 @@ def status(record: Mapping[str, Any]) -> str:
     """What a store holds."""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
     rows = [*_held(record), ("kinds", kinds or "none"), ("root", record["root"])]
-    rows += [("added", one_line(place)) for place in record["added"]]
+    rows += [("added", one_line(place)) for place in record["places"]]
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
         rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
