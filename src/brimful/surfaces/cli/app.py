@@ -137,6 +137,9 @@ def add(
 
 @app.command()
 def status(
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="What was asked before, to show its store.")
+    ] = None,
     *,
     skipped: Annotated[
         bool, typer.Option("--skipped", help="Walk the folders again and list what is left out.")
@@ -147,7 +150,7 @@ def status(
     """Show what a store holds: documents, bytes, state root, and what was added."""
     from brimful.surfaces.cli import commands
 
-    _leave(commands.status(store=store, skipped=skipped, as_json=as_json))
+    _leave(commands.status(paths or (), store=store, skipped=skipped, as_json=as_json))
 
 
 @app.command("eval")

@@ -99,9 +99,9 @@ def add(paths: Sequence[str], *, store: str | None, allow: Sequence[str], as_jso
         return _exit(corpus, found=bool(record["documents"]))
 
 
-def status(*, store: str | None, skipped: bool, as_json: bool) -> int:
+def status(paths: Sequence[str], *, store: str | None, skipped: bool, as_json: bool) -> int:
     """What a store holds."""
-    with open_store(store_to_ask(store)) as engine:
+    with open_store(store_to_ask(store, paths)) as engine:
         record = records.status_record(engine)
         if skipped:
             left_out = [each for root in engine.roots for each in _left_out(root)]

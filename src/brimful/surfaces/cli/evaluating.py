@@ -6,12 +6,14 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, choose
+from brimful.evaluation.axis import VOCABULARY
 from brimful.evaluation.make import make_set
 from brimful.evaluation.plot import plot
 from brimful.evaluation.run import Answerer, Cited, Result
@@ -89,10 +91,11 @@ def _within(documents: Iterable[Document], scope: Scope) -> list[Document]:
 
 
 def _answerer(engines: dict[Scope, Engine]) -> Answerer:
-    """The engine as an answerer: its windows, the best first."""
+    """The engine as an answerer: its windows, the best first, counted as the set is."""
+    by_rank = attrgetter("order")
 
     def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
-        windows = sorted(engines[scope].context(question, budget=budget).windows, key=lambda window: window.order)
+        windows = sorted(engines[scope].context(question, budget=budget, model=VOCABULARY).windows, key=by_rank)
         return [Cited(window.path, window.start, window.end) for window in windows]
 
     return answer

@@ -44,8 +44,13 @@ def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
     return _made(place)
 
 
-def store_to_ask(store: str | None) -> Path:
+def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path:
     """The store that is there already, or an error that says how to get one."""
+    if paths and not store:
+        place = cached_store(paths)
+        if not place.is_file():
+            raise InputError(f"{' '.join(paths)!r} has no store yet; ask it first: brimful context QUESTION PATH")
+        return place
     if store:
         place = named_store(store)
         if not place.is_file():

@@ -34,11 +34,12 @@ def payload(context: Context) -> str:
 
 def show_context(context: Context, *, documents: int, receipt: Path | None) -> None:
     """Corrections, the budget bar, and where everything comes from."""
+    if context.windows:
+        say()
     show_corrections(context.corrections)
     if not context.windows:
         show_nothing(documents)
         return
-    say()
     room, paths = context.budget.available, {window.path for window in context.windows}
     counted = context.model if context.exact else f"{context.model}, estimated"
     say(
@@ -92,7 +93,7 @@ def show_skips(skipped: Sequence[Skipped]) -> None:
         return
     counts = sorted(Counter(each.reason for each in notable).items(), key=lambda each: (-each[1], each[0]))
     reasons = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in counts)
-    say(f"left out: {reasons} (brimful status --skipped lists them)")
+    say(f"left out: {reasons} (--json lists them)")
     fixable = [each for each in notable if each.reason in FIXABLE]
     for each in fixable[:_MOST_SKIPS]:
         say(tint("warn", f"  {one_line(each.path)}: {each.reason.replace('_', ' ')}; {one_line(each.detail)}"))
