@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 
 from brimful.assembly.context import Context
+from brimful.assembly.offline import Finding
+from brimful.assembly.receipt import Receipt
 from brimful.corpus.documents import Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
@@ -118,6 +121,12 @@ def report_record(report: Report) -> dict[str, object]:
 def skips_record(skipped: Iterable[Skipped]) -> list[dict[str, object]]:
     """What was left out, and why."""
     return [{"path": each.path, "reason": each.reason, "detail": each.detail} for each in skipped]
+
+
+def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: str) -> dict[str, object]:
+    """What a check of a receipt found."""
+    found = [asdict(each) for each in findings]
+    return {"receipt": receipt.id, "against": against, "as_cited": not found, "findings": found}
 
 
 def status_record(engine: Engine) -> dict[str, object]:

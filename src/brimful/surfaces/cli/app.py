@@ -153,6 +153,23 @@ def status(
     _leave(commands.status(paths or (), store=store, skipped=skipped, as_json=as_json))
 
 
+@app.command()
+def verify(
+    receipt: Annotated[Path, typer.Argument(metavar="RECEIPT", help="A file that `context --receipt` wrote.")],
+    *,
+    files: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Compare with the files that were read, below this folder.")
+    ] = None,
+    text: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare with the context's text.")] = None,
+    store: Annotated[str | None, typer.Option("--store", "-s", metavar="FILE", help="Compare with this store.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that everything is still as a receipt cites it; each byte that is not is named."""
+    from brimful.surfaces.cli.receipts import verify as check
+
+    _leave(check(receipt, files=files, text=text, store=store, as_json=as_json))
+
+
 @app.command("eval")
 def evaluate(
     place: Annotated[str | None, typer.Argument(metavar="[SET]", help="The folder of a set.")] = None,

@@ -58,7 +58,7 @@ def context(
     with corpus.engine as engine:
         made = engine.context(question, budget=budget, settings=settings)
         if receipt is not None:
-            _write(receipt, receipt_of(made).to_json() + "\n")
+            _write(receipt, receipt_of(engine, made, settings).to_json() + "\n")
         if as_json:
             give(records.as_json(_whole(corpus, {**records.context_record(made), "root": engine.root})))
         else:

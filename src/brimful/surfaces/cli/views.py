@@ -59,7 +59,7 @@ def show_context(context: Context, *, documents: int, receipt: Path | None) -> N
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
-        say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify")
+        say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify RECEIPT --files FOLDER")
 
 
 def citation(window: Window) -> str:
@@ -140,6 +140,11 @@ def status(record: Mapping[str, Any]) -> str:
 def findings(found: Iterable[object]) -> str:
     """One line for each thing that is not as cited."""
     return "".join(f"{one_line(str(each))}\n" for each in found)
+
+
+def all_cited(windows: int, documents: int) -> str:
+    """That nothing differs."""
+    return f"{_out('good', 'as cited')}: {_count(windows, 'window')} of {_count(documents, 'document')}\n"
 
 
 def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
