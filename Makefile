@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-densify eval lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-densify eval cli-docs lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml requirements/test.lock requirements/oracles.lock script
 	@$(PYTHON) scripts/make_venv.py $(VENV) requirements/test.lock
 	@touch $(STAMP)
 
-demo: $(STAMP)  ## Set everything up and show a context cut from this repo's own files
+demo: $(STAMP)  ## Set everything up, ask this repo's own files, verify the receipt
 	@$(BIN)/python scripts/demo.py
 
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs)
@@ -50,6 +50,9 @@ eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this 
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/densify.py
+
+cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md
+	@$(BIN)/python scripts/cli_docs.py
 
 lock: $(STAMP)  ## Renew the lock files from pyproject.toml
 	@$(BIN)/python scripts/make_lock.py
