@@ -23,7 +23,7 @@ app = typer.Typer(
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What to ask; - reads it from standard input.")]
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATH]...", help="Files, folders or globs to read first; without any, a store is asked."),
+    typer.Argument(metavar="PATH", help="Files, folders or globs to read first; without any, a store is asked."),
 ]
 Store = Annotated[
     str | None,
@@ -57,7 +57,7 @@ def _options(
     """Fill a language model's context to the brim, never over it, with every byte cited."""
 
 
-@app.command()
+@app.command(short_help="Answer a question with a context that fits.")
 def context(
     question: Question,
     paths: Paths = None,
@@ -98,7 +98,7 @@ def context(
     )
 
 
-@app.command()
+@app.command(short_help="Show the places that matter most.")
 def search(
     question: Question,
     paths: Paths = None,
@@ -114,11 +114,11 @@ def search(
     _leave(commands.search(question, paths or (), limit=limit, store=store, as_json=as_json, quiet=quiet))
 
 
-@app.command()
+@app.command(short_help="Bring files into a store, or up to date.")
 def add(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH]...", help="Files, folders or globs; without any, all that was added before."),
+        typer.Argument(metavar="PATH", help="Files, folders or globs; without any, all that was added before."),
     ] = None,
     *,
     allow: Annotated[
@@ -135,10 +135,10 @@ def add(
     _leave(commands.add(paths or (), store=store, allow=allow or (), as_json=as_json, quiet=quiet))
 
 
-@app.command()
+@app.command(short_help="Show what a store holds.")
 def status(
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="What was asked before, to show its store.")
+        list[str] | None, typer.Argument(metavar="PATH", help="What was asked before, to show its store.")
     ] = None,
     *,
     skipped: Annotated[
@@ -153,7 +153,7 @@ def status(
     _leave(commands.status(paths or (), store=store, skipped=skipped, as_json=as_json))
 
 
-@app.command()
+@app.command(short_help="Check that all is still as a receipt cites it.")
 def verify(
     receipt: Annotated[Path, typer.Argument(metavar="RECEIPT", help="A file that `context --receipt` wrote.")],
     *,
@@ -170,9 +170,9 @@ def verify(
     _leave(check(receipt, files=files, text=text, store=store, as_json=as_json))
 
 
-@app.command("eval")
+@app.command("eval", short_help="Measure recall at budgets.")
 def evaluate(
-    place: Annotated[str | None, typer.Argument(metavar="[SET]", help="The folder of a set.")] = None,
+    place: Annotated[str | None, typer.Argument(metavar="SET", help="The folder of a set.")] = None,
     *,
     make: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Make a set there from --path or a store, then ask it.")
@@ -214,10 +214,10 @@ def evaluate(
     )
 
 
-@app.command()
+@app.command(short_help="Forget documents.")
 def remove(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Documents as they are cited, their folders, or globs.")
+        list[str], typer.Argument(metavar="PATH", help="Documents as they are cited, their folders, or globs.")
     ],
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
@@ -230,7 +230,7 @@ def remove(
     _leave(commands.remove(paths, store=store, dry_run=dry_run, as_json=as_json))
 
 
-@app.command()
+@app.command(short_help="Erase what was removed, or a whole store.")
 def purge(
     *,
     everything: Annotated[bool, typer.Option("--all", help="Delete the whole store.")] = False,
