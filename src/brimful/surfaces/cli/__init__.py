@@ -22,14 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from brimful.errors import BrimfulError
     from brimful.surfaces.cli.app import app
     from brimful.surfaces.cli.exits import FOUND, INTERRUPTED, USAGE, exit_of
-    from brimful.surfaces.cli.terminal import say, tint
+    from brimful.surfaces.cli.terminal import PipeClosed, say, tint
 
     try:
         code = app(arguments, prog_name="brimful", standalone_mode=False) or FOUND
         sys.stdout.flush()
     except (KeyboardInterrupt, Abort):
         code = INTERRUPTED
-    except BrokenPipeError:  # `| head` has seen enough
+    except (BrokenPipeError, PipeClosed):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
     except TyperException as error:

@@ -64,15 +64,22 @@ def say(text: str = "") -> None:
     _write(sys.stderr, text + "\n")
 
 
+class PipeClosed(Exception):  # noqa: N818  (`| head` has seen enough: an end, not an error)
+    """Nobody reads standard output any more."""
+
+
 def give(text: str) -> None:
     """The data: its exact bytes through a pipe, made harmless on a terminal."""
     if sys.stdout.isatty():
         _write(sys.stdout, harmless(text) + ("" if text.endswith("\n") or not text else "\n"))
         sys.stdout.flush()
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError as error:
+        raise PipeClosed from error
 
 
 def show(text: str) -> None:

@@ -1,0 +1,188 @@
+import json
+import os
+import pty
+import sys
+
+import pytest
+
+import brimful as library
+from brimful.corpus.skips import Skipped
+from brimful.engine import Engine
+from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, start
+
+
+def on_a_terminal(*arguments, **environment):
+    """What the program shows on a terminal of 80 columns, both streams together."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update({"TERM": "xterm", "COLUMNS": "80", **environment})
+        os.execv(sys.executable, [sys.executable, "-m", "brimful", *map(str, arguments)])
+    shown = b""
+    while True:
+        try:
+            block = os.read(terminal, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
+def test_one_command_reads_a_folder_and_answers(brimful, corpus):
+    """The context is standard output; the bar, the citations with lines and the counts are standard error."""
+    done = brimful("context", "When did tea come to Europe?", corpus, "--budget", "60")
+    assert done.code == 0
+    assert "Tea came to Europe in 1610." in done.out
+    assert "█" in done.err
+    assert "tea.md:1-5" in done.err
+    assert "of 3 documents" in done.err
+    assert max(map(len, done.err.splitlines())) <= 80
+
+
+def test_a_pipe_gets_the_bytes_that_were_counted(corpus):
+    """In a process of its own: the engine's own text to the byte, no colour, no motion."""
+    done = start("context", "tea", corpus, "-b", "50")
+    with library.open(corpus.parent / "same.db") as engine:
+        engine.add(corpus)
+        expected = engine.context("tea", budget=50)
+    assert done.out == expected.text
+    assert "\033" not in done.out + done.err
+    assert f"{expected.tokens} of 50 tokens" in done.err
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": ""}])
+def test_colour_is_for_terminals_that_want_it(corpus, environment):
+    """NO_COLOR (if it says anything) and TERM=dumb keep a terminal plain."""
+    code, shown = on_a_terminal("context", "tea", corpus, "-b", "50", **environment)
+    assert code == 0
+    assert ("\033[" in shown) is (environment == {"NO_COLOR": ""})
+
+
+def test_a_document_can_not_steer_the_terminal(tmp_path):
+    """Escapes, bells and direction marks of a text and of a file's name are written out on a terminal."""
+    (tmp_path / HOSTILE_NAME).write_text(HOSTILE_TEXT, encoding="utf-8")
+    code, shown = on_a_terminal("context", "zebra", tmp_path, NO_COLOR="1")
+    assert code == 0
+    assert not set(shown) & set("\x1b\x07\x9b\u202e")
+    assert "\\x1b]0;owned\\x07" in shown
+    assert "evil\\n\\x1b[31mred.md:1" in shown
+
+
+def test_a_name_can_not_forge_a_line(brimful, tmp_path):
+    """A file's name stays on one line of a list, also through a pipe, and JSON has it exactly."""
+    (tmp_path / HOSTILE_NAME).write_text(HOSTILE_TEXT, encoding="utf-8")
+    assert brimful("search", "zebra", tmp_path).out.count("\n") == 1
+    record = json.loads(brimful("search", "zebra", tmp_path, "--json").out)
+    assert record["hits"][0]["path"] == HOSTILE_NAME
+    assert record["hits"][0]["text"] in HOSTILE_TEXT
+
+
+def test_a_correction_is_named(brimful, corpus):
+    """What was searched for instead stands on standard error and in the JSON."""
+    done = brimful("context", "conciousness", corpus, "-b", "60")
+    assert "searched for consciousness instead of conciousness" in done.err
+    record = json.loads(brimful("context", "conciousness", corpus, "--json").out)
+    assert [(each["word"], each["term"]) for each in record["corrections"]] == [("conciousness", "consciousness")]
+
+
+def test_json_has_the_whole_result(brimful, corpus):
+    """Windows with bytes and lines, tokens, state root, store, skips; bytes and lines are the file's own."""
+    (corpus / "picture.png").write_bytes(b"\x89PNG\0\0")
+    record = json.loads(brimful("context", "boil", corpus, "-b", "40", "--json", "-q").out)
+    (window,) = [each for each in record["windows"] if each["path"] == "src/kettle.py"]
+    content = (corpus / "src/kettle.py").read_bytes()
+    assert content[window["start"] : window["end"]].decode() == window["text"]
+    assert window["lines"] == [1, 3]
+    assert record["tokens"] <= record["budget"] == 40
+    assert len(record["root"]) == 64
+    assert [(each["path"], each["reason"]) for each in record["skipped"]] == [("picture.png", "binary")]
+
+
+@pytest.mark.parametrize("form", ["plain", "markdown", "xml", "json", "messages", "anthropic"])
+def test_every_format_is_written(brimful, corpus, form):
+    """Formats that are JSON can be read as JSON; the others hold the text as it is."""
+    done = brimful("context", "medicine", corpus, "--format", form)
+    assert done.code == 0
+    shown = done.out if form in ("plain", "markdown", "xml") else json.dumps(json.loads(done.out))
+    assert "It was sold as medicine." in shown
+
+
+def test_the_question_may_come_from_standard_input(corpus):
+    """`-` reads it, and other commands see the same store."""
+    done = start("context", "-", corpus, "-q", input=b"medicine?")
+    assert "It was sold as medicine." in done.out
+    assert done.err == ""
+
+
+def test_nothing_is_written_beside_the_documents(brimful, own, cache):
+    """A read-only folder can be asked; its store lies in the cache, readable by its user alone."""
+    before = sorted(own.rglob("*"))
+    own.chmod(0o555)
+    try:
+        assert brimful("context", "tea", own).code == 0
+    finally:
+        own.chmod(0o755)
+    assert sorted(own.rglob("*")) == before
+    (store,) = cache.glob("own-*")
+    assert store.stat().st_mode & 0o077 == 0
+
+
+def test_a_changed_file_is_read_again(brimful, own):
+    """The second question sees what the folder holds now."""
+    assert brimful("context", "giraffe", own).code == 1
+    (own / "zoo.md").write_text("A giraffe is tall.\n", encoding="utf-8")
+    assert "A giraffe is tall." in brimful("context", "giraffe", own).out
+    (own / "zoo.md").unlink()
+    assert brimful("context", "giraffe", own).code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["context", "zzqqxx", "{corpus}"], 1, "nothing found in 3 documents"),
+        (["context", "tea", "{empty}"], 1, "nothing to search"),
+        (["context", "tea", "{corpus}/nowhere"], 2, "can't be found"),
+        (["context", "tea"], 2, "no store is known"),
+        (["context", "tea", "{corpus}", "--budget", "0"], 2, "holds nothing"),
+        (["context", "tea", "{corpus}", "--budget", "many"], 2, "--budget"),
+        (["context", "tea", "{corpus}", "--buget", "5"], 2, "did you mean --budget"),
+        (["context", "tea", "{corpus}", "--packing", "gredy"], 2, "did you mean 'greedy'"),
+        (["context", "tea", "{corpus}", "--model", "gpt-4p"], 2, "did you mean 'gpt-4'"),
+        (["contxt", "tea"], 2, "Did you mean 'context'"),
+        (["search", "tea", "{corpus}", "--limit", "0"], 2, "at least 1"),
+        (["add", "{corpus}", "--allow", "hiden"], 2, "did you mean 'hidden'"),
+        (["context", "tea", "--store", "{corpus}/tea.db"], 2, "there is no store"),
+        (["context", "tea", "{corpus}", "--store", "{corpus}/tea.md"], 5, "tea.md"),
+        (["context", "tea", "{corpus}", "--store", "{corpus}/tea.md/x.db"], 5, "can't be made"),
+        (["context", "tea", "{corpus}", "--receipt", "{corpus}/no/r.json"], 2, "can't be written"),
+        (["verify", "{corpus}/tea.md"], 2, "JSON"),
+        (["verify", "{corpus}/nothing.json"], 2, "can't be read"),
+        (["eval"], 2, "--make"),
+        (["eval", "{corpus}"], 2, "no evaluation set"),
+    ],
+)
+def test_exit_codes_and_remedies(brimful, corpus, tmp_path, monkeypatch, arguments, code, said):
+    """Every outcome has its code, and every error says what to do about it, without a traceback."""
+    monkeypatch.chdir(tmp_path)
+    done = brimful(*(each.format(corpus=corpus, empty=tmp_path) for each in arguments))
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_file_that_could_be_read_makes_an_answer_partial(brimful, own, monkeypatch):
+    """Exit code 3, with the file and its reason; the answer is there all the same."""
+    add = Engine.add
+
+    def failing(self, place, **options):
+        report = add(self, place, **options)
+        report.skipped.append(Skipped("locked.md", "unreadable", "permission denied"))
+        return report
+
+    monkeypatch.setattr(Engine, "add", failing)
+    done = brimful("context", "tea", own)
+    assert done.code == 3
+    assert "Tea came to Europe" in done.out
+    assert "locked.md: unreadable; permission denied" in done.err

@@ -1,0 +1,23 @@
+import json
+
+
+def test_a_set_is_made_from_paths_and_asked_again(brimful, corpus, tmp_path):
+    """The table, the JSON and the drawing; a set that was kept gives the same means."""
+    folder, drawing = tmp_path / "mine", tmp_path / "recall.svg"
+    made = brimful(
+        "eval", "--make", folder, "--path", corpus, "--questions", "4", "--budgets", "40,80", "--svg", drawing
+    )
+    assert made.code == 0
+    assert "recall" in made.out
+    assert max(map(len, made.out.splitlines())) <= 80
+    assert drawing.read_text(encoding="utf-8").startswith("<svg")
+    record = json.loads(brimful("eval", folder, "--budgets", "40,80", "--json").out)
+    assert record["budgets"] == [40, 80]
+    assert f"{record['means']['40']['recall']:.4f}" in made.out
+
+
+def test_a_folder_that_holds_something_is_not_overwritten(brimful, corpus):
+    """A set goes into a folder of its own."""
+    done = brimful("eval", "--make", corpus, "--path", corpus)
+    assert done.code == 2
+    assert "new folder" in done.err

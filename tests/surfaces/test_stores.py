@@ -1,0 +1,102 @@
+import json
+
+import pytest
+
+from tests.surfaces.conftest import Done
+
+
+def test_paths_have_one_store_by_their_real_places(brimful, corpus, tmp_path, monkeypatch):
+    """Relative, through a link, or in another order: the same store; other paths have another."""
+
+    def store_of(*paths):
+        return json.loads(brimful("context", "tea", *paths, "--json", "-q").out)["store"]
+
+    (tmp_path / "link").symlink_to(corpus)
+    monkeypatch.chdir(corpus.parent)
+    assert store_of(corpus) == store_of(corpus.name) == store_of(tmp_path / "link")
+    tea, mind = corpus / "tea.md", corpus / "mind.md"
+    assert store_of(tea, mind) == store_of(mind, tea) != store_of(corpus)
+
+
+def test_the_nearest_store_is_found_like_git_finds_its_own(brimful, own, monkeypatch):
+    """A `.brimful` above answers without paths, and keeps itself out of git and out of the corpus."""
+    monkeypatch.chdir(own)
+    assert brimful("add", ".", "--store", ".brimful").code == 0
+    assert (own / ".brimful/.gitignore").read_text() == "*\n"
+    monkeypatch.chdir(own / "src")
+    assert "sold as medicine" in brimful("context", "medicine").out
+    (own / "new.md").write_text("A giraffe is tall.\n", encoding="utf-8")
+    done = brimful("add", "--json")
+    record = json.loads(done.out)
+    assert (record["added"], record["unchanged"], record["documents"]) == (1, 3, 4)
+    assert "giraffe" in brimful("search", "giraffe").out
+
+
+def test_a_folder_that_was_asked_is_known_below_it(brimful, own, monkeypatch):
+    """Without a `.brimful`, the cached store of the folder or of one above is asked."""
+    assert brimful("context", "tea", own).code == 0
+    monkeypatch.chdir(own / "src")
+    assert "sold as medicine" in brimful("context", "medicine").out
+    assert str(own) in brimful("status").out
+
+
+def test_status_tells_what_a_store_holds(brimful, own):
+    """Documents, bytes, kinds, root, what was added; and what is left out, when asked."""
+    (own / ".env").write_text("KEY=1\n", encoding="utf-8")
+    brimful("context", "tea", own)
+    record = json.loads(brimful("status", own, "--skipped", "--json").out)
+    assert record["documents"] == 3
+    assert record["bytes"] == sum(each.stat().st_size for each in own.rglob("*.*") if each.name != ".env")
+    assert record["kinds"] == {"code": 1, "prose": 2}
+    assert record["places"] == [str(own)]
+    assert [each["path"] for each in record["skipped"]] == [".env"]
+    shown = brimful("status", own, "--skipped").out
+    assert "3, " in shown
+    assert record["root"] in shown
+    assert ".env" in shown
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone"), [("tea.md", ["tea.md"]), ("src", ["src/kettle.py"]), ("*.md", ["mind.md", "tea.md"]), ("x", [])]
+)
+def test_documents_are_forgotten_by_path_folder_or_glob(brimful, own, tmp_path, wanted, gone):
+    """`--dry-run` only lists them; their files stay."""
+    store = tmp_path / "notes.db"
+    brimful("add", own, "--store", store)
+    dry = brimful("remove", wanted, "--store", store, "--dry-run")
+    assert json.loads(brimful("status", "--store", store, "--json").out)["documents"] == 3
+    done = brimful("remove", wanted, "--store", store)
+    assert done.out.splitlines() == dry.out.splitlines() == gone
+    assert done.code == (0 if gone else 1)
+    assert json.loads(brimful("status", "--store", store, "--json").out)["documents"] == 3 - len(gone)
+    assert (own / "tea.md").exists()
+
+
+def test_purge_asks_first_and_leaves_no_byte(brimful, own, tmp_path):
+    """Without --yes and without a terminal nothing happens; with it, removed text is gone from the file."""
+    store = tmp_path / "notes.db"
+    (own / "secret.md").write_text("The password is zanzibar-4711, written in plain text.\n" * 50, encoding="utf-8")
+    brimful("add", own, "--store", store)
+    brimful("remove", "secret.md", "--store", store)
+    refused = brimful("purge", "--store", store)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--yes" in refused.err
+    assert brimful("purge", "--store", store, "--yes").code == 0
+    assert not any(b"zanzibar" in each.read_bytes() for each in tmp_path.glob("notes.db*"))
+    assert brimful("search", "medicine", "--store", store).code == 0
+    assert brimful("purge", "--store", store, "--all", "--yes").code == 0
+    assert not list(tmp_path.glob("notes.db*"))
+
+
+def test_only_a_store_is_ever_deleted(brimful, own):
+    """`purge --all` of another file refuses and leaves it."""
+    before = (own / "tea.md").read_bytes()
+    assert brimful("purge", "--store", own / "tea.md", "--all", "--yes").code == 5
+    assert (own / "tea.md").read_bytes() == before
+
+
+def test_a_missing_path_leaves_no_store(brimful, tmp_path):
+    """The mistake is named before anything is made."""
+    assert isinstance(done := brimful("add", tmp_path / "nowhere", "--store", tmp_path / "new.db"), Done)
+    assert done.code == 2
+    assert list(tmp_path.iterdir()) == []
