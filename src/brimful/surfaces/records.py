@@ -40,6 +40,7 @@ def context_record(context: Context) -> dict[str, object]:
         "packing": context.packing,
         "truncated": context.truncated,
         "windows": [_window(window) for window in context.windows],
+        "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
             {

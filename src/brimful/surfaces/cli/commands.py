@@ -21,7 +21,6 @@ from brimful.store.ingest import Report
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.receipts import receipt_of
 from brimful.surfaces.cli.stores import store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
@@ -58,7 +57,8 @@ def context(
     with corpus.engine as engine:
         made = engine.context(question, budget=budget, settings=settings)
         if receipt is not None:
-            _write(receipt, receipt_of(engine, made, settings).to_json() + "\n")
+            assert made.receipt is not None  # the engine gives every context one
+            _write(receipt, made.receipt.to_json() + "\n")
         if as_json:
             give(records.as_json(_whole(corpus, {**records.context_record(made), "root": engine.root})))
         else:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
-from brimful.assembly.checking import check, check_files, check_store
-from brimful.assembly.context import Context
+from brimful.assembly.checking import check, check_files
 from brimful.assembly.offline import Finding
-from brimful.assembly.receipt import Receipt, make_receipt
-from brimful.engine import Engine
+from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import AskSettings
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FOUND, NOTHING, PARTIAL
@@ -21,20 +17,6 @@ from brimful.surfaces.cli.stores import store_to_ask
 from brimful.surfaces.cli.terminal import say, show
 
 _MOST_BYTES = 256 << 20
-
-
-def receipt_of(engine: Engine, context: Context, settings: AskSettings) -> Receipt:
-    """The context's receipt: its own, or one made from the state that was asked."""
-    own = getattr(context, "receipt", None)
-    if isinstance(own, Receipt):
-        return own
-    return make_receipt(
-        context,
-        question=context.question or "",
-        snapshot=engine.ground.snapshot,
-        settings={"budget": asdict(context.budget), **asdict(settings)},
-        corrections=records.corrections_record(context.corrections),
-    )
 
 
 def verify(file: Path, *, files: Path | None, text: Path | None, store: str | None, as_json: bool) -> int:
@@ -47,7 +29,7 @@ def verify(file: Path, *, files: Path | None, text: Path | None, store: str | No
         found, against = check_files(receipt, files, text=shown), "files"
     elif store is not None:
         with open_store(store_to_ask(store)) as engine:
-            found, against = check_store(receipt, engine.ground.snapshot, text=shown), "store"
+            found, against = engine.verify(receipt, text=shown), "store"
     else:
         found, against = check(receipt, text=shown), "itself"
     if as_json:
