@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -282,15 +281,6 @@ def test_hash_seeds_do_not_matter():
         outputs.add(done.stdout)
     assert len(outputs) == 1
     assert len(outputs.pop()) > 10_000
-
-
-def test_readme_example_runs():
-    """The ten lines of the README do what they say."""
-    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
-    example = readme.split("```python\n")[1].split("```")[0]
-    names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)
-    assert "Tea came to Europe in 1610. It was sold as medicine." in names["context"].text
 
 
 @given(st.integers(0, 10**6), sizings, st.sampled_from([{}, {"budget": 800}, {"max_bytes": 6_000}]))

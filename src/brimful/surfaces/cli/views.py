@@ -110,6 +110,8 @@ def hits(record: Mapping[str, Any]) -> str:
     for hit in record["hits"]:
         place = f"{one_line(hit['path'])}:{_lines(hit['lines'])}"
         text = one_line(" ".join(hit["text"].split()))
+        if not text:
+            continue  # a blank line between two that matter
         room = width()
         if sys.stdout.isatty():
             place = shortened(place, room // 2)
