@@ -58,6 +58,7 @@ class Field:
     lexical: Numbers
     semantic: Numbers
     has: NDArray[np.bool_]  # for each word, whether the unit itself has it
+    documents: Numbers  # what each document is worth by itself and by its best unit, by row
 
 
 def relevance(
@@ -77,7 +78,8 @@ def relevance(
     present = [each for each in sought if each.census]
     if not present or not len(ground):
         nothing = np.zeros(0, np.int64)
-        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool))
+        no_documents = np.zeros(len(ground.documents), np.int64)
+        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents)
     documents = _documents(ground, sought, settings)
     units = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
     counts = [_counts(ground, each, units) for each in sought]
@@ -93,8 +95,13 @@ def relevance(
         lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
     alike = _alike(ground, units, near, meaning, settings)
     total = near.spread(lexical + alike, settings.spread)
+    best = np.zeros(len(documents))
+    np.maximum.at(best, ground.rows[units], lexical + settings.document_meaning * alike)
+    whole = documents + _to_one(best)
     if favour is not None:
-        total = total * (favour / THOUSAND)[ground.rows[units]]
+        total, whole = total * (favour / THOUSAND)[ground.rows[units]], whole * (favour / THOUSAND)
+    if allowed is not None:
+        whole = np.where(allowed, whole, 0.0)
     scores = np.rint(total * MILLION).astype(np.int64)
     order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
     order = order[scores[order] > 0]
@@ -105,26 +112,32 @@ def relevance(
         np.rint(lexical * MILLION).astype(np.int64)[order],
         np.rint(alike * MILLION).astype(np.int64)[order],
         has[:, order],
+        np.rint(whole * MILLION).astype(np.int64),
     )
 
 
-def rarity(census: int, total: int) -> float:
+def plain_rarity(census: int, total: int) -> float:
     """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
 
-    >>> rarity(1, 1000) > rarity(10, 1000) > rarity(1000, 1000) > 0
+    >>> plain_rarity(1, 1000) > plain_rarity(10, 1000) > plain_rarity(1000, 1000) > 0
     True
     """
     census = min(census, total)
     odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
-    plain = float(odds.ln(_DIGITS))
+    return float(odds.ln(_DIGITS))
+
+
+def rarity(census: int, total: int) -> float:
+    """The same for a passage, where rare words count for still more: to the power of five quarters."""
+    plain = plain_rarity(census, total)
     return plain * sqrt(sqrt(plain))
 
 
 def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> Scores:
-    """What each document is worth as a whole, its path and title included; the best is worth one."""
+    """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
     lengths = ground.documents.lengths
     size = lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
-    scores, covered, whole = np.zeros(len(lengths)), np.zeros(len(lengths)), 0.0
+    scores = np.zeros(len(lengths))
     for each in sought:
         counts = np.zeros(len(lengths), np.int64)
         for weight, places in each.places:
@@ -133,12 +146,9 @@ def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings
             rows = ground.titles.of(name)
             if len(rows):
                 counts += round(settings.name * THOUSAND) * np.bincount(rows, minlength=len(lengths))
-        has = counts > 0
-        worth = each.weight * rarity(int(np.count_nonzero(has)), len(lengths))
+        worth = each.weight * plain_rarity(int(np.count_nonzero(counts)), len(lengths))
         scores += worth * _saturated(counts, size, settings)
-        covered += worth * has
-        whole += worth
-    return _to_one(scores * np.sqrt(covered / whole) if whole else scores)
+    return _to_one(scores)
 
 
 def _promising(

@@ -38,6 +38,7 @@ class Found:
     query: Query
     hits: tuple[Hit, ...]
     corrections: tuple[Correction, ...] = ()
+    documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
 
 
@@ -73,7 +74,8 @@ def search(
         meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
-    return Found(query, _hits(ground, field, [word for word, _ in words], limit), mended, words)
+    hits = _hits(ground, field, [word for word, _ in words], limit)
+    return Found(query, hits, mended, _documents(ground, field, limit), words)
 
 
 def _sought(
@@ -181,6 +183,13 @@ def _meaning(query: Query, mended: Sequence[Correction], vectors: TermVectors) -
     """The vector of a question, misspelt words as they were repaired."""
     instead = {each.word: each.term for each in reversed(mended)}
     return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
+
+
+def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
+    """The best documents, those of the same worth by path."""
+    order = np.argsort(-field.documents, kind="stable")[:limit].tolist()
+    worth = field.documents.tolist()
+    return tuple((ground.documents.paths[row], worth[row] / MILLION) for row in order if worth[row] > 0)
 
 
 def _hits(ground: Ground, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
