@@ -50,12 +50,14 @@ def search(
     vectors: TermVectors | None = None,
     repair: bool = True,
     recent_days: int | None = None,
+    within: Query | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
     Filters narrow the corpus before anything is ranked. Words that the corpus lacks are repaired if it has a likely
     one, and every correction is named. `recent_days` is the half-life after which what is said loses half of what
-    being new gives it, counted back from the newest document (ruling 10).
+    being new gives it, counted back from the newest document (ruling 10). `within` is another question, whose filters
+    hold instead of its own.
     """
     settings = settings or FieldSettings()
     query = parse_query(question) if isinstance(question, str) else question
@@ -68,7 +70,7 @@ def search(
         sought,
         settings=settings,
         blocks=max(_LEAST_BLOCKS, limit),
-        allowed=_allowed(ground, query),
+        allowed=_allowed(ground, within or query),
         favour=None if recent_days is None else _recent(ground, recent_days),
         meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
