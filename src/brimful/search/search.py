@@ -91,14 +91,14 @@ def _sought(
     for word in forms:
         asked = b" ".join(word.words)
         whole = [*word.forms, *repaired.pop(asked, [])]
-        key = frozenset(form.terms for form in whole)
-        if not whole or key in seen:
-            continue  # another form of a word that is sought already
+        key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
+        if key in seen or not (whole or len(ground.titles.of(asked))):
+            continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
         weight = settings.asking if only_asks(asked, ground.languages) else 1.0
         if asked in parts:
             weight *= settings.part
-        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1)
+        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         found.append(Sought(asked, weight, _placed(ground, whole), names))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
