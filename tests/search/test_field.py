@@ -20,14 +20,14 @@ SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=
 def sought_of(ground, *words, weights=None):
     """Words with all their places."""
     weights = weights or {}
-    return [
-        Sought(word, weights.get(word, 1.0), ((THOUSAND, ground.places(word)),), (word,)) for word in words
-    ]
+    return [Sought(word, weights.get(word, 1.0), ((THOUSAND, ground.places(word)),), (word,)) for word in words]
 
 
 def saturated(times, size, settings):
-    return times * (settings.saturation + 1) / (
-        times + settings.saturation * (1 - settings.length + settings.length * size)
+    return (
+        times
+        * (settings.saturation + 1)
+        / (times + settings.saturation * (1 - settings.length + settings.length * size))
     )
 
 
@@ -112,8 +112,10 @@ def test_order_is_total(laid):
     documents = [Document(f"{name}.md", "Tea is here. " * 3) for name in "dacb"]
     ground = laid(documents, batch=1)
     found = relevance(ground, sought_of(ground, b"tea"), settings=FieldSettings(meaning=0), blocks=100)
-    order = [(-score, int(ground.rows[unit]), int(ground.offsets[unit]))
-             for score, unit in zip(found.scores.tolist(), found.units.tolist(), strict=True)]
+    order = [
+        (-score, int(ground.rows[unit]), int(ground.offsets[unit]))
+        for score, unit in zip(found.scores.tolist(), found.units.tolist(), strict=True)
+    ]
     assert order == sorted(order)
     assert len(set(order)) == len(order) == len(ground)
 
@@ -200,9 +202,7 @@ def test_likeness_is_how_far_a_unit_stands_out(laid):
         spread = max(isqrt(count * sum(v * v for v in values) - total * total), 1)
         return [max(v * count - total, 0) / spread for v in values]
 
-    expected = dict(
-        zip(looked_at.tolist(), zip(standing_out(raw), standing_out(around), strict=True), strict=True)
-    )
+    expected = dict(zip(looked_at.tolist(), zip(standing_out(raw), standing_out(around), strict=True), strict=True))
     assert everything.semantic.max() == 0
     assert found.semantic.max() > 0
     for unit, semantic in zip(found.units.tolist(), found.semantic.tolist(), strict=True):

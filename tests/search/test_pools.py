@@ -56,7 +56,9 @@ def test_related_hits_count_for_less(ground):
     alone = {(hit.path, hit.start): hit.score for hit in search(ground, "harbour").hits}
     *_, pool = pools_of(ground, search(ground, "tea"), tokens=100, related=related(b"harbour"))
     assert {(hit.path, hit.start): hit.score for hit in pool.hits} == {
-        place: score * RELATED_SHARE for place, score in alone.items() if place in {(h.path, h.start) for h in pool.hits}
+        place: score * RELATED_SHARE
+        for place, score in alone.items()
+        if place in {(h.path, h.start) for h in pool.hits}
     }
 
 

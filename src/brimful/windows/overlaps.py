@@ -20,7 +20,7 @@ def apart(windows: Sequence[Window]) -> list[Window]:
         if last is None or last.path != window.path or window.start >= last.end:
             run.append(window)
         elif last.document and window.document:
-            hits = sorted({*last.hits, *window.hits}, key=lambda hit: (hit.order, hit.terms))
+            hits = sorted({*last.hits, *window.hits}, key=lambda hit: hit.order)
             widened = last.resized(last.start, max(last.end, window.end))
             run[-1] = replace(widened, hits=tuple(hits), score=max(last.score, window.score))
         elif window.end > last.end:  # of a long document: what is left of it behind the other
