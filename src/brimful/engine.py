@@ -147,6 +147,7 @@ class Engine:
 
     def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
         """The units that matter most for a question, and how it was understood."""
+        _check_question(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
         with self._turn():
@@ -166,6 +167,7 @@ class Engine:
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
         """
+        _check_question(question)
         settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
         field = field or FieldSettings()
         room = budget_of(budget)
@@ -388,6 +390,11 @@ def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
         return ground.snapshot.read(row.number, start, end), row.length
 
     return read
+
+
+def _check_question(question: object) -> None:
+    if not isinstance(question, str):
+        raise InputError(f"a question is a str, got {type(question).__name__}: {question!r:.60}")
 
 
 def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_never_over_and_every_byte_accounted_for(folder, docs, question, choice,
             assert raw[piece.start : piece.end] == piece.text.encode()
         assert at == len(raw)
         shown = sorted((window.path, window.start, window.end) for window in context.windows)
-        for one, other in zip(shown, shown[1:], strict=False):
+        for one, other in pairwise(shown):
             assert one[0] != other[0] or one[2] <= other[1], "a byte is shown once"
         assert [(w.path, w.text) for w in parse(context)] == [(w.path, w.text) for w in context.windows]
         assert bool(context.text) == bool(context.windows)

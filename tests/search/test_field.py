@@ -24,6 +24,7 @@ def sought_of(ground, *words, weights=None):
 
 
 def saturated(times, size, settings):
+    """BM25's measure of so many times in a text of some size."""
     return (
         times
         * (settings.saturation + 1)
