@@ -14,12 +14,13 @@ from brimful.engine import KEPT_CONTEXTS
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
+from brimful.store.sqlite import Entry
 
 FILLER = "The ship lay in the harbour and the crew slept below. Nobody spoke of the voyage that evening. "
 CHAPTER = (
     "# Limerence\n\n"
     "Limerence is a state of mind that comes from a romantic attraction. It is not the same as love. "
-    + "Whoever is in limerence thinks of little else. Some call it an obsession, others a fever of the heart. "
+    "Whoever is in limerence thinks of little else. Some call it an obsession, others a fever of the heart. "
     + "It fades within three years for most, and leaves them wondering. " * 10
     + "\n\n"
 )
@@ -186,9 +187,10 @@ def test_another_time_is_another_context(engine):
 
 def test_another_title_is_another_context(engine):
     """A title counts in the ranking, so a context made before it changed is not given again."""
-    engine.add_text("note.md", "Nothing is said here.", title="Old")
+    note = Document("note.md", "Nothing is said here.")
+    engine._store.add([Entry(note, title="Old")])
     assert engine.context("zeppelin", budget=50).text == ""
-    engine.add_text("note.md", "Nothing is said here.", title="The zeppelin")
+    engine._store.add([Entry(note, title="The zeppelin")])
     assert engine.context("zeppelin", budget=50).windows[0].path == "note.md"
 
 
@@ -366,7 +368,8 @@ def test_no_question_is_an_error(engine, question, sizing):
     """Whatever is asked: within the budget, the same twice, and an empty context is a result."""
     context = engine.context(question, budget=300, sizing=sizing, related=True)
     assert context.tokens <= 300
-    assert context.question == question
+    assert context.question == question.encode("utf-8", "replace").decode()
+    assert engine.verify(context.receipt, text=context.text) == []
     assert bool(context.text) == bool(engine.search(question).hits)
     if "limerence" in question and "-word" not in question[:20]:
         assert "imerence" in context.text
@@ -421,6 +424,7 @@ def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, stra
     for one, other in pairwise(shown):
         assert one[0] != other[0] or one[2] <= other[1]
     assert context.drift(whole) == []
+    assert engine.verify(context.receipt, text=context.text) == []
     assert context.tokens <= 900
 
 

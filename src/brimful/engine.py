@@ -147,7 +147,7 @@ class Engine:
 
     def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
         """The units that matter most for a question, and how it was understood."""
-        _check_question(question)
+        question = _readable(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
         with self._turn():
@@ -167,7 +167,7 @@ class Engine:
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
         """
-        _check_question(question)
+        question = _readable(question)
         settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
         field = field or FieldSettings()
         room = budget_of(budget)
@@ -189,7 +189,7 @@ class Engine:
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
             return check_files(cited, Path(files), text=text)
-        with self._lock:
+        with self._turn():
             return check_store(cited, self._now().snapshot, text=text)
 
     def replay(self, receipt: Receipt | str | bytes) -> Context:
@@ -392,9 +392,11 @@ def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
     return read
 
 
-def _check_question(question: object) -> None:
+def _readable(question: object) -> str:
+    """A question that can be written down: half a surrogate pair becomes a question mark, as it is read."""
     if not isinstance(question, str):
         raise InputError(f"a question is a str, got {type(question).__name__}: {question!r:.60}")
+    return question.encode("utf-8", "replace").decode()
 
 
 def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:

@@ -106,6 +106,9 @@ def test_never_over_and_every_byte_accounted_for(folder, docs, question, choice,
             assert one[0] != other[0] or one[2] <= other[1], "a byte is shown once"
         assert [(w.path, w.text) for w in parse(context)] == [(w.path, w.text) for w in context.windows]
         assert bool(context.text) == bool(context.windows)
+        assert engine.verify(context.receipt, text=context.text) == []
+        engine._contexts.clear()
+        assert engine.replay(context.receipt.to_json()).text == context.text
 
 
 @few

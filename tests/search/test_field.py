@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from brimful import Document
+from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, Sought, rarity, relevance
 from brimful.settings import FieldSettings
+from brimful.text.terms import terms_of
 
 from .conftest import corpus
 
@@ -32,20 +34,35 @@ def saturated(times, size, settings):
     )
 
 
-def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings):
+def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None):
     """BM25 over groups of units, each word's worth times how much of the question's worth is there; best is one."""
     worths = [each.weight * rarity(census, total) for each, census in zip(sought, censuses, strict=True)]
     scores = []
-    for group in groups:
+    for place, group in enumerate(groups):
         size = sum(sizes[unit] for unit in group) / average
         score = covered = 0.0
-        for worth, count in zip(worths, counts, strict=True):
-            times = sum(count[unit] for unit in group)
+        for word, (worth, count) in enumerate(zip(worths, counts, strict=True)):
+            times = sum(count[unit] for unit in group) + (told[word][place] if told else 0)
             score += worth * saturated(times, size, settings)
             covered += worth * (times > 0)
         scores.append(score * sqrt(covered / sum(worths)))
     best = max(scores)
     return [score / best for score in scores]
+
+
+def is_told(ground, unit, word):
+    """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on."""
+    number = int(ground.documents.numbers[ground.rows[unit]])
+    row = ground.snapshot.row(ground.documents.paths[ground.rows[unit]])
+    content = ground.snapshot.read(number, 0, row.length)
+    heads = build_segment([Extent(content, row.kind, row.language)]).heads
+    level = 99
+    for start, end, this in reversed(list(zip(heads.starts, heads.ends, heads.levels, strict=True))):
+        if end <= ground.offsets[unit] and this < level:
+            level = this
+            if word in terms_of(content[start:end]).names:
+                return True
+    return False
 
 
 def plain_field(ground, sought, settings):
@@ -76,13 +93,14 @@ def plain_field(ground, sought, settings):
         settings,
     )
     lexical = [settings.document * documents[rows[unit]] for unit in units]
+    told = [[settings.heading * is_told(ground, unit, each.word) for unit in units] for each in sought]
     scales = ((0, settings.unit), (settings.near_reach, settings.near), (settings.wide_reach, settings.wide))
     for reach, share in scales:
         width = 2 * reach + 1
         censuses = [each.census * width for each in sought]
         groups = [around(unit, reach) for unit in units]
         average = ground.unit_size * width
-        scale = plain_scale(groups, counts, sizes, sought, censuses, len(ground), average, settings)
+        scale = plain_scale(groups, counts, sizes, sought, censuses, len(ground), average, settings, told)
         lexical = [value + share * here for value, here in zip(lexical, scale, strict=True)]
     total = [
         value + settings.spread * sum(lexical[other] for other in around(unit, 1) if other != unit)

@@ -183,7 +183,8 @@ def _named(ground: Ground, sought: Sought) -> NDArray[np.bool_]:
     rows = np.zeros(len(ground.documents), bool)
     for name in sought.names:
         rows[ground.titles.of(name)] = True
-    return rows[ground.rows[ground.block_firsts]] & (ground.offsets[ground.block_firsts] == 0)
+    named: NDArray[np.bool_] = rows[ground.rows[ground.block_firsts]] & (ground.offsets[ground.block_firsts] == 0)
+    return named
 
 
 def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
