@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         whole = asked.read(shared)
         questions = replace(whole, name=asked.name, questions=whole.questions[: options.limit])
         before = time.process_time()
-        answer = make(questions.documents, [question.scope for question in questions.questions])
+        scopes = [question.scope for question in questions.questions]
+        answer = make(questions.documents, scopes, whole=questions.layout == "ir")
         build = time.process_time() - before
         result = evaluate(answer, questions, BUDGETS)
         peers = report.best_peers(result, baselines(shared, asked))

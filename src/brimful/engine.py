@@ -9,7 +9,8 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +18,14 @@ from typing import Any, Self
 
 from brimful.assembly.checking import Finding, check_files, check_store
 from brimful.assembly.context import Context, verify_determinism
+from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.pack import pack
 from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import DocumentError, FormatError, InputError, MissingPartError
+from brimful.errors import DocumentError, FormatError, InputError, MissingPartError, SettingError, StoreError
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
@@ -36,6 +38,9 @@ from brimful.store.sqlite import Entry, SqliteStore
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
+from brimful.windows.loose import loose_windows
+from brimful.windows.overlaps import apart
+from brimful.windows.strategies import link
 from brimful.windows.window import Cluster, Window
 
 STORE_NAME = "brimful.db"
@@ -44,6 +49,7 @@ KEPT_BYTES = 64 << 20
 """Documents that stay read, so that the next question about them need not wait."""
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
+_MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
 _LONGEST_WHOLE = 16 << 20
 """Of a longer document only the windows are read: they can be packed, but do not grow."""
 
@@ -72,8 +78,9 @@ class Engine:
         self._lock = threading.RLock()
         self._snapshot: SqliteSnapshot | None = None
         self._ground: Ground | None = None
+        self._is_closed = False
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
-        self._documents: OrderedDict[str, Document] = OrderedDict()
+        self._documents: OrderedDict[tuple[str, int | None], Document] = OrderedDict()
 
     def __enter__(self) -> Self:
         return self
@@ -84,11 +91,10 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store, once whoever is asking has the answer; asking later is an error."""
         with self._lock:
-            if self._snapshot is not None:
-                self._snapshot.close()
-            self._snapshot = self._ground = None
+            self._refresh(drop=True)
+            self._is_closed = True
             self._store.close()
 
     # ---- the corpus
@@ -101,7 +107,7 @@ class Engine:
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
-        with self._lock:
+        with self._turn():
             return ingest(self._store, place, settings=settings, progress=progress)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
@@ -110,35 +116,35 @@ class Engine:
 
     def add_documents(self, documents: Iterable[Document]) -> int:
         """Store many documents in few commits; returns how many."""
-        with self._lock:
+        with self._turn():
             return self._store.add(Entry(document) for document in documents)
 
     def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
-        with self._lock:
+        with self._turn():
             return self._store.remove(paths)
 
     def purge(self) -> None:
         """Leave no byte of what was removed or replaced in the file."""
-        with self._lock:
+        with self._turn():
             self._refresh(drop=True)
             self._store.purge()
 
     @property
     def root(self) -> str:
         """The state root: one hash over path, time and content of all documents."""
-        with self._lock:
+        with self._turn():
             return self._now().snapshot.root.hex()
 
     @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
-        with self._lock:
+        with self._turn():
             return tuple(place_of(prefix) for prefix in self._store.roots())
 
     def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
-        with self._lock:
+        with self._turn():
             ground = self._now()
             if ground.snapshot.row(path) is None:
                 raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
@@ -147,14 +153,17 @@ class Engine:
     @property
     def ground(self) -> Ground:
         """The corpus as it is now, in columns."""
-        with self._lock:
+        with self._turn():
             return self._now()
 
     # ---- questions
 
     def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
         """The units that matter most for a question, and how it was understood."""
-        with self._lock:
+        question = _readable(question)
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise SettingError(f"limit is {limit!r}; it must be at least 1")
+        with self._turn():
             ground = self._now()
             return search(ground, question, limit=limit, settings=field, vectors=self._vectors(ground))
 
@@ -171,12 +180,14 @@ class Engine:
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
         """
+        question = _readable(question)
         settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
         field = field or FieldSettings()
         room = budget_of(budget)
-        with self._lock:
+        with self._turn():
             ground = self._now()
-            key = (ground.snapshot.root, question, room, settings, field)
+            # Not the root: titles and kinds change what is found, and are not under it.
+            key = (ground.snapshot.generation, question, room, settings, field)
             if key not in self._contexts:
                 self._contexts[key] = self._assemble(ground, question, room, settings, field)
                 while len(self._contexts) > KEPT_CONTEXTS:
@@ -191,7 +202,7 @@ class Engine:
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
             return check_files(cited, Path(files), text=text)
-        with self._lock:
+        with self._turn():
             return check_store(cited, self._now().snapshot, text=text)
 
     def replay(self, receipt: Receipt | str | bytes) -> Context:
@@ -213,8 +224,9 @@ class Engine:
         """Assemble twice, without the cache, and compare window ids and bytes (CFS §12)."""
 
         def assemble() -> Context:
-            with self._lock:
+            with self._turn():
                 self._contexts.clear()
+                self._documents.clear()
                 self._refresh(drop=True)
                 return self.context(question, budget=budget, **choices)
 
@@ -240,28 +252,7 @@ class Engine:
         self, ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
     ) -> Context:
         counter = tokens_for(settings.model)
-        found = search(
-            ground,
-            question,
-            limit=_wanted(ground, room.available, settings),
-            settings=field,
-            vectors=self._vectors(ground),
-            recent_days=settings.recent_half_life_days if settings.prefer_recent else None,
-        )
-        windows = self._windows(ground, found, room, settings, counter)
-        context = pack(
-            windows,
-            budget=room,
-            model=counter,
-            format=settings.format,
-            packing=settings.packing,
-            trim=settings.trim,
-            fill=settings.fill,
-            order=settings.order,
-            dedup_threshold=settings.dedup_threshold,
-            max_per_document=settings.max_per_document,
-            include_metadata=settings.include_metadata,
-        )
+        context, found = self._fullest(ground, question, room, settings, field, counter)
         context = replace(context, question=question, corrections=found.corrections)
         chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
         receipt = make_receipt(
@@ -274,17 +265,53 @@ class Engine:
         )
         return replace(context, receipt=receipt)
 
+    def _fullest(
+        self,
+        ground: Ground,
+        question: str,
+        room: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        counter: TokenCounter,
+    ) -> tuple[Context, Found]:
+        """Search, inflate, pack; and again from more of the ground while there is room and something to fill it."""
+        limit, tokens = _wanted(ground, room.available, settings), room.available
+        found = self._found(ground, question, limit, settings, field)
+        windows = self._windows(ground, found, tokens, settings, counter)
+        best = _packed(windows, room, settings, counter)
+        if settings.sizing != "field" or settings.fill != "brim" or settings.top_k:
+            return best, found
+        for _ in range(_MOST_TRIES):
+            more = len(found.hits) == limit
+            if best.tokens * 100 >= room.available * FULL_PERCENT or not (more or _left(found.hits, windows)):
+                break
+            wider = tokens * room.available // max(best.tokens, room.available // 4, 1)
+            limit, tokens = 2 * limit, max(wider, tokens * 5 // 4) + 1
+            if more:
+                found = self._found(ground, question, limit, settings, field)
+            windows = self._windows(ground, found, tokens, settings, counter)
+            context = _packed(windows, room, settings, counter)
+            if context.tokens <= best.tokens:
+                break
+            best = context
+        return best, found
+
+    def _found(self, ground: Ground, question: str, limit: int, settings: AskSettings, field: FieldSettings) -> Found:
+        recent_days = settings.recent_half_life_days if settings.prefer_recent else None
+        vectors = self._vectors(ground)
+        return search(ground, question, limit=limit, settings=field, vectors=vectors, recent_days=recent_days)
+
     def _windows(
-        self, ground: Ground, found: Found, room: Budget, settings: AskSettings, counter: TokenCounter
+        self, ground: Ground, found: Found, tokens: int, settings: AskSettings, counter: TokenCounter
     ) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
         pools: Sequence[Pool]
         if settings.sizing == "field":
-            pools = [Pool(found.hits, room.available)]
+            pools = [Pool(found.hits, tokens)]
         else:
             near = related_to(ground, found, vectors=self._vectors(ground)) if settings.related else ()
-            pools = pools_of(ground, found, tokens=room.available, related=near)
-        windows: list[Window | Cluster] = []
+            pools = pools_of(ground, found, tokens=tokens, related=near)
+        windows: list[Window] = []
         for pool in pools:
             whole, long = self._split(ground, pool.hits)
             inflation = inflate(
@@ -292,13 +319,15 @@ class Engine:
                 self._read(ground, {hit.path for hit in whole}),
                 budget=max(pool.tokens, 1),
                 sizing=settings.sizing,
-                strategy=settings.strategy,
                 settings=settings.windows,
                 counter=counter,
             )
-            windows += inflation.clusters or inflation.windows
-            windows += [self._loose(ground, hit) for hit in long]
-        return windows if len(pools) == 1 else _apart(windows)
+            windows += inflation.windows
+            windows += loose_windows(long, _read_from(ground), most_bytes=pool.tokens * _BYTES_PER_TOKEN)
+        windows = windows if len(pools) == 1 else apart(windows)
+        return (
+            windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
+        )
 
     def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Hits of documents that are read whole, and of those that are too long for it."""
@@ -307,34 +336,18 @@ class Engine:
         whole = [hit for hit in hits if hit.path not in long]
         return whole, [hit for hit in hits if hit.path in long]
 
-    def _loose(self, ground: Ground, hit: Hit) -> Window:
-        """A hit as a window without its document."""
-        row = ground.snapshot.row(hit.path)
-        assert row is not None
-        text = ground.snapshot.read(row.number, hit.start, hit.end).decode()
-        return Window(
-            hit.path,
-            text,
-            hit.start,
-            hit.end,
-            score=hit.score,
-            hits=(hit,),
-            time=hit.time,
-            cut_start=hit.start > 0,
-            cut_end=hit.end < row.length,
-        )
-
     def _read(self, ground: Ground, paths: Iterable[str]) -> Mapping[str, Document]:
         """Documents of these paths, whole."""
         found = {}
         for path in sorted(paths):
             row = ground.snapshot.row(path)
             assert row is not None
-            if row.id not in self._documents:
+            key = (row.id, row.time)  # a document may be given another time, and stays the same otherwise
+            if key not in self._documents:
                 content = ground.snapshot.read(row.number, 0, row.length)
-                self._documents[row.id] = Document(path, content, time=row.time, kind=row.kind, language=row.language)
-            self._documents.move_to_end(row.id)
-            found[path] = self._documents[row.id]
+                self._documents[key] = Document(path, content, time=row.time, kind=row.kind, language=row.language)
+            self._documents.move_to_end(key)
+            found[path] = self._documents[key]
         held = sum(len(document) for document in self._documents.values())
         while held > KEPT_BYTES and len(self._documents) > len(found):
             held -= len(self._documents.popitem(last=False)[1])
@@ -350,6 +363,14 @@ class Engine:
         except MissingPartError:
             return None
         return table if table.name == model else None
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One at a time, while the store is open."""
+        with self._lock:
+            if self._is_closed:
+                raise StoreError(f"{self.path} was closed; open it again to ask or add")
+            yield
 
     def _now(self) -> Ground:
         self._refresh()
@@ -375,22 +396,44 @@ def _static_embedder() -> StaticEmbedder:
     return _embedder[0]
 
 
+def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
+    def read(path: str, start: int, end: int) -> tuple[bytes, int]:
+        row = ground.snapshot.row(path)
+        assert row is not None
+        return ground.snapshot.read(row.number, start, end), row.length
+
+    return read
+
+
+def _readable(question: object) -> str:
+    """A question that can be written down: half a surrogate pair becomes a question mark, as it is read."""
+    if not isinstance(question, str):
+        raise InputError(f"a question is a str, got {type(question).__name__}: {question!r:.60}")
+    return question.encode("utf-8", "replace").decode()
+
+
 def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:
     """How many units to ask for, so that they surely fill the budget."""
     return settings.top_k or max(tokens * _BYTES_PER_TOKEN // ground.unit_size, 64)
 
 
-def _apart(windows: Sequence[Window | Cluster]) -> list[Window | Cluster]:
-    """Windows of several pools: those that overlap become one, since a byte is shown once."""
-    kept: list[Window | Cluster] = [each for each in windows if isinstance(each, Cluster)]
-    singles = [window for window in windows if isinstance(window, Window)]
-    run: list[Window] = []
-    for window in sorted(singles, key=lambda window: (window.path, window.start, -window.end, window.order)):
-        last = run[-1] if run else None
-        if last and last.path == window.path and window.start < last.end and last.document and window.document:
-            hits = tuple(sorted({*last.hits, *window.hits}, key=lambda hit: hit.order))
-            widened = last.resized(last.start, max(last.end, window.end))
-            run[-1] = replace(widened, hits=hits, score=max(last.score, window.score))
-        else:
-            run.append(window)
-    return [*run, *kept]
+def _left(hits: Sequence[Hit], windows: Sequence[Window | Cluster]) -> bool:
+    """Whether some hits are in no window yet."""
+    members = (window for each in windows for window in (each.windows if isinstance(each, Cluster) else (each,)))
+    return sum(len(window.hits) for window in members) < len(hits)
+
+
+def _packed(windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings, counter: TokenCounter) -> Context:
+    return pack(
+        windows,
+        budget=room,
+        model=counter,
+        format=settings.format,
+        packing=settings.packing,
+        trim=settings.trim,
+        fill=settings.fill,
+        order=settings.order,
+        dedup_threshold=settings.dedup_threshold,
+        max_per_document=settings.max_per_document,
+        include_metadata=settings.include_metadata,
+    )

@@ -118,49 +118,20 @@ def test_an_unknown_set_is_named(small):
 
 
 def test_the_engine_is_asked_as_it_is_plugged_in(monkeypatch, tmp_path):
-    """One store a scope with that scope's texts; windows are cited the best first, ties in order of place."""
-    from types import SimpleNamespace
-
-    import brimful
+    """One store a scope with that scope's texts; windows are cited the best first, whole documents in their order."""
     from brimful import Document
-    from brimful.evaluation.run import Cited
 
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from shared.answerers import engine_answerer
 
-    opened = []
-
-    class Engine:
-        def __init__(self, store):
-            self.texts = {}
-            opened.append(self)
-
-        def add_text(self, path, text):
-            self.texts[path] = text
-
-        def context(self, question, *, budget):
-            windows = [
-                SimpleNamespace(path=path, start=start, end=start + 1, score=score)
-                for path in self.texts
-                for start, score in ((0, 0.1), (5, 0.9), (2, 0.9))
-            ]
-            return SimpleNamespace(windows=windows)
-
-    monkeypatch.setattr(brimful, "open", Engine, raising=False)
-    documents = [Document("a", "text of a"), Document("b", "text of b")]
+    documents = [
+        Document("a", "Tea is served at four. " * 3),
+        Document("b", "Tea with scones is served in the garden at four."),
+    ]
     answer = engine_answerer(documents, [("a",), None, ("a",)], tmp_path)
-    assert [engine.texts for engine in opened] == [{"a": "text of a"}, {"a": "text of a", "b": "text of b"}]
-    assert answer("?", 500, ("a",)) == [Cited("a", 2, 3), Cited("a", 5, 6), Cited("a", 0, 1)]
-    assert len(answer("?", 500, None)) == 6
-
-
-def test_a_version_without_an_engine_is_told(monkeypatch, tmp_path):
-    """Where `brimful.open` is missing, the remedy is named."""
-    import brimful
-
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    monkeypatch.delattr(brimful, "open", raising=False)
-    from shared.answerers import engine_answerer
-
-    with pytest.raises(SystemExit, match="--answerer"):
-        engine_answerer([], [None], tmp_path)
+    assert {cited.path for cited in answer("tea at four", 500, ("a",))} == {"a"}
+    assert {cited.path for cited in answer("tea at four", 500, None)} == {"a", "b"}
+    place = tmp_path / "whole"
+    place.mkdir()
+    rank = engine_answerer(documents, [None], place, whole=True)
+    assert [cited.path for cited in rank("scones in the garden", 500, None)] == ["b"]

@@ -164,9 +164,9 @@ class Hit:
         return cls(document.path, start, end, score)
 
     @property
-    def order(self) -> tuple[float, str, int, int, int]:
-        """Best first: score descending, path, sequence, byte offset (CFS §5, ruling 8)."""
-        return (-self.score, self.path, self.sequence, self.start, self.end)
+    def order(self) -> tuple[float, str, int, int, int, tuple[str, ...]]:
+        """Best first: score descending, path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart."""
+        return (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:

@@ -75,7 +75,7 @@ def relevance(
 
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row.
     """
-    present = [each for each in sought if each.census]
+    present = [each for each in sought if each.census or _is_name(ground, each)]
     if not present or not len(ground):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(ground.documents), np.int64)
@@ -167,7 +167,7 @@ def _promising(
         if read and (read + each.census > MOST_PLACES or each.weight < 1):
             continue
         read += each.census
-        found = np.zeros(len(worth), bool)
+        found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
         for _, places in each.places:
             found[ground.blocks[ground.units_of(places)]] = True
         worth += each.weight * rarity(each.census, len(ground)) * found
@@ -182,6 +182,19 @@ def _promising(
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
     return ground.between(firsts, lasts, reach=settings.wide_reach)
+
+
+def _is_name(ground: Ground, sought: Sought) -> bool:
+    return any(len(ground.titles.of(name)) for name in sought.names)
+
+
+def _named(ground: Ground, sought: Sought) -> NDArray[np.bool_]:
+    """The first blocks of the documents that are called by a word which no text has."""
+    rows = np.zeros(len(ground.documents), bool)
+    for name in sought.names:
+        rows[ground.titles.of(name)] = True
+    named: NDArray[np.bool_] = rows[ground.rows[ground.block_firsts]] & (ground.offsets[ground.block_firsts] == 0)
+    return named
 
 
 def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:

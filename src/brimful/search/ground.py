@@ -118,9 +118,8 @@ class Ground:
     # ---- words
 
     def names(self, prefix: bytes) -> list[bytes]:
-        """All terms that begin so, in bytewise order."""
-        found = [plot.view.names(prefix) for plot in self.plots]
-        return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
+        """All terms that begin so, in bytewise order; what only deleted text says is none."""
+        return _merged([plot.view.live_names(prefix) for plot in self.plots])
 
     def _census(self, term: bytes) -> int:
         return self.snapshot.census(term)
@@ -135,7 +134,7 @@ class Ground:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(self.names(b""))
+        return Spellings(_merged([plot.view.names(b"") for plot in self.plots]))  # whoever asks counts them too
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -253,6 +252,10 @@ def _places_in_run(groups: Numbers) -> Numbers:
     """How many before each have the same number: groups are ascending runs."""
     begins = np.flatnonzero(np.diff(groups, prepend=-1))
     return np.arange(len(groups)) - np.repeat(begins, np.diff(begins, append=len(groups)))
+
+
+def _merged(found: Sequence[list[bytes]]) -> list[bytes]:
+    return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
 
 
 def _joined(columns: Sequence[Numbers]) -> Numbers:

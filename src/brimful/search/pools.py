@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.query import Query
 from brimful.search.related import Related, related_terms
 from brimful.search.search import Found, search
 from brimful.search.stopping import only_asks
@@ -39,7 +40,7 @@ def pools_of(ground: Ground, found: Found, *, tokens: int, related: Sequence[Rel
     words = words or [word for word, census in found.census if census]
     if not words:
         return []
-    near = [Pool(_hits_of(ground, each), 0) for each in related]
+    near = [Pool(_hits_of(ground, each, within=found.query), 0) for each in related]
     near = [pool for pool in near if pool.hits]
     direct = tokens * DIRECT_PERCENT // 100 if near else tokens
     pools = [
@@ -71,10 +72,10 @@ def related_to(
     return tuple(gathered.values())
 
 
-def _hits_of(ground: Ground, related: Related) -> tuple[Hit, ...]:
-    """The best places of a related term, counted for less."""
+def _hits_of(ground: Ground, related: Related, *, within: Query) -> tuple[Hit, ...]:
+    """The best places of a related term, counted for less, where the question's filters allow them."""
     text = b" ".join(related.terms).decode("utf-8", "replace")
-    found = search(ground, text, limit=_RELATED_HITS, repair=False)
+    found = search(ground, text, limit=_RELATED_HITS, repair=False, within=within)
     return tuple(
         Hit(
             hit.path,
@@ -87,4 +88,5 @@ def _hits_of(ground: Ground, related: Related) -> tuple[Hit, ...]:
             time=hit.time,
         )
         for hit in found.hits
+        if hit.terms  # a neighbour of such a place is none itself
     )

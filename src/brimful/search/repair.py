@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 from brimful.index.trigrams import similarity
@@ -110,7 +111,7 @@ def repair(word: bytes, words: Words, spellings: Spellings, *, standing: int | N
         return ()  # a short word that occurs is rare, not wrong
     least = max(census * FAR_COMMONER, 1 if len(text) >= _MIDDLING else 2)
     ranked: list[tuple[int, int, float, bytes, How]] = []
-    for spelling, how in _candidates(text, spellings):
+    for spelling, how in _candidates(text, spellings, words):
         common = words.census(spelling.term)
         if common >= least:
             ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
@@ -133,7 +134,7 @@ def _can_be_misspelt(word: bytes) -> bool:
     return _LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha()
 
 
-def _candidates(text: str, spellings: Spellings) -> Iterable[tuple[Spelling, How]]:
+def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[Spelling, How]]:
     """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
 
     pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
@@ -143,8 +144,9 @@ def _candidates(text: str, spellings: Spellings) -> Iterable[tuple[Spelling, How
         yield Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
-    plausible = [each for each in near if _is_plausible(text, each)]
-    yield from ((each, "spelling") for each in plausible[:_LOOKED_UP])
+    # Spellings may know words that are no longer in the corpus: they take nobody's place.
+    plausible = (each for each in near if _is_plausible(text, each) and words.census(each.term))
+    yield from ((each, "spelling") for each in islice(plausible, _LOOKED_UP))
 
 
 def _is_plausible(text: str, spelling: Spelling) -> bool:

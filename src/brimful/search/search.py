@@ -51,12 +51,14 @@ def search(
     vectors: TermVectors | None = None,
     repair: bool = True,
     recent_days: int | None = None,
+    within: Query | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
     Filters narrow the corpus before anything is ranked. Words that the corpus lacks are repaired if it has a likely
     one, and every correction is named. `recent_days` is the half-life after which what is said loses half of what
-    being new gives it, counted back from the newest document (ruling 10).
+    being new gives it, counted back from the newest document (ruling 10). `within` is another question, whose filters
+    hold instead of its own.
     """
     settings = settings or FieldSettings()
     query = parse_query(question) if isinstance(question, str) else question
@@ -69,7 +71,7 @@ def search(
         sought,
         settings=settings,
         blocks=max(_LEAST_BLOCKS, limit),
-        allowed=_allowed(ground, query),
+        allowed=_allowed(ground, within or query),
         favour=None if recent_days is None else _recent(ground, recent_days),
         meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
@@ -91,14 +93,14 @@ def _sought(
     for word in forms:
         asked = b" ".join(word.words)
         whole = [*word.forms, *repaired.pop(asked, [])]
-        key = frozenset(form.terms for form in whole)
-        if not whole or key in seen:
-            continue  # another form of a word that is sought already
+        key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
+        if key in seen or not (whole or len(ground.titles.of(asked))):
+            continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
         weight = settings.asking if only_asks(asked, ground.languages) else 1.0
         if asked in parts:
             weight *= settings.part
-        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1)
+        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         found.append(Sought(asked, weight, _placed(ground, whole), names))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)

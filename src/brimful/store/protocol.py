@@ -168,6 +168,10 @@ class SegmentView(Protocol):
         """The terms that begin so, sorted, those of dead text included; no positions are read."""
         ...
 
+    def live_names(self, prefix: bytes) -> list[bytes]:
+        """The same without those that only dead text has: what was deleted changes nothing that is shown."""
+        ...
+
 
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""

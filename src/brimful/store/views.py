@@ -113,12 +113,18 @@ class SqliteSegment:
                 break
         return found
 
-    def live_names(self) -> list[bytes]:
-        """Every term that live text has."""
+    def live_names(self, prefix: bytes = b"") -> list[bytes]:
+        """The terms that begin so in live text, sorted."""
+        if not self.dead:
+            return self.names(prefix)
         found: list[bytes] = []
-        for postings in self.pages():
+        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
+            if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
+                break
+            postings = self._shelf.page(self.number, place)
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
-            found += [postings.names[index] for index in np.flatnonzero(counts).tolist()]
+            names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
+            found += [name for name in names if name.startswith(prefix)]
         return found
 
     def pages(self) -> Iterator[Postings]:

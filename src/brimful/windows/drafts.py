@@ -225,7 +225,7 @@ def merge_drafts(drafts: Iterable[Draft], joinable: Joinable, *, gap: int = 0) -
     return merged
 
 
-def _place_order(place: Place) -> tuple[int, int, tuple[float, str, int, int, int]]:
+def _place_order(place: Place) -> tuple[int, int, tuple[float, str, int, int, int, tuple[str, ...]]]:
     return (place.start, place.end, place.hit.order)
 
 

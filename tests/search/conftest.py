@@ -1,0 +1,54 @@
+"""Small corpora in a store, and the ground over them."""
+
+import random
+
+import pytest
+
+from brimful import Document
+from brimful.search.ground import Ground
+from brimful.store.sqlite import Entry, SqliteStore
+
+WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "green", "brass"]
+
+
+def sentence(chance: random.Random) -> str:
+    """Some words, with a capital and a stop."""
+    return " ".join(chance.choices(WORDS, k=chance.randrange(3, 12))).capitalize() + ". "
+
+
+def corpus(seed: int, *, count: int = 12, longest: int = 40) -> list[Document]:
+    """Documents of a few to many sentences, some with headings, an empty one, some of code and data."""
+    chance = random.Random(seed)
+    documents = [Document("empty.md", ""), Document("blank.txt", " \n\n ")]
+    for number in range(count):
+        parts = []
+        for at in range(chance.randrange(1, longest)):
+            if at % 9 == 0 and chance.random() < 0.5:
+                parts.append(f"\n\n# {chance.choice(WORDS)} {at}\n\n")
+            parts.append(sentence(chance))
+        documents.append(Document(f"{chance.choice(WORDS)}/{number:02}.md", "".join(parts), time=number * 86_400))
+    documents.append(
+        Document("pour.py", "def pour(cup):\n    tea = cup + 1\n    return tea\n\n\ndef lamp():\n    pass\n")
+    )
+    documents.append(Document("stock.csv", "name,price\ntea,3\npot,9\nlamp,4\n"))
+    return documents
+
+
+@pytest.fixture
+def laid(tmp_path):
+    """Lay documents down in several segments, with some that are gone, and give the ground over them."""
+    opened = []
+
+    def lay(documents, *, batch=3, gone=(), embedder=None):
+        store = SqliteStore(tmp_path / f"{len(opened)}.db", embedder=embedder)
+        entries = [Entry(document) for document in [*gone, *documents]]
+        for at in range(0, len(entries), batch):
+            store.add(entries[at : at + batch])
+        store.remove([document.path for document in gone])
+        snapshot = store.snapshot()
+        opened.extend((snapshot, store))
+        return Ground(snapshot)
+
+    yield lay
+    for each in opened:
+        each.close()

@@ -1,0 +1,108 @@
+"""Who gets which share of the budget (085b §5.5, ruling 13)."""
+
+import pytest
+
+from brimful import Document
+from brimful.search.pools import RELATED_SHARE, Pool, pools_of, related_to
+from brimful.search.query import parse_query
+from brimful.search.related import Related
+from brimful.search.search import search
+from brimful.search.synonyms import load_synonyms
+
+CORPUS = [
+    Document("tea.md", "Tea is green. Tea steams in a kettle. The kettle sings. " * 4),
+    Document("pot.md", "A pot of brass. The pot is old. The kettle is new. " * 4),
+    Document("far.md", "Lamps by the harbour. The kettle whistles. " * 4),
+]
+
+
+@pytest.fixture
+def ground(laid):
+    """Three documents."""
+    return laid(CORPUS)
+
+
+def related(*words):
+    """Related terms of somebody's choice."""
+    return tuple(Related((word,), 500, "synonym") for word in words)
+
+
+def test_without_related_terms_all_is_direct(ground):
+    """The budget is split evenly over the question's words that have hits."""
+    pools = pools_of(ground, search(ground, "tea pot absent"), tokens=1_000)
+    assert [pool.tokens for pool in pools] == [500, 500]
+
+
+def test_seventy_thirty(ground):
+    """Seventy for the question's words, evenly; thirty for related ones, evenly."""
+    found = search(ground, "tea pot")
+    pools = pools_of(ground, found, tokens=1_000, related=related(b"kettle", b"harbour", b"absent"))
+    assert [pool.tokens for pool in pools] == [350, 350, 150, 150]
+    assert sum(pool.tokens for pool in pools) <= 1_000
+
+
+def test_each_pool_has_the_hits_of_its_word(ground):
+    """Each word by its own census: a hit is in a pool if and only if it has the pool's word."""
+    found = search(ground, "tea pot")
+    tea, pot, kettle = pools_of(ground, found, tokens=100, related=related(b"kettle"))
+    assert tea.hits == tuple(hit for hit in found.hits if "tea" in hit.terms)
+    assert pot.hits == tuple(hit for hit in found.hits if "pot" in hit.terms)
+    assert all(hit.terms == ("kettle",) for hit in kettle.hits)
+    assert {hit.path for hit in kettle.hits} == {"tea.md", "pot.md", "far.md"}
+
+
+def test_related_hits_count_for_less(ground):
+    """A quarter of what they would count if they had been asked for."""
+    alone = {(hit.path, hit.start): hit.score for hit in search(ground, "harbour").hits}
+    *_, pool = pools_of(ground, search(ground, "tea"), tokens=100, related=related(b"harbour"))
+    assert {(hit.path, hit.start): hit.score for hit in pool.hits} == {
+        place: score * RELATED_SHARE
+        for place, score in alone.items()
+        if place in {(h.path, h.start) for h in pool.hits}
+    }
+
+
+def test_filters_hold_for_related_terms_too(ground):
+    """What the question refuses comes in by no side door."""
+    for question in ("tea -path:far.md", "tea -harbour"):
+        *_, pool = pools_of(ground, search(ground, question), tokens=100, related=related(b"kettle"))
+        assert {hit.path for hit in pool.hits} == {"tea.md", "pot.md"}
+
+
+def test_little_words_get_no_share(ground):
+    """Words that only ask get a share only where there is nothing else."""
+    assert len(pools_of(ground, search(ground, "is the tea in a pot"), tokens=100)) == 2
+    assert len(pools_of(ground, search(ground, "is the"), tokens=100)) == 2
+
+
+def test_nothing_found_no_pool(ground):
+    """A question without hits shares nothing out."""
+    assert pools_of(ground, search(ground, "zeppelin"), tokens=100) == []
+
+
+def test_related_terms_are_none_of_the_questions(ground):
+    """Up to five for each word, each once, and no word that was asked."""
+    found = search(ground, "tea pot")
+    near = related_to(ground, found)
+    assert all(not {b"tea", b"pot"}.intersection(each.terms) for each in near)
+    assert len({each.terms for each in near}) == len(near) <= 10
+
+
+def test_a_synonyms_file_decides(ground, tmp_path):
+    """The user's own words come instead of what the corpus would suggest."""
+    file = tmp_path / "synonyms.txt"
+    file.write_text("tea: harbour, lamps\n")
+    near = related_to(ground, search(ground, "tea"), synonyms=load_synonyms(file))
+    assert {term for each in near for term in each.terms} >= {b"harbour", b"lamps"}
+
+
+def test_a_pool_is_hits_and_tokens():
+    """Nothing else is shared out."""
+    assert Pool((), 3) == Pool(hits=(), tokens=3)
+
+
+def test_question_is_understood_once(ground):
+    """A query that was parsed already gives the same pools."""
+    assert pools_of(ground, search(ground, parse_query("tea pot")), tokens=9) == pools_of(
+        ground, search(ground, "tea pot"), tokens=9
+    )

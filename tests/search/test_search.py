@@ -1,0 +1,170 @@
+"""From a question to hits: how it is understood, what narrows it, which places it has."""
+
+import pytest
+
+from brimful import Document
+from brimful.search.query import parse_query
+from brimful.search.search import MOST_WORDS, search
+from brimful.settings import FieldSettings
+from brimful.text.terms import terms_of
+
+from .conftest import corpus
+
+DAY = 86_400
+CORPUS = [
+    Document("docs/tea.md", "Green tea is picked in spring. It steams in the pot.", time=10 * DAY),
+    Document("docs/coffee.md", "Coffee is roasted. No tea here, only black tea.", time=20 * DAY),
+    Document("notes/day.txt", "The tea was green, and the database base was slow.", time=30 * DAY),
+    Document("src/brew.py", "def brew(tea):\n    return tea.green\n"),
+    Document("stock.csv", "name,price\ntea,3\ngreen tea,9\n", time=40 * DAY),
+]
+
+
+def paths(found):
+    """The documents of the hits, the best first, each once."""
+    return list(dict.fromkeys(hit.path for hit in found.hits))
+
+
+@pytest.fixture
+def ground(laid):
+    """Five documents in several segments."""
+    return laid(CORPUS, batch=2)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("tea path:docs", {"docs/tea.md", "docs/coffee.md"}),
+        ("tea path:*.py", {"src/brew.py"}),
+        ("tea -path:docs", {"notes/day.txt", "src/brew.py", "stock.csv"}),
+        ("tea kind:code", {"src/brew.py"}),
+        ("tea kind:data", {"stock.csv"}),
+        ("tea after:1970-01-22", {"notes/day.txt", "stock.csv"}),
+        ("tea before:1970-01-21", {"docs/tea.md"}),
+        ('"green tea"', {"docs/tea.md", "stock.csv"}),
+        ('"black tea" roasted', {"docs/coffee.md"}),
+        ("tea -coffee", {"docs/tea.md", "notes/day.txt", "src/brew.py", "stock.csv"}),
+        ('tea -"green tea"', {"docs/coffee.md", "notes/day.txt", "src/brew.py"}),
+        ("roas*", {"docs/coffee.md"}),
+        ("tea path:nowhere", set()),
+        ("tea kind:code -brew", set()),
+    ],
+)
+def test_filters_narrow_before_ranking(ground, question, expected):
+    """Paths, kinds, times, phrases, exclusions and beginnings: only what they leave is ranked, and all of it."""
+    assert set(paths(search(ground, question))) == expected
+    one = search(ground, question, limit=1)
+    assert len(one.hits) == bool(expected)
+    assert set(paths(one)) <= expected
+
+
+def test_hits_are_units_with_their_words(ground):
+    """A hit is a unit of its document, with its scores, its time and the words of the question that it has."""
+    documents = {document.path: document for document in CORPUS}
+    found = search(ground, "green tea")
+    for hit in found.hits:
+        names = terms_of(documents[hit.path].content[hit.start : hit.end]).names
+        assert set(hit.terms) == {word for word in ("green", "tea") if word.encode() in names}
+        assert hit.time == documents[hit.path].time
+        assert hit.score > 0
+        assert hit.lexical > 0
+    assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
+
+
+def test_limit_is_a_prefix(ground):
+    """Fewer hits are the first of more."""
+    every = search(ground, "green tea pot").hits
+    for limit in (1, 2, len(every)):
+        assert search(ground, "green tea pot", limit=limit).hits == every[:limit]
+
+
+def test_census_counts_all_forms(ground):
+    """How often each word stands in the corpus, inflections and words written apart included."""
+    census = dict(search(ground, "greens databases tea").census)
+    assert census == {"greens": 4, "databases": 1, "tea": 8}
+
+
+def test_misspelt_words_are_repaired_and_named(ground):
+    """The correction stands in what was found; without repair there is nothing."""
+    found = search(ground, "roastid")
+    assert paths(found)[0] == "docs/coffee.md"
+    assert [(each.word, each.term) for each in found.corrections] == [(b"roastid", b"roasted")]
+    assert search(ground, "roastid", repair=False).hits == ()
+
+
+def test_repair_never_touches_what_the_corpus_knows(ground):
+    """A known word is taken at its word."""
+    assert search(ground, "tea green coffee").corrections == ()
+
+
+def test_a_word_of_weight_beats_words_that_only_ask(laid):
+    """In code the words of a question are rare, and still say nothing."""
+    ground = laid(
+        [
+            Document("a.py", "# how does it do that, what is it for, and why\nx = 1\n"),
+            Document("b.py", "def parse_header(line):\n    return line.split()\n"),
+        ]
+    )
+    assert paths(search(ground, "how does parse_header do that"))[0] == "b.py"
+
+
+def test_newer_documents_gain_by_half_lives(laid):
+    """The newest counts half as much again, one half-life older a quarter; a document without a time gains nothing."""
+    text = "Tea at four."
+    ground = laid([Document(f"{n}.md", text, time=time) for n, time in enumerate([0, 30 * DAY, 60 * DAY, None])])
+    plain = {hit.path: hit.score for hit in search(ground, "tea").hits}
+    found = {hit.path: hit.score for hit in search(ground, "tea", recent_days=30).hits}
+    gains = [round(found[f"{n}.md"] / plain[f"{n}.md"], 3) for n in range(4)]
+    assert gains == [1.125, 1.25, 1.5, 1.0]
+
+
+def test_recency_without_any_time(laid):
+    """Where nothing has a time, nothing changes."""
+    ground = laid([Document("a.md", "Tea."), Document("b.md", "Tea. Tea.")])
+    assert search(ground, "tea", recent_days=1).hits == search(ground, "tea").hits
+
+
+def test_another_questions_filters(ground):
+    """`within` lends its filters and nothing else."""
+    found = search(ground, "green", within=parse_query("coffee path:notes"))
+    assert paths(found) == ["notes/day.txt"]
+
+
+def test_a_long_question_keeps_its_rarest_words(laid):
+    """Beyond the limit common words go first, and absent ones before all."""
+    many = " ".join(f"word{n}" for n in range(MOST_WORDS + 20))
+    ground = laid([Document("a.md", f"{many}. " * 3), Document("b.md", "A zeppelin. Words: " + many)])
+    found = search(ground, f"absent {many} zeppelin")
+    assert len(found.query.terms) == MOST_WORDS
+    assert "zeppelin" in dict(found.census)
+    assert "absent" not in dict(found.census)
+
+
+def test_a_name_lifts_its_document(laid):
+    """A word in the path counts as if it stood in the text, for documents that say something of the question."""
+    ground = laid([Document("a.md", "Tea is served."), Document("harbour.md", "Tea is served.")])
+    assert paths(search(ground, "harbour tea"))[0] == "harbour.md"
+
+
+def test_a_name_alone_finds_its_document(laid):
+    """A word that stands in a path or title only leads to the beginning of that document."""
+    long = Document("harbour.md", "Ships lie here. " * 200)
+    ground = laid([Document("a.md", "Tea is served."), long, Document("harbour/empty.md", "")])
+    found = search(ground, "harbour", limit=5)
+    assert paths(found) == ["harbour.md"]
+    assert found.hits[0].start <= len("Ships lie here. ")
+    assert found.census == (("harbour", 0),)
+
+
+@pytest.mark.parametrize(
+    "question", ["", " ", "?!", "\x00", "\ud800", '"', "*", "-", "path:", "absent", "\u202e", "a" * 5_000]
+)
+def test_nothing_asked_nothing_found(ground, question):
+    """No question is an error."""
+    assert search(ground, question).hits == ()
+
+
+def test_meaning_reorders_but_finds_nothing_by_itself(laid):
+    """Likeness adds to places that have words of the question; without vectors it is nothing."""
+    ground = laid(corpus(9))
+    assert all(hit.semantic == 0 for hit in search(ground, "tea", settings=FieldSettings(meaning=0.5)).hits)

@@ -1,0 +1,528 @@
+"""The engine: what the seeds promise, end to end; hostile questions; many who ask at once."""
+
+import asyncio
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+
+import brimful.engine
+from brimful import Document, tokens_for
+from brimful.engine import KEPT_CONTEXTS
+from brimful.engine import open as open_store
+from brimful.errors import InputError, SettingError, StoreError
+from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
+from brimful.store.sqlite import Entry
+
+FILLER = "The ship lay in the harbour and the crew slept below. Nobody spoke of the voyage that evening. "
+CHAPTER = (
+    "# Limerence\n\n"
+    "Limerence is a state of mind that comes from a romantic attraction. It is not the same as love. "
+    "Whoever is in limerence thinks of little else. Some call it an obsession, others a fever of the heart. "
+    + "It fades within three years for most, and leaves them wondering. " * 10
+    + "\n\n"
+)
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """A small library: one chapter about limerence, a letter in every book, and one on consciousness."""
+    with open_store(tmp_path / "store.db") as made:
+        made.add_documents(
+            [
+                Document("minds.md", FILLER * 30 + CHAPTER + "# Later\n\n" + FILLER * 30, time=1_000),
+                *(
+                    Document(f"book{n}.md", (FILLER * 12 + f"A letter came to captain {n}. ") * 8, time=86_400 * n)
+                    for n in range(12)
+                ),
+                Document(
+                    "mind.md", "Consciousness is awareness of oneself. Philosophers argue about consciousness. " * 4
+                ),
+                Document(
+                    "machines.md", "A machine is built of parts. Every machine wears out. Machines need oil. " * 30
+                ),
+            ]
+        )
+        yield made
+
+
+# ---- the seeds' statements
+
+
+@pytest.mark.parametrize("sizing", ["field", "elastic", "density"])
+def test_a_rare_term_gets_a_large_window_and_a_common_one_many_small_ones(engine, sizing):
+    """085a §3, 105 §2.2: the same budget is one long window for a rare term, many short ones for a common term."""
+    rare = engine.context("limerence", budget=900, sizing=sizing, fill="relevant")
+    common = engine.context("letter", budget=900, sizing=sizing, fill="relevant")
+
+    def longest(context):
+        return max(window.end - window.start for window in context.windows)
+
+    assert len(rare.windows) <= 3 < 8 <= len(common.windows)
+    assert longest(rare) > 2 * longest(common)
+    assert "romantic attraction" in rare.text
+
+
+def test_a_typo_finds_what_was_meant(engine):
+    """105 §3: "conciousness" finds consciousness, "limerance" limerence, and the context says so."""
+    context = engine.context("conciousness", budget=200)
+    assert context.windows[0].path == "mind.md"
+    assert [(each.word, each.term) for each in context.corrections] == [(b"conciousness", b"consciousness")]
+    assert engine.context("limerance", budget=200).windows[0].path == "minds.md"
+
+
+@pytest.mark.parametrize("sizing", SIZINGS)
+def test_a_typo_does_not_leave_the_other_word_alone(engine, sizing):
+    """105 §3.1: "conciousness machine" does not fall back to windows about machines alone."""
+    context = engine.context("conciousness machine", budget=600, sizing=sizing)
+    assert "onsciousness" in context.text
+    if sizing == "field":
+        assert context.windows[0].path == "mind.md"
+
+
+def test_large_budgets_return_large_coherent_blocks(tmp_path):
+    """105 §5: 12,000 tokens are blocks of text, not fragmented sentences."""
+    with open_store(tmp_path) as made:
+        chapter = "The lighthouse keeper wrote of the storm. " + FILLER * 60
+        made.add_documents([Document(f"volume{n}.md", chapter * 6) for n in range(4)])
+        context = made.context("What did the lighthouse keeper write of the storm?", budget=12_000)
+        assert context.tokens >= 11_760
+        sizes = [window.end - window.start for window in context.windows]
+        assert sum(sizes) / len(sizes) >= 2_000
+        for window in context.windows:
+            cuts = set(window.document.outline.units.tolist())
+            assert (window.start in cuts) + (window.end in cuts) >= 1, "at most the last one ends at a word"
+
+
+def test_census_decides_the_radius_before_anything_is_inflated(engine):
+    """105 §2.3: twice the hits, half the radius; the budget is in bytes, the census is of the whole corpus."""
+    sizes = {}
+    for word, budget in (("limerence", 4_000), ("letter", 4_000)):
+        context = engine.context(word, budget=budget, sizing="elastic", fill="relevant")
+        hits = {hit for window in context.windows for hit in window.hits}
+        census = engine.ground.census(word.encode())
+        assert len(hits) <= census
+        sizes[word] = max(window.end - window.start for window in context.windows) / 2
+        radius = min(max(budget * 4 // census // 2, 200), 32_000)
+        assert sizes[word] <= 3 * radius
+    assert sizes["limerence"] > 4 * sizes["letter"]
+
+
+def test_seventy_thirty_end_to_end(tmp_path):
+    """085b §5.5: with related terms, two words share the most of the budget evenly, and company gets the rest."""
+    with open_store(tmp_path, vectors=False) as made:
+        made.add_documents(
+            [Document(f"tea{n}.md", "The tea is in the samovar. " + FILLER * 6) for n in range(9)]
+            + [Document(f"rum{n}.md", "The rum is in the barrel. " + FILLER * 6) for n in range(9)]
+            + [Document(f"sam{n}.md", "A samovar of brass. " + FILLER * 6) for n in range(9)]
+            + [Document(f"none{n}.md", FILLER * 6) for n in range(20)]
+        )
+        choices = {"sizing": "radial", "fill": "relevant", "trim": False}
+        context = made.context("tea rum", budget=4_000, related=True, **choices)
+        shares = dict.fromkeys(("tea", "rum", "sam"), 0)
+        for window in context.windows:
+            shares[window.path[:3]] += len(window.text)
+        assert 0.6 < shares["tea"] / shares["rum"] < 1.7
+        assert 0 < shares["sam"] < shares["tea"] + shares["rum"]
+        alone = made.context("tea rum", budget=4_000, **choices)
+        assert not any(window.path.startswith("sam") for window in alone.windows)
+
+
+def test_cfs_profile(engine):
+    """CFS §11: a hundred candidates, first fit, nothing cut; deterministic; the top three are among the first five."""
+    for question in ("letter captain", "consciousness machine", "limerence", "ship harbour crew"):
+        context = engine.context(question, budget=1_500, settings=CFS)
+        assert engine.verify_determinism(question, budget=1_500, settings=CFS)
+        assert not context.trimmed
+        assert 0 < context.tokens <= 1_500
+        best = sorted(context.windows, key=lambda window: window.order)[:3]
+        first = context.windows[:5]
+        assert all(window in first for window in best), question
+        assert sum(len(window.hits) for window in context.windows) <= 100
+
+
+# ---- what was asked, what is given
+
+
+def test_windows_are_as_the_interface_says(engine):
+    """Path, bytes, lines, text, score; tokens are those of the text; no hits are an empty text, not an error."""
+    context = engine.context("limerence", budget=500)
+    assert context.tokens == tokens_for("o200k_base").count(context.text)
+    for window in context.windows:
+        content = engine._read(engine.ground, [window.path])[window.path].content
+        assert content[window.start : window.end].decode() == window.text
+        assert window.lines == (content[: window.start].count(b"\n") + 1, window.lines[1])
+        assert window.score > 0
+    nothing = engine.context("zeppelin", budget=500)
+    assert (nothing.text, nothing.tokens, nothing.windows, nothing.omitted) == ("", 0, (), ())
+    assert nothing.question == "zeppelin"
+
+
+def test_filters_hold_to_the_last_window(engine):
+    """Growing and related terms stay within what the filters allow."""
+    for choices in ({}, {"sizing": "radial", "related": True}, {"strategy": "semantic"}):
+        context = engine.context("letter path:book3.md", budget=3_000, **choices)
+        assert {window.path for window in context.windows} == {"book3.md"}
+    after = engine.context("letter after:1970-01-10", budget=3_000)
+    assert {window.path for window in after.windows} == {"book9.md", "book10.md", "book11.md"}
+
+
+def test_prefer_recent_puts_newer_first(engine):
+    """Of the same words the newest come first, measured against the newest document, not against now."""
+    context = engine.context("letter", budget=4_000, prefer_recent=True, recent_half_life_days=2)
+    paths = list(dict.fromkeys(window.path for window in context.windows))
+    assert paths[:6] == [f"book{n}.md" for n in range(11, 5, -1)]
+
+
+def test_another_time_is_another_context(engine):
+    """The same text at another time is not what was kept: windows carry the new one."""
+    engine.add_text("note.md", "A zeppelin came.", time=5)
+    assert engine.context("zeppelin", budget=50).windows[0].time == 5
+    engine.add_text("note.md", "A zeppelin came.", time=7)
+    assert engine.context("zeppelin", budget=50).windows[0].time == 7
+    assert engine.context("zeppelin", budget=50, include_metadata=True).text.count("1970-01-01T00:00:07Z") == 1
+
+
+def test_another_title_is_another_context(engine):
+    """A title counts in the ranking, so a context made before it changed is not given again."""
+    note = Document("note.md", "Nothing is said here.")
+    engine._store.add([Entry(note, title="Old")])
+    assert engine.context("zeppelin", budget=50).text == ""
+    engine._store.add([Entry(note, title="The zeppelin")])
+    assert engine.context("zeppelin", budget=50).windows[0].path == "note.md"
+
+
+def test_contexts_are_kept_and_let_go(engine):
+    """The same question is answered from the cache, which holds a bounded number; a change empties it."""
+    first = engine.context("letter", budget=300)
+    assert engine.context("letter", budget=300) is first
+    assert engine.context("letter", budget=301) is not first
+    assert engine.context("letter", budget=300, field=FieldSettings(spread=0.2)) is not first
+    for number in range(KEPT_CONTEXTS + 1):
+        engine.context(f"letter {number}", budget=20)
+    assert len(engine._contexts) == KEPT_CONTEXTS
+    assert engine.context("letter", budget=300) is not first
+    kept = engine.context("letter", budget=300)
+    engine.add_text("z.md", "letter")
+    assert engine.context("letter", budget=300) is not kept
+
+
+def test_documents_are_kept_within_bounds(engine, monkeypatch):
+    """What was read is kept up to a size; the documents of the question itself always are."""
+    monkeypatch.setattr(brimful.engine, "KEPT_BYTES", 10_000)
+    for question in ("limerence", "letter", "machine", "consciousness"):
+        text = engine.context(question, budget=400).text
+        assert text
+    assert sum(len(document) for document in engine._documents.values()) <= 10_000
+
+
+def test_async_twins(engine, tmp_path):
+    """The same beside an event loop."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "x.md").write_text("A zeppelin came by.")
+
+    async def ask():
+        await engine.add_async(tmp_path / "more")
+        found, context = await asyncio.gather(
+            engine.search_async("zeppelin"), engine.context_async("zeppelin", budget=50)
+        )
+        return found.hits[0].path, context.text
+
+    assert asyncio.run(ask()) == ("x.md", "[DOC: x.md]\nA zeppelin came by.\n")
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
+def test_limits_are_checked(engine, limit):
+    """A limit is a whole number of at least one."""
+    with pytest.raises(SettingError, match="at least 1"):
+        engine.search("tea", limit=limit)
+
+
+@pytest.mark.parametrize(
+    "choices", [{"sizing": "huge"}, {"format": "pdf"}, {"model": "nobody"}, {"top_k": 0}, {"budget": 0}]
+)
+def test_choices_are_checked(engine, choices):
+    """A wrong choice is an error that names it, before anything is read."""
+    with pytest.raises(InputError):
+        engine.context("tea", **choices)
+
+
+@pytest.mark.parametrize("question", [None, 3, b"tea", ["tea"]])
+def test_a_question_is_a_text(engine, question):
+    """Anything else is an error that says so."""
+    with pytest.raises(InputError, match="question"):
+        engine.context(question, budget=50)
+    with pytest.raises(InputError, match="question"):
+        engine.search(question)
+
+
+# ---- chats
+
+
+MAY = 1_714_557_600
+
+
+def export():
+    """Two conversations as ChatGPT exports them: trees of messages with times."""
+
+    def conversation(title, start, said):
+        mapping, parent = {"root": {"id": "root", "message": None, "parent": None, "children": ["0"]}}, "root"
+        for number, (role, text) in enumerate(said):
+            mapping[str(number)] = {
+                "id": str(number),
+                "parent": parent,
+                "children": [str(number + 1)] if number + 1 < len(said) else [],
+                "message": {
+                    "author": {"role": role},
+                    "create_time": start + 600.0 * number,
+                    "content": {"content_type": "text", "parts": [text]},
+                },
+            }
+            parent = str(number)
+        return {"title": title, "create_time": start, "mapping": mapping, "current_node": parent}
+
+    trip = [
+        ("user", "Ada wants to visit Lisbon in May. Which hotel near the harbour is quiet?"),
+        ("assistant", "The Albatroz in Lisbon is quiet, and the harbour is five minutes away."),
+        ("user", "Ada booked the Albatroz for the tenth."),
+    ]
+    later = [
+        ("user", "Ada is back from Lisbon. The hotel lost her green suitcase."),
+        ("assistant", "Write to the Albatroz hotel, and describe the suitcase."),
+    ]
+    other = [("user", "How long do I boil an egg?"), ("assistant", "Seven minutes for a firm hotel breakfast egg.")]
+    return [
+        conversation("Lisbon", MAY, trip),
+        conversation("Suitcase", MAY + 3_000, later),
+        conversation("Eggs", MAY + 300 * 86_400, other),
+    ]
+
+
+@pytest.fixture
+def chats(tmp_path):
+    """The export, added as a file."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "conversations.json").write_text(json.dumps(export()))
+    with open_store(tmp_path / "chats.db") as made:
+        made.add(tmp_path / "in")
+        yield made
+
+
+def test_chats_are_linked_by_time(chats):
+    """What was said within the hour about the same stands together in time order; the rest by itself."""
+    context = chats.context("hotel Albatroz", budget=600, strategy="temporal", fill="relevant")
+    times = [window.time for window in context.windows]
+    assert all(window.strategy == "temporal" for window in context.windows)
+    lisbon = [time for time in times if time < MAY + 86_400]
+    assert len(lisbon) >= 2
+    assert lisbon == sorted(lisbon)
+    places = [at for at, time in enumerate(times) if time < MAY + 86_400]
+    assert places == list(range(places[0], places[0] + len(places)))
+
+
+def test_chats_are_linked_as_a_story(chats):
+    """Who is spoken of, in the order of time."""
+    context = chats.context("Ada Lisbon", budget=600, strategy="narrative", fill="relevant")
+    times = [window.time for window in context.windows]
+    assert times == sorted(times)
+    assert "suitcase" in context.text
+    assert context.text.index("booked the Albatroz") < context.text.index("green suitcase")
+
+
+def test_chats_are_linked_by_meaning(chats):
+    """Windows that resemble the best one stand with it; each has its own citation."""
+    context = chats.context("hotel", budget=600, strategy="semantic", fill="relevant")
+    assert len(context.blocks) == len(context.windows) >= 2
+    assert context.drift() == []
+
+
+# ---- hostile questions
+
+
+HOSTILE = {
+    "empty": "",
+    "blank": " \t\n",
+    "long": "limerence " * 10_000,
+    "one long word": "x" * 100_000,
+    "many terms": "limerence " + " ".join(f"word{n}" for n in range(10_000)),
+    "many exclusions": "limerence " + " ".join(f"-word{n}" for n in range(5_000)),
+    "many phrases": " ".join(f'"the ship {n}"' for n in range(2_000)),
+    "many beginnings": " ".join(f"{a}{b}*" for a in "abcdefgh" for b in "abcdefghijklmnop"),
+    "punctuation": "?!.,;:()[]{}<>\"'`~@#$%^&*-_=+|\\/" * 500,
+    "controls": "".join(map(chr, range(32))) + "\x7f\x85",
+    "right to left": "שלום \u202eecneremil\u202c مرحبا",
+    "nul": "\x00limerence\x00",
+    "surrogate": "limerence \ud800\udfff \udc00",
+    "filter alone": "path:",
+    "filters": "path:* kind: after: before:x kind:banana",
+    "markup": "<|endoftext|> [DOC: x] ``` </context>",
+    "sql": "'; DROP TABLE documents; -- % _ \\",
+}
+
+
+@pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("sizing", ["field", "radial"])
+def test_no_question_is_an_error(engine, question, sizing):
+    """Whatever is asked: within the budget, the same twice, and an empty context is a result."""
+    context = engine.context(question, budget=300, sizing=sizing, related=True)
+    assert context.tokens <= 300
+    assert context.question == question.encode("utf-8", "replace").decode()
+    assert engine.verify(context.receipt, text=context.text) == []
+    assert bool(context.text) == bool(engine.search(question).hits)
+    if "limerence" in question and "-word" not in question[:20]:
+        assert "imerence" in context.text
+
+
+def test_a_word_of_very_many_hits(tmp_path):
+    """Hundreds of thousands of places: the work is bounded by the blocks that are looked at."""
+    with open_store(tmp_path, vectors=False) as made:
+        made.add_documents([Document(f"{n}.txt", "tea " * 100_000) for n in range(3)])
+        context = made.context("tea", budget=1_000)
+        assert 980 <= context.tokens <= 1_000
+
+
+@pytest.mark.parametrize("documents", [[], [("a.md", "")], [("a.md", ""), ("b.txt", "")], [("a.md", " \n ")]])
+def test_a_store_that_says_nothing(tmp_path, documents):
+    """No documents, or empty ones: every question gives an empty context."""
+    with open_store(tmp_path) as made:
+        made.add_documents([Document(path, text) for path, text in documents])
+        for sizing in SIZINGS:
+            context = made.context("tea", budget=100, sizing=sizing)
+            assert (context.text, context.tokens) == ("", 0)
+        assert made.search("tea").hits == ()
+
+
+def test_one_document_of_one_byte(tmp_path):
+    """The smallest corpus is found and shown."""
+    with open_store(tmp_path) as made:
+        made.add_text("a.md", "x")
+        assert made.context("x", budget=20).text == "[DOC: a.md]\nx\n"
+        assert made.context("x", budget=1).text == ""
+
+
+# ---- documents too long to be read whole
+
+
+@pytest.mark.parametrize("sizing", SIZINGS)
+@pytest.mark.parametrize("strategy", ["adjacent", "narrative"])
+def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, strategy):
+    """Windows without their document are packed and cited right, beside those of short ones, no byte twice."""
+    whole = {path: engine._read(engine.ground, [path])[path] for path in engine.ground.documents.paths}
+    monkeypatch.setattr(brimful.engine, "_LONGEST_WHOLE", 5_000)
+    context = engine.context(
+        "limerence romantic attraction machine consciousness",
+        budget=900,
+        sizing=sizing,
+        strategy=strategy,
+        related=True,
+    )
+    loose = [window for window in context.windows if window.document is None]
+    assert {window.path for window in loose} & {"minds.md", "machines.md"}
+    shown = sorted((window.path, window.start, window.end) for window in context.windows)
+    for one, other in pairwise(shown):
+        assert one[0] != other[0] or one[2] <= other[1]
+    assert context.drift(whole) == []
+    assert engine.verify(context.receipt, text=context.text) == []
+    assert context.tokens <= 900
+
+
+def test_hits_that_touch_are_one_stretch(engine, monkeypatch):
+    """The chapter of a long document comes as a block, marked where the document goes on."""
+    monkeypatch.setattr(brimful.engine, "_LONGEST_WHOLE", 5_000)
+    context = engine.context("limerence romantic attraction", budget=400)
+    best = min(context.windows, key=lambda window: window.order)
+    assert best.path == "minds.md"
+    assert len(best.hits) > 2
+    assert best.cut_start
+    assert best.cut_end
+
+
+# ---- at the same time
+
+
+def test_asking_while_another_adds(tmp_path):
+    """Eight threads ask while one adds: every answer is that of some state of the corpus, none is an error."""
+    with open_store(tmp_path, vectors=False) as made:
+        made.add_text("0.md", "Tea number 0.")
+        answers, done = [], threading.Event()
+
+        def ask():
+            while not done.is_set():
+                answers.append(made.context("tea", budget=2_000).text)
+            return True
+
+        with ThreadPoolExecutor(8) as threads:
+            asking = [threads.submit(ask) for _ in range(8)]
+            for number in range(1, 25):
+                made.add_text(f"{number}.md", f"Tea number {number}.")
+            done.set()
+            assert all(each.result() for each in asking)
+        sizes = {text.count("[DOC: ") for text in answers}
+        assert sizes <= set(range(1, 26))
+        assert made.context("tea", budget=2_000).text.count("[DOC: ") == 25
+        with open_store(tmp_path / "again.db", vectors=False) as again:
+            again.add_documents([Document(f"{number}.md", f"Tea number {number}.") for number in range(25)])
+            assert again.context("tea", budget=2_000).text == made.context("tea", budget=2_000).text
+
+
+def test_two_engines_on_one_file(tmp_path):
+    """What one adds or removes, the other sees at its next question."""
+    with open_store(tmp_path) as one, open_store(tmp_path) as other:
+        one.add_text("a.md", "Tea at four.")
+        assert other.context("tea", budget=50).windows[0].path == "a.md"
+        other.add_text("b.md", "Tea at five. Tea at six.")
+        assert {window.path for window in one.context("tea", budget=99).windows} == {"a.md", "b.md"}
+        one.remove("a.md", "b.md")
+        assert other.context("tea", budget=50).text == ""
+        assert one.root == other.root
+
+
+def test_a_closed_engine_says_so(tmp_path):
+    """Asking, adding and removing after `close` are errors that name the store; closing twice is none."""
+    engine = open_store(tmp_path)
+    engine.add_text("a.md", "Tea.")
+    engine.close()
+    engine.close()
+    for use in (
+        lambda: engine.context("tea"),
+        lambda: engine.search("tea"),
+        lambda: engine.add_text("b.md", "x"),
+        lambda: engine.add(tmp_path),
+        lambda: engine.remove("a.md"),
+        lambda: engine.root,
+        lambda: engine.ground,
+        engine.purge,
+        lambda: engine.verify_determinism("tea"),
+    ):
+        with pytest.raises(StoreError, match=r"brimful\.db was closed; open it again"):
+            use()
+
+
+def test_closing_while_others_ask(tmp_path):
+    """Whoever asks first gets a whole answer, whoever asks later the error; nobody gets half of one."""
+    engine = open_store(tmp_path, vectors=False)
+    engine.add_documents([Document(f"{n}.md", "Tea at four. " * 50) for n in range(20)])
+    whole = {engine.context("tea", budget=400 + n).text for n in range(40)}
+    engine._contexts.clear()
+
+    def ask(n):
+        try:
+            return engine.context("tea", budget=400 + n % 40).text
+        except StoreError as error:
+            return error
+
+    with ThreadPoolExecutor(8) as threads:
+        asking = [threads.submit(ask, n) for n in range(120)]
+        engine.close()
+        answers = [each.result() for each in asking]
+    assert all(answer in whole or "was closed" in str(answer) for answer in answers)
+    assert isinstance(ask(0), StoreError)
+
+
+def test_settings_may_be_given_whole_or_one_by_one(engine):
+    """`settings` and single choices mean the same; a choice overrides its setting."""
+    whole = engine.context("letter", budget=200, settings=AskSettings(format="json"))
+    assert engine.context("letter", budget=200, format="json") is whole
+    assert engine.context("letter", budget=200, settings=AskSettings(format="xml"), format="json") is whole

@@ -1,0 +1,101 @@
+"""The water line: hits in the order of their score until the budget is full, touching ones in one window."""
+
+import random
+
+import pytest
+
+from brimful import Document, Hit, inflate
+from brimful.windows.water import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
+
+PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
+UNIT = len("Sentence number 000 of the page. ")
+
+
+def hits_of(places, *, path="tea.md"):
+    """A hit for each numbered sentence, the best first."""
+    return [Hit(path, n * UNIT, (n + 1) * UNIT, 100.0 - at) for at, n in enumerate(places)]
+
+
+def plain_line(hits, text_of, tokens, cost):
+    """The same in the plainest way: the price of every prefix from scratch."""
+    for count in range(1, len(hits) + 1):
+        price, names = 0, set()
+        for at, hit in enumerate(hits[:count]):
+            edges = {(other.path, edge) for other in hits[:at] for edge in (other.start, other.end)}
+            touching = ((hit.path, hit.start) in edges) + ((hit.path, hit.end) in edges)
+            price += cost(text_of(hit)) + GAP_TOKENS * (1 - touching)
+            price += 0 if hit.path in names else cost(hit.path) + HEADER_TOKENS
+            names.add(hit.path)
+        if price > tokens and count > 1:
+            return count - 1
+    return len(hits)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_as_many_as_the_budget_has_room_for(seed):
+    """The line falls where the plain sum says, and the next sixteen are offered as well."""
+    chance = random.Random(seed)
+    hits = hits_of(chance.sample(range(100), 60))
+    tokens = chance.randrange(20, 1_500)
+
+    def text_of(hit):
+        return PAGE.text(hit.start, hit.end)
+
+    line = water_line(hits, text_of, tokens=tokens, cost=len)
+    above = plain_line(hits, text_of, tokens, len)
+    assert line.above == tuple(hits[:above])
+    assert line.below == tuple(hits[above : above + RUNNERS_UP])
+
+
+def test_the_best_is_always_above():
+    """One hit that is dearer than the whole budget is offered all the same: it may be trimmed."""
+    line = water_line(hits_of([5]), lambda _: "x" * 99, tokens=1, cost=len)
+    assert len(line.above) == 1
+
+
+def test_touching_hits_become_one_window():
+    """Neighbours are shown as one; so are those with less between them than markers would cost."""
+    cuts = field_cuts(Line(tuple(hits_of([4, 3, 9, 5])), ()), {"tea.md": PAGE})
+    assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (9, 10)]
+    assert [cut.score for cut in cuts] == [100.0, 98.0]
+    near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50, 1.0)]
+    assert len(field_cuts(Line(tuple(near), ()), {"tea.md": PAGE})) == 1
+    apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50, 1.0)]
+    assert len(field_cuts(Line(tuple(apart), ()), {"tea.md": PAGE})) == 2
+
+
+def test_what_is_just_below_stands_alone():
+    """A hit below the line is a window of its own, unless its bytes are shown already."""
+    cuts = field_cuts(Line(tuple(hits_of([3, 5])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
+    spans = [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts]
+    assert spans == [(3, 4), (4, 5), (5, 6), (20, 21), (21, 22)]
+
+
+def test_a_position_stands_for_its_unit():
+    """A hit without length shows the unit that it is in; an empty document shows nothing."""
+    (cut,) = field_cuts(Line((Hit("tea.md", 2 * UNIT + 3, score=1.0),), ()), {"tea.md": PAGE})
+    assert (cut.span.start, cut.span.end) == (2 * UNIT, 3 * UNIT)
+    empty = Document("e.md", "")
+    assert inflate([Hit("e.md", 0, score=1.0)], [empty], sizing="field", budget=50)[0].text == ""
+
+
+def test_positions_in_one_unit_are_one_window():
+    """However far apart they are in it: no byte is shown twice."""
+    positions = (Hit("tea.md", 1, score=2.0), Hit("tea.md", UNIT - 2, score=1.0))
+    (cut,) = field_cuts(Line(positions, ()), {"tea.md": PAGE})
+    assert (cut.span.start, cut.span.end) == (0, UNIT)
+
+
+def test_edges_fall_between_characters():
+    """A hit that begins inside a character shows it whole."""
+    document = Document("a.md", "茶はいつ来たのか")
+    (cut,) = field_cuts(Line((Hit("a.md", 1, 4, 1.0),), ()), {"a.md": document})
+    assert document.text(cut.span.start, cut.span.end) == "茶は"
+
+
+def test_a_rare_word_gets_its_chapter_and_a_common_one_many_short_windows():
+    """Many hits side by side become one long window; the same number far apart stay short."""
+    together = inflate(hits_of(range(40, 60)), [PAGE], sizing="field", budget=500)
+    assert [len(window.hits) for window in together] == [20]
+    apart = inflate(hits_of(range(0, 100, 5)), [PAGE], sizing="field", budget=500)
+    assert [len(window.hits) for window in apart] == [1] * 20
