@@ -79,6 +79,13 @@ def test_a_position_stands_for_its_unit():
     assert inflate([Hit("e.md", 0, score=1.0)], [empty], sizing="field", budget=50)[0].text == ""
 
 
+def test_positions_in_one_unit_are_one_window():
+    """However far apart they are in it: no byte is shown twice."""
+    positions = (Hit("tea.md", 1, score=2.0), Hit("tea.md", UNIT - 2, score=1.0))
+    (cut,) = field_cuts(Line(positions, ()), {"tea.md": PAGE})
+    assert (cut.span.start, cut.span.end) == (0, UNIT)
+
+
 def test_edges_fall_between_characters():
     """A hit that begins inside a character shows it whole."""
     document = Document("a.md", "茶はいつ来たのか")

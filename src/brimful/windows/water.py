@@ -54,19 +54,21 @@ def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
     cuts = []
     shown: dict[str, list[Span]] = {}
     for path, group in _by_path(line.above):
-        runs: list[list[Hit]] = []
-        for hit in sorted(group, key=lambda hit: (hit.start, hit.end)):
-            if runs and hit.start - max(each.end for each in runs[-1]) <= BRIDGED_BYTES:
-                runs[-1].append(hit)
+        runs: list[tuple[Span, list[Hit]]] = []
+        spans = [(_span(known[path], hit), hit) for hit in group]
+        for span, hit in sorted(spans, key=lambda each: (each[0].start, each[0].end, each[1].order)):
+            if runs and span.start - runs[-1][0].end <= BRIDGED_BYTES:
+                last, hits = runs[-1]
+                runs[-1] = (Span(last.start, max(last.end, span.end)), [*hits, hit])
             else:
-                runs.append([hit])
-        cuts += [_cut(known[path], run) for run in runs]
-        shown[path] = [cut.span for cut in cuts if cut.document.path == path]
+                runs.append((span, [hit]))
+        cuts += [_cut(known[path], span, hits) for span, hits in runs]
+        shown[path] = [span for span, _ in runs]
     for hit in line.below:
-        cut = _cut(known[hit.path], [hit])
-        if not any(cut.span.shared(span) for span in shown.get(hit.path, ())):
-            cuts.append(cut)
-            shown.setdefault(hit.path, []).append(cut.span)
+        span = _span(known[hit.path], hit)
+        if not any(span.shared(other) for other in shown.get(hit.path, ())):
+            cuts.append(_cut(known[hit.path], span, [hit]))
+            shown.setdefault(hit.path, []).append(span)
     return sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start))
 
 
@@ -77,11 +79,14 @@ def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
     return sorted(groups.items())
 
 
-def _cut(document: Document, hits: Sequence[Hit]) -> Cut:
-    start = back_to_code_point(document.content, min(hit.start for hit in hits))
-    end = on_to_code_point(document.content, max(hit.end for hit in hits))
-    if start == end:  # a position stands for the unit it is in
+def _span(document: Document, hit: Hit) -> Span:
+    """The bytes of a hit; a position stands for the unit it is in."""
+    start, end = back_to_code_point(document.content, hit.start), on_to_code_point(document.content, hit.end)
+    if start == end and len(document):
         at = document.outline.unit_at(start)
-        start, end = (int(cut) for cut in document.outline.units[at : at + 2]) if len(document) else (0, 0)
-    span = Span(start, end)
+        return Span(*(int(cut) for cut in document.outline.units[at : at + 2]))
+    return Span(start, end)
+
+
+def _cut(document: Document, span: Span, hits: Sequence[Hit]) -> Cut:
     return Cut(document, span, span, tuple(hits), max(hit.score for hit in hits))
