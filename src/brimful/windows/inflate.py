@@ -15,7 +15,7 @@ from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
-from brimful.windows.seams import seams_for
+from brimful.windows.seams import seams_for, time_at
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.water import Line, field_cuts, water_line
@@ -160,7 +160,8 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
             cut_start=goes_on_before(document, span.start),
             cut_end=goes_on_after(document, span.end),
             seams=seams_for(document, span, definitions=settings.definitions),
-            time=next((hit.time for hit in hits if hit.time is not None), _time_at(document, cut.core)),
+            has_seams=True,
+            time=_time_of(document, hits, cut.core),
             vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
             entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
         )
@@ -169,10 +170,14 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
     return tuple(sorted(windows, key=lambda window: window.order))
 
 
-def _time_at(document: Document, core: Span) -> int | None:
-    """The time of the first record that was hit, else the document's."""
+def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
+    """The time of a hit where it is not just its document's; of the first record or message that was hit; or that."""
+    own = next((hit.time for hit in hits if hit.time not in (None, document.time)), None)
+    if own is not None:
+        return own
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
-    return next((time for time in times if time is not None), document.time)
+    found = next((time for time in times if time is not None), time_at(document, core.start))
+    return document.time if found is None else found
 
 
 def _coherence(cut: Cut) -> Coherence:

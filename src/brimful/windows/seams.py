@@ -1,34 +1,112 @@
-"""What does a window need from elsewhere in its document in order to be understood?"""
+"""What does a window need from elsewhere in its document in order to be understood?
+
+Signatures around code, the header row of a table, the headings above prose, who speaks in a chat and when. Seams are
+counted in the budget like everything else, so what prose gets is kept to a part of what the window itself says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from brimful.corpus.documents import Document
 from brimful.text.definitions import used_definitions
 from brimful.text.spans import Span
-from brimful.windows.window import Seam, SeamKind
+from brimful.text.times import time_of
+
+SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
+
+MOST_TRAIL_BYTES = 120
+"""Of headings and speakers above a window of prose."""
+TRAIL_SHARE = 16
+"""And at most one byte of headings, with what stands around them, for so many of the window."""
+SPEAKER_SHARE = 4
+"""And one of the speaker, without whom a message is nobody's."""
+MOST_HEADINGS = 3
+
+_FRAME_BYTES = 8  # about what a format puts around a seam
+_REACH = 65_536  # bytes that are looked back for who speaks
+# As loaders write messages down: `Speaker (2024-05-01T10:00:00Z): …`, and `User: …` where no time is known.
+_SPEAKS = re.compile(
+    rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
+)
+_SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """Source bytes shown before a window so that it can be understood; never part of its range."""
+
+    kind: SeamKind
+    start: int
+    end: int
+    text: str
 
 
 def seams_for(document: Document, span: Span, *, definitions: bool = False) -> tuple[Seam, ...]:
-    """Enclosing signatures and (when asked) used definitions of code, the header row of a table.
+    """Enclosing signatures and (when asked) used definitions of code, the header row of a table, and for prose the
+    headings above the window and whoever speaks at its start.
 
     Only what stands outside the span, in reading order, each range once.
     """
+    found: list[tuple[SeamKind, int, int]] = []
     if document.kind == "data":
-        header = document.outline.header
-        return _seams(document, span, [("header", *header)] if header else [])
-    if document.kind != "code":
-        return ()
-    found: list[tuple[SeamKind, int, int]] = [
-        ("signature", block.signature_start, block.signature_end)
-        for block in document.outline.enclosing(span.start, span.end)
-        if block.kind in ("function", "class")
-    ]
-    if definitions and document.language:
-        names = used_definitions(document.content, span.start, span.end, language=document.language)
-        found.extend(("definition", name.start, name.end) for name in names)
+        found += [("header", *document.outline.header)] if document.outline.header else []
+    elif document.kind == "prose":
+        found += _trail(document, span)
+    else:
+        found += [
+            ("signature", block.signature_start, block.signature_end)
+            for block in document.outline.enclosing(span.start, span.end)
+            if block.kind in ("function", "class")
+        ]
+        if definitions and document.language:
+            names = used_definitions(document.content, span.start, span.end, language=document.language)
+            found.extend(("definition", name.start, name.end) for name in names)
     return _seams(document, span, found)
+
+
+def seams_after(document: Document, span: Span, before: Sequence[Seam]) -> tuple[Seam, ...]:
+    """The seams of a window that was resized; the definitions that it used stay where they are outside of it."""
+    kept = [(seam.kind, seam.start, seam.end) for seam in before if seam.kind == "definition"]
+    fresh = [(seam.kind, seam.start, seam.end) for seam in seams_for(document, span)]
+    return _seams(document, span, [*kept, *fresh])
+
+
+def time_at(document: Document, position: int) -> int | None:
+    """When was said what stands here? None where no message of a chat tells."""
+    spoken = _speaker(document.content, position) if document.kind == "prose" else None
+    return time_of(spoken["time"]) if spoken and spoken["time"] else None
+
+
+def _trail(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
+    """Who speaks, and the headings above, the nearest first, as far as there is room for them."""
+    room = min(MOST_TRAIL_BYTES, len(span) // TRAIL_SHARE)
+    found: list[tuple[SeamKind, int, int]] = []
+    spoken = _speaker(document.content, span.start)
+    said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0
+    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // SPEAKER_SHARE):
+        found.append(("speaker", spoken.start(), spoken.end()))
+        room -= said
+    above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
+    for block in above[: -MOST_HEADINGS - 1 : -1]:
+        size = block.signature_end - block.signature_start + _FRAME_BYTES
+        if block.signature_end <= span.start and size <= room:
+            found.append(("heading", block.signature_start, block.signature_end))
+            room -= size
+    return found
+
+
+def _speaker(content: bytes, position: int) -> re.Match[bytes] | None:
+    """The last beginning of a message at or before a place, if it is near."""
+    low = max(position - _REACH, 0)
+    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in _SIGNS):
+        return None
+    low = content.find(b"\n", low, position) + 1 if low else 0
+    heads = [head for head in _SPEAKS.finditer(content, low, position + MOST_TRAIL_BYTES) if head.start() <= position]
+    return heads[-1] if heads else None
 
 
 def _seams(document: Document, span: Span, found: Iterable[tuple[SeamKind, int, int]]) -> tuple[Seam, ...]:

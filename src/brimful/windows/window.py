@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
 
 from blake3 import blake3
 
@@ -14,6 +13,7 @@ from brimful.corpus.documents import Document, Hit, check_path, check_score, che
 from brimful.errors import DocumentError, SpanError
 from brimful.settings import Strategy
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.windows.seams import Seam, seams_after
 
 MARKER = "..."
 """What a cut edge shows (085a §4): the document goes on there."""
@@ -29,18 +29,6 @@ _REASONS = {
     "entities": "{:.0%} of neighbours speak of the same",
     "windows": "its windows are {:.0%} coherent themselves, on average",
 }
-
-SeamKind = Literal["signature", "definition", "header"]
-
-
-@dataclass(frozen=True, slots=True)
-class Seam:
-    """Source bytes shown before a window so that it can be understood; never part of its range."""
-
-    kind: SeamKind
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +98,7 @@ class Window:
     cut_start: bool = field(default=False, kw_only=True)
     cut_end: bool = field(default=False, kw_only=True)
     seams: tuple[Seam, ...] = field(default=(), kw_only=True, repr=False)
+    has_seams: bool = field(default=False, kw_only=True, repr=False)  # does it get those of its place, wherever it is?
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
@@ -156,8 +145,9 @@ class Window:
         )
 
     def resized(self, start: int, end: int) -> Window:
-        """The same window over other bytes of its document; seams that are now inside it go."""
+        """The same window over other bytes of its document, with the seams that it needs there."""
         assert self.document is not None
+        seams = tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end)
         return replace(
             self,
             text=self.document.text(start, end),
@@ -165,7 +155,7 @@ class Window:
             end=end,
             cut_start=goes_on_before(self.document, start),
             cut_end=goes_on_after(self.document, end),
-            seams=tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end),
+            seams=seams_after(self.document, Span(start, end), seams) if self.has_seams else seams,
         )
 
     def joined(self, later: Sequence[Window]) -> Window:

@@ -7,7 +7,8 @@ import re
 
 from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, with_escapes
 from brimful.errors import FormatError
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 

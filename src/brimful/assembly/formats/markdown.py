@@ -6,7 +6,8 @@ import re
 
 from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, read_name, safe_name
 from brimful.errors import FormatError
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 _TICKS = re.compile(r"`{3,}")
 _FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")

@@ -27,7 +27,8 @@ from brimful.assembly.formats.form import (
     with_escapes,
 )
 from brimful.errors import FormatError
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 _BREAK = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _OURS = r"(?:\[(?:doc:|in[:|]|span:)|\.\.\.)"

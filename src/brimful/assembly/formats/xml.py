@@ -16,7 +16,8 @@ from brimful.assembly.formats.form import (
     with_escapes,
 )
 from brimful.errors import FormatError
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}

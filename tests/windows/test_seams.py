@@ -1,0 +1,241 @@
+"""What a window of prose gets back from above it: headings, who speaks and when; counted, and kept small."""
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimful import Document, Hit, Window, inflate, pack, parse, tokens_for
+from brimful.engine import open as open_store
+from brimful.settings import FORMATS
+from brimful.text.spans import Span
+from brimful.windows.seams import MOST_TRAIL_BYTES, TRAIL_SHARE, seams_for, time_at
+from tests.properties.strategies import long_texts
+
+BODY = "The kettle sings on the stove and the cups are warm. " * 24
+PAGE = Document(
+    "tea.md",
+    f"# Tea\n\n{BODY}\n\n## Pots\n\n{BODY}\n\n### Brass pots\n\n{BODY}\n\n## Cups\n\n{BODY}\n",
+)
+
+
+def at(text, size=1_272, *, page=PAGE, skip=60):
+    """A span of the body below a heading, some bytes behind its beginning."""
+    start = page.content.index(text.encode()) + len(text) + 2 + skip
+    return Span(start, min(start + size - skip, len(page)))
+
+
+def test_the_first_words_of_a_message_alone_need_no_speaker():
+    """A speaker that is longer than a quarter of the window says too little for what it costs."""
+    start = CHAT.content.index(b"It is quiet")
+    assert trail(CHAT, Span(start, start + 30)) == []
+
+
+def trail(page, span):
+    """The texts of a window's seams."""
+    return [seam.text for seam in seams_for(page, span)]
+
+
+def test_headings_above_a_window_in_reading_order():
+    """The heading of its section and those around it; none of another section."""
+    assert trail(PAGE, at("# Tea")) == ["# Tea"]
+    assert trail(PAGE, at("### Brass pots")) == ["# Tea", "## Pots", "### Brass pots"]
+    assert trail(PAGE, at("## Cups")) == ["# Tea", "## Cups"]
+
+
+def test_a_window_that_begins_with_its_heading_needs_only_those_above():
+    """What stands in the window is not said twice."""
+    start = PAGE.content.index(b"### Brass pots")
+    assert trail(PAGE, Span(start, start + 500)) == ["# Tea", "## Pots"]
+    assert trail(PAGE, Span(0, 500)) == []
+
+
+def test_a_window_over_several_sections_gets_the_headings_of_its_beginning():
+    """Where it begins is what a reader does not know."""
+    span = at("### Brass pots")
+    assert trail(PAGE, Span(span.start, len(PAGE))) == ["# Tea", "## Pots", "### Brass pots"]
+
+
+def test_a_small_window_gets_a_small_trail():
+    """The nearest heading first, as far as a sixteenth of the window has room."""
+    span = at("### Brass pots")
+    assert trail(PAGE, Span(span.start, span.start + 16 * 22)) == ["### Brass pots"]
+    assert trail(PAGE, Span(span.start, span.start + 16 * 37)) == ["## Pots", "### Brass pots"]
+    assert trail(PAGE, Span(span.start, span.start + 60)) == []
+
+
+def test_long_headings_are_left_out():
+    """A heading is shown whole or not at all."""
+    page = Document("a.md", f"# {'Very ' * 40}long\n\n## Short\n\n{BODY * 8}")
+    start = page.content.index(b"## Short") + 100
+    assert trail(page, Span(start, len(page))) == ["## Short"]
+
+
+@given(long_texts, st.integers(0, 10_000), st.integers(0, 4_000))
+def test_trails_are_the_documents_bytes_and_small(text, start, size):
+    """Seams of prose stand outside the window, in order, and headings take at most a sixteenth of it."""
+    page = Document("a.md", text)
+    units = page.outline.units.tolist()
+    first = units[start % len(units)]
+    span = Span(first, page.outline.cut_before(min(first + size, len(page))))
+    if span.end < span.start:
+        return
+    found = seams_for(page, span)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all(seam.end <= span.start for seam in found)
+    assert all(page.content[seam.start : seam.end].decode() == seam.text for seam in found)
+    assert sum(len(seam.text.encode()) for seam in found if seam.kind == "heading") <= len(span) // TRAIL_SHARE
+    assert sum(len(seam.text.encode()) for seam in found) <= 2 * MOST_TRAIL_BYTES
+
+
+def test_growing_and_trimming_take_the_seams_along():
+    """A window that is moved over a heading gets the seams of where it begins now."""
+    span = at("### Brass pots")
+    (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field")
+    assert [seam.text for seam in window.seams] == ["# Tea", "## Pots", "### Brass pots"]
+    earlier = window.resized(at("# Tea").start, window.end)
+    assert [seam.text for seam in earlier.seams] == ["# Tea"]
+    later = earlier.resized(at("## Cups").start, len(PAGE))
+    assert [seam.text for seam in later.seams] == ["# Tea", "## Cups"]
+    brought = Window.cut(PAGE, span.start, span.end)
+    assert brought.resized(span.start, span.end).seams == ()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("budget", [60, 150, 400])
+def test_seams_are_written_read_and_counted(form, budget):
+    """In every format they stand before their window, come back when it is read, and are in the budget."""
+    span = at("### Brass pots")
+    found = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field")
+    context = pack(found, budget=budget, format=form)
+    assert context.tokens == tokens_for("o200k_base").count(context.text) <= budget
+    read = parse(context)
+    assert [(w.text, [s.text for s in w.seams]) for w in read] == [
+        (w.text, [s.text for s in w.seams]) for w in context.windows
+    ]
+    assert context.drift([PAGE]) == []
+    if budget == 150:
+        assert any(seam.text == "### Brass pots" for window in read for seam in window.seams)
+
+
+CHAT = Document(
+    "chat.md",
+    "# Trip\n\n"
+    "User (2024-05-01T10:00:00Z): Where shall we stay? It should be quiet. It should be near the harbour.\n\n"
+    "Assistant (2024-05-01T10:00:09Z): Take the Albatroz. It is quiet. The harbour is near: five minutes.\n\n"
+    "It also has a garden.\n\n"
+    "User (2024-05-01T11:30:00Z): Booked. " + "We shall see how it is. " * 5,
+    kind="prose",
+    language="markdown",
+)
+
+
+def spoken(text):
+    """The span of some words of the chat, and a good deal more behind them."""
+    start = CHAT.content.index(text.encode())
+    return Span(start, len(CHAT))
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker", "time"),
+    [
+        ("It should be quiet", "User (2024-05-01T10:00:00Z):", 1_714_557_600),
+        ("It is quiet", "Assistant (2024-05-01T10:00:09Z):", 1_714_557_609),
+        ("five minutes", "Assistant (2024-05-01T10:00:09Z):", 1_714_557_609),
+        ("It also has", "Assistant (2024-05-01T10:00:09Z):", 1_714_557_609),
+        ("Booked", "User (2024-05-01T11:30:00Z):", 1_714_563_000),
+    ],
+)
+def test_whoever_speaks_and_when(text, speaker, time):
+    """A window that begins inside a message says whose it is; its time is the message's."""
+    assert trail(CHAT, spoken(text))[-1] == speaker
+    assert time_at(CHAT, spoken(text).start) == time
+
+
+def test_a_message_that_is_shown_from_its_beginning_needs_no_speaker():
+    """The name stands there already; and above the first message nobody speaks."""
+    span = spoken("Assistant (2024-05-01T10:00:09Z)")
+    assert trail(CHAT, Span(span.start, span.end)) == ["# Trip"]
+    assert time_at(CHAT, span.start) == 1_714_557_609
+    assert trail(CHAT, Span(0, 7)) == []
+    assert time_at(CHAT, 0) is None
+
+
+def test_speakers_without_a_time():
+    """A chat without times still has speakers."""
+    page = Document("c.md", "User: Hello there. How are you today?\n\nAssistant: Well. And you? " + "Go on. " * 20)
+    start = page.content.index(b"And you")
+    assert trail(page, Span(start, len(page))) == ["Assistant:"]
+    assert time_at(page, start) is None
+
+
+def test_prose_is_no_chat():
+    """A colon in a sentence is no speaker."""
+    page = Document("n.md", "Note: the kettle (of 1902): it sings. User guides say so. " + BODY)
+    assert trail(page, Span(40, len(page))) == []
+
+
+def test_windows_carry_the_time_of_their_message():
+    """Not that of the whole conversation, which is its last message's."""
+    page = replace_time(CHAT, 1_714_563_000)
+    span = spoken("It is quiet")
+    (window,) = inflate([Hit("chat.md", span.start, span.start + 9, 1.0, time=page.time)], [page], sizing="field")
+    assert window.time == 1_714_557_609
+    (own,) = inflate([Hit("chat.md", span.start, span.start + 9, 1.0, time=77)], [page], sizing="field")
+    assert own.time == 77
+
+
+def replace_time(document, time):
+    """The same document at a time."""
+    return Document(document.path, document.content, time=time, kind=document.kind, language=document.language)
+
+
+@given(long_texts, st.integers(0, 10**6), st.sampled_from(FORMATS), st.integers(60, 700))
+def test_gaps_never_join_two_sentences(text, seed, form, budget):
+    """Between two windows of one document of which bytes are missing stands a marker on either side, and a new line or
+    another element begins.
+    """
+    page = Document("a.md", text)
+    chance = random.Random(seed)
+    hits = [Hit("a.md", start, start + 5, chance.random()) for start in chance.choices(range(len(page) - 5), k=6)]
+    context = pack(inflate(hits, [page], sizing="field", budget=budget), budget=budget, format=form)
+    for one, other in pairwise(context.windows):
+        if not page.content[one.end : other.start].strip():
+            continue
+        before = max(p.end for p in context.pieces if p.source_end == one.end and p.kind != "literal")
+        after = min(p.start for p in context.pieces if p.source_start == other.start and p.start >= before)
+        between = context.text.encode()[before:after].decode()
+        assert between.count("...") >= 2
+        assert "\n" in between or form == "json"
+        assert one.cut_end
+        assert other.cut_start
+
+
+def test_seams_cost_a_few_per_cent(tmp_path):
+    """On this project's own pages, which have headings everywhere: at most a sixteenth of the tokens."""
+    root = Path(__file__).parent.parent.parent
+    pages = [Document(str(path.relative_to(root)), path.read_text()) for path in sorted(root.glob("docs/*.md"))]
+    count = tokens_for("o200k_base").count
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_documents(pages)
+        for budget in (500, 2_000):
+            spent = used = shown = 0
+            for question in ("how are tokens counted", "typo repair", "what is a seam", "state root", "formats"):
+                context = engine.context(question, budget=budget)
+                used += context.tokens
+                lines = [line for line in context.text.split("\n") if line.startswith("[IN: ")]
+                spent += sum(count(line + "\n") for line in lines)
+                shown += len(lines)
+            assert shown
+            assert spent * 16 <= used
+
+
+def test_has_seams_is_no_part_of_a_window_brought_along():
+    """Windows of other retrievers get none, and keep those that they have."""
+    window = Window("a.md", "Tea.", seams=())
+    assert not window.has_seams
+    assert replace(window, score=2.0).seams == ()
