@@ -526,3 +526,24 @@ def test_settings_may_be_given_whole_or_one_by_one(engine):
     whole = engine.context("letter", budget=200, settings=AskSettings(format="json"))
     assert engine.context("letter", budget=200, format="json") is whole
     assert engine.context("letter", budget=200, settings=AskSettings(format="xml"), format="json") is whole
+
+
+def test_an_explanation_names_words_windows_and_prices(tmp_path):
+    """It says how often each word stands, why a window is in, and at which budget the next one enters."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        for number in range(6):
+            engine.add_text(f"{number}.md", f"Scones number {number} are baked with care and served warm. " * 4)
+        told = str(engine.explain("scones", budget=60))
+    assert "scones: 24 occurrences" in told
+    assert "in  " in told and "out " in told and "enters at" in told
+
+
+def test_a_context_is_one_json_object(tmp_path):
+    """Text, windows with their places, the receipt's id and what was left out."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add_text("tea.md", "Tea is served at four.")
+        context = engine.context("tea", budget=100)
+    record = json.loads(context.to_json())
+    assert record["text"] == context.text
+    assert [(each["path"], each["start"], each["end"]) for each in record["windows"]] == [("tea.md", 0, 22)]
+    assert record["receipt"] == context.receipt.id

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from brimful.assembly.checking import Finding, check_files, check_store
 from brimful.assembly.context import Context, verify_determinism
+from brimful.assembly.explain import Explanation
 from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.pack import pack
 from brimful.assembly.receipt import Receipt, make_receipt
@@ -194,6 +195,13 @@ class Engine:
                     self._contexts.popitem(last=False)
             self._contexts.move_to_end(key)
             return self._contexts[key]
+
+    def explain(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+        """How a question was understood, why each window is in, and at which budget the next ones enter."""
+        with self._turn():
+            context = self.context(question, budget=budget, **choices)
+            found = self.search(question, limit=max(len(context.windows), 1), field=choices.get("field"))
+            return Explanation(found, context)
 
     def verify(
         self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None

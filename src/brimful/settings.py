@@ -12,6 +12,7 @@ Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
 Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "ends"]
+Fusion = Literal["field", "rrf"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
@@ -19,6 +20,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 PACKINGS: tuple[Packing, ...] = get_args(Packing)
 FILLS: tuple[Fill, ...] = get_args(Fill)
 ORDERS: tuple[Order, ...] = get_args(Order)
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 
 DEFAULT_MODEL = "o200k_base"
@@ -100,10 +102,16 @@ class FieldSettings:
     # Likeness in meaning, for each standard deviation; 0 leaves it out. It says more of whole documents.
     meaning: float = 0.1
     document_meaning: float = 4.0
+    # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
+    fusion: Fusion = "field"
+    leg_k: int | None = None
 
     def __post_init__(self) -> None:
+        choose(self.fusion, FUSIONS, what="fusion")
         for field in fields(self):
             value = getattr(self, field.name)
+            if field.name == "fusion" or value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000:
                 raise SettingError(f"{field.name} is {value!r}; it must be a number from 0 to 1000")
             if field.name.endswith("reach") and not isinstance(value, int):
@@ -191,6 +199,9 @@ def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str,
 
 CFS = AskSettings(sizing="density", trim=False, fill="relevant", dedup_threshold=0.8, top_k=100)
 """The profile of CFS: a hundred candidates, duplicates out, first fit, nothing cut and nothing grown."""
+
+CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
+"""Its search: the fifty best by words and the fifty best by meaning, fused by rank."""
 
 
 def _check_numbers(settings: WindowSettings | PackSettings, *, lowest: dict[str, int] | None = None) -> None:

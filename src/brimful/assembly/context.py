@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,6 +97,12 @@ class Context:
     def payload(self) -> Payload:
         """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
         return form_for(self.format).payload(self.blocks, self.text, self.include_metadata)
+
+    def to_json(self) -> str:
+        """Text, windows, corrections and omissions as one JSON object."""
+        from brimful.assembly.record import context_record
+
+        return json.dumps(context_record(self), ensure_ascii=False)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
 from brimful.index.vectors import NOTHING, similarities
+from brimful.search.fusion import reciprocal_ranks
 from brimful.search.ground import Ground, Ids
 from brimful.search.headings import Headings
 from brimful.settings import FieldSettings
@@ -103,6 +104,9 @@ def relevance(
     if allowed is not None:
         whole = np.where(allowed, whole, 0.0)
     scores = np.rint(total * MILLION).astype(np.int64)
+    if settings.fusion == "rrf":
+        legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
+        scores = reciprocal_ranks(legs, [ground.rows[units].astype(np.int64), ground.offsets[units]])
     order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
     order = order[scores[order] > 0]
     has = np.array([count > 0 for count in counts])

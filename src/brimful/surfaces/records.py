@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
-from brimful.assembly.context import Context
 from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
+from brimful.assembly.record import context_record, corrections_record
 from brimful.corpus.documents import Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
-from brimful.search.repair import Correction
 from brimful.search.search import Found
 from brimful.store.ingest import Report
-from brimful.windows.window import Window
+
+__all__ = ["context_record"]
 
 Record = Mapping[str, object]
 
@@ -23,49 +23,6 @@ Record = Mapping[str, object]
 def as_json(record: Record) -> str:
     """One JSON object, indented, with a line's end; keys keep their order, and every character survives a terminal."""
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
-
-
-def context_record(context: Context) -> dict[str, object]:
-    """A context with its citations and its account."""
-    return {
-        "question": context.question,
-        "text": context.text,
-        "payload": None if isinstance(context.payload, str) else context.payload,
-        "tokens": context.tokens,
-        "content_tokens": context.content_tokens,
-        "budget": context.budget.available,
-        "model": context.model,
-        "exact": context.exact,
-        "format": context.format,
-        "packing": context.packing,
-        "truncated": context.truncated,
-        "windows": [_window(window) for window in context.windows],
-        "receipt": context.receipt.id if context.receipt else None,
-        "corrections": corrections_record(context.corrections),
-        "omitted": [
-            {
-                "path": each.window.path,
-                "start": each.window.start,
-                "end": each.window.end,
-                "score": each.window.score,
-                "reason": each.reason,
-                "duplicate_of": each.duplicate_of,
-            }
-            for each in context.omitted
-        ],
-    }
-
-
-def _window(window: Window) -> dict[str, object]:
-    return {
-        "path": window.path,
-        "start": window.start,
-        "end": window.end,
-        "lines": window.lines,
-        "score": window.score,
-        "text": window.text,
-        "terms": sorted({term for hit in window.hits for term in hit.terms}),
-    }
 
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
@@ -91,20 +48,6 @@ def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
         "terms": list(hit.terms),
         "text": document.text(hit.start, hit.end),
     }
-
-
-def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, object]]:
-    """Which words were searched for in place of others."""
-    return [
-        {
-            "word": each.word.decode("utf-8", "replace"),
-            "term": each.term.decode("utf-8", "replace"),
-            "how": each.how,
-            "distance": each.distance,
-            "weight": each.weight,
-        }
-        for each in corrections
-    ]
 
 
 def report_record(report: Report) -> dict[str, object]:

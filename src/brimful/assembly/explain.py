@@ -1,0 +1,46 @@
+"""Why is each window in the context, and at which budget would the others be?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from brimful.assembly.context import Context
+from brimful.search.search import Found
+
+PRICED = 5
+"""How many of the best windows that were left out are priced: each price is found by packing again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a question was understood, what was found, what went in and what did not. `str` gives it line by line."""
+
+    found: Found
+    context: Context
+
+    def __str__(self) -> str:
+        return "\n".join([*self._words(), *self._windows(), *self._omitted()])
+
+    def _words(self) -> Iterator[str]:
+        for word, census in self.found.census:
+            yield f"{word}: {census} occurrence{'s' if census != 1 else ''}"
+        for each in self.found.corrections:
+            word, term = each.word.decode("utf-8", "replace"), each.term.decode("utf-8", "replace")
+            yield f"{word}: searched as {term} too ({each.how}, {each.distance} edits, weight {each.weight} of 1000)"
+
+    def _windows(self) -> Iterator[str]:
+        context = self.context
+        yield f"{context.tokens} of {context.budget.available} tokens, {len(context.windows)} windows"
+        for window in context.windows:
+            terms = ", ".join(sorted({term for hit in window.hits for term in hit.terms})) or "no word of the question"
+            best = max(window.hits, key=lambda hit: hit.score, default=None)
+            legs = f" (words {best.lexical or 0:.3f}, meaning {best.semantic or 0:.3f})" if best else ""
+            yield f"in  {window.path} [{window.start}, {window.end}) score {window.score:.3f}{legs}: {terms}"
+
+    def _omitted(self) -> Iterator[str]:
+        for number, each in enumerate(self.context.omitted):
+            price = each.enters_at if number < PRICED else None
+            enters = f", enters at {price} tokens" if price else ""
+            window = each.window
+            yield f"out {window.path} [{window.start}, {window.end}) score {window.score:.3f}: {each.reason}{enters}"
