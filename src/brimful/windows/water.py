@@ -17,8 +17,8 @@ HEADER_TOKENS = 6
 """About what a document's header costs beside its path."""
 GAP_TOKENS = 4
 """About what the edges of one more window cost."""
-BRIDGED_BYTES = 24
-"""Gaps that are shorter than their markers are shown instead."""
+BRIDGED_BYTES = 80
+"""Shorter gaps are shown: they cost little more than their markers, and the text reads on."""
 RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
 
