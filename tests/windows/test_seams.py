@@ -13,7 +13,7 @@ from brimful import Document, Hit, Window, WindowSettings, inflate, pack, parse,
 from brimful.engine import open as open_store
 from brimful.settings import FORMATS
 from brimful.text.spans import Span
-from brimful.windows.seams import MOST_TRAIL_BYTES, seams_for, time_at
+from brimful.windows.seams import MOST_TRAIL_BYTES, seams_for, time_in
 from tests.properties.strategies import long_texts
 
 BODY = "The kettle sings on the stove and the cups are warm. " * 24
@@ -156,16 +156,17 @@ def spoken(text):
 def test_whoever_speaks_and_when(text, speaker, time):
     """A window that begins inside a message says whose it is; its time is the message's."""
     assert trail(CHAT, spoken(text))[-1] == speaker
-    assert time_at(CHAT, spoken(text).start) == time
+    assert time_in(CHAT, spoken(text)) == time
 
 
 def test_a_message_that_is_shown_from_its_beginning_needs_no_speaker():
     """The name stands there already; and above the first message nobody speaks."""
     span = spoken("Assistant (2024-05-01T10:00:09Z)")
     assert trail(CHAT, Span(span.start, span.end)) == ["# Trip"]
-    assert time_at(CHAT, span.start) == 1_714_557_609
+    assert time_in(CHAT, span) == 1_714_557_609
     assert trail(CHAT, Span(0, 7)) == []
-    assert time_at(CHAT, 0) is None
+    assert time_in(CHAT, Span(0, 7)) is None
+    assert time_in(CHAT, Span(0, 99)) == 1_714_557_600
 
 
 def test_speakers_without_a_time():
@@ -173,7 +174,7 @@ def test_speakers_without_a_time():
     page = Document("c.md", "User: Hello there. How are you today?\n\nAssistant: Well. And you? " + "Go on. " * 20)
     start = page.content.index(b"And you")
     assert trail(page, Span(start, len(page))) == ["Assistant:"]
-    assert time_at(page, start) is None
+    assert time_in(page, Span(start, len(page))) is None
 
 
 def test_prose_is_no_chat():

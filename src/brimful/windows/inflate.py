@@ -15,7 +15,7 @@ from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
-from brimful.windows.seams import seams_for, time_at
+from brimful.windows.seams import seams_for, time_in
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.water import Line, field_cuts, water_line
@@ -176,7 +176,7 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     if own is not None:
         return own
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
-    found = next((time for time in times if time is not None), time_at(document, core.start))
+    found = next((time for time in times if time is not None), time_in(document, core))
     return document.time if found is None else found
 
 

@@ -25,7 +25,7 @@ SPEAKER_SHARE = 4
 MOST_HEADINGS = 3
 
 _FRAME_BYTES = 8  # about what a format puts around a seam
-_REACH = 65_536  # bytes that are looked back for who speaks
+_REACH = 16_384  # bytes that are looked back for who speaks
 # As loaders write messages down: `Speaker (2024-05-01T10:00:00Z): …`, and `User: …` where no time is known.
 _SPEAKS = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
@@ -74,9 +74,13 @@ def seams_after(document: Document, span: Span, before: Sequence[Seam], *, trail
     return _seams(document, span, [*kept, *fresh])
 
 
-def time_at(document: Document, position: int) -> int | None:
-    """When was said what stands here? None where no message of a chat tells."""
-    spoken = _speaker(document.content, position) if document.kind == "prose" else None
+def time_in(document: Document, span: Span) -> int | None:
+    """When was the first message of a span said, or the one that it begins in? None where no message tells."""
+    if document.kind != "prose":
+        return None
+    spoken = _speaker(document.content, span.start)
+    if spoken is None and document.content.find(_SIGNS[0], span.start, span.end) >= 0:
+        spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
 
 
