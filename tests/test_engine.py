@@ -320,6 +320,13 @@ def test_chats_are_linked_by_time(chats):
     assert lisbon == sorted(lisbon)
     places = [at for at, time in enumerate(times) if time < MAY + 86_400]
     assert places == list(range(places[0], places[0] + len(places)))
+    assert {window.time for window in context.windows} <= {MAY + 600 * n for n in range(3)} | {
+        MAY + 3_000,
+        MAY + 3_600,
+        MAY + 300 * 86_400,
+        MAY + 300 * 86_400 + 600,
+    }
+    assert MAY in times, "the first message's, not the conversation's last"
 
 
 def test_chats_are_linked_as_a_story(chats):

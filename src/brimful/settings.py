@@ -27,6 +27,9 @@ DEFAULT_MODEL = "o200k_base"
 VERSION = "0.1.0"
 
 
+_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "trail_share")
+
+
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
     """How hits become windows. The seeds' constants, in bytes (ruling 1).
@@ -55,6 +58,8 @@ class WindowSettings:
     snap: bool = True
     # Code: also show imports and definitions of the names that a window uses.
     definitions: bool = False
+    # Prose: one byte of the headings above a window for so many of its own; 0 shows no headings and no speakers.
+    trail_share: int = 32
 
     # Strategies that link windows into clusters (085b §3)
     temporal_gap_seconds: int = 3_600
@@ -63,7 +68,7 @@ class WindowSettings:
     shared_entities: int = 1
 
     def __post_init__(self) -> None:
-        _check_numbers(self, lowest={"merge_gap_bytes": 0, "min_padding_bytes": 0, "temporal_gap_seconds": 0})
+        _check_numbers(self, lowest=dict.fromkeys(_MAY_BE_NONE, 0))
         for low, high in (
             ("min_padding_bytes", "max_padding_bytes"),
             ("min_radius_bytes", "max_radius_bytes"),

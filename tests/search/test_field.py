@@ -10,7 +10,7 @@ from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
-from brimful.search.field import MILLION, THOUSAND, Sought, rarity, relevance
+from brimful.search.field import MILLION, THOUSAND, Sought, plain_rarity, rarity, relevance
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
@@ -34,9 +34,9 @@ def saturated(times, size, settings):
     )
 
 
-def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None):
+def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None, worth_of=rarity):
     """BM25 over groups of units, each word's worth times how much of the question's worth is there; best is one."""
-    worths = [each.weight * rarity(census, total) for each, census in zip(sought, censuses, strict=True)]
+    worths = [each.weight * worth_of(census, total) for each, census in zip(sought, censuses, strict=True)]
     scores = []
     for place, group in enumerate(groups):
         size = sum(sizes[unit] for unit in group) / average
@@ -45,7 +45,7 @@ def plain_scale(groups, counts, sizes, sought, censuses, total, average, setting
             times = sum(count[unit] for unit in group) + (told[word][place] if told else 0)
             score += worth * saturated(times, size, settings)
             covered += worth * (times > 0)
-        scores.append(score * sqrt(covered / sum(worths)))
+        scores.append(score if worth_of is plain_rarity else score * sqrt(covered / sum(worths)))
     best = max(scores)
     return [score / best for score in scores]
 
@@ -91,6 +91,7 @@ def plain_field(ground, sought, settings):
         len(lengths),
         sum(lengths) / len(lengths),
         settings,
+        worth_of=plain_rarity,
     )
     lexical = [settings.document * documents[rows[unit]] for unit in units]
     told = [[settings.heading * is_told(ground, unit, each.word) for unit in units] for each in sought]

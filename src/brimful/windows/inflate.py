@@ -15,7 +15,7 @@ from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
-from brimful.windows.seams import seams_for, time_at
+from brimful.windows.seams import seams_for, time_in
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.water import Line, field_cuts, water_line
@@ -159,8 +159,8 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
             is_inflated=span != cut.core,
             cut_start=goes_on_before(document, span.start),
             cut_end=goes_on_after(document, span.end),
-            seams=seams_for(document, span, definitions=settings.definitions),
-            has_seams=True,
+            seams=seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share),
+            trail_share=settings.trail_share,
             time=_time_of(document, hits, cut.core),
             vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
             entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
@@ -176,7 +176,7 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     if own is not None:
         return own
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
-    found = next((time for time in times if time is not None), time_at(document, core.start))
+    found = next((time for time in times if time is not None), time_in(document, core))
     return document.time if found is None else found
 
 

@@ -20,14 +20,12 @@ SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
 
 MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
-TRAIL_SHARE = 16
-"""And at most one byte of headings, with what stands around them, for so many of the window."""
 SPEAKER_SHARE = 4
-"""And one of the speaker, without whom a message is nobody's."""
+"""At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
 MOST_HEADINGS = 3
 
 _FRAME_BYTES = 8  # about what a format puts around a seam
-_REACH = 65_536  # bytes that are looked back for who speaks
+_REACH = 16_384  # bytes that are looked back for who speaks
 # As loaders write messages down: `Speaker (2024-05-01T10:00:00Z): …`, and `User: …` where no time is known.
 _SPEAKS = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
@@ -45,17 +43,18 @@ class Seam:
     text: str
 
 
-def seams_for(document: Document, span: Span, *, definitions: bool = False) -> tuple[Seam, ...]:
+def seams_for(document: Document, span: Span, *, definitions: bool = False, trail_share: int = 0) -> tuple[Seam, ...]:
     """Enclosing signatures and (when asked) used definitions of code, the header row of a table, and for prose the
     headings above the window and whoever speaks at its start.
 
-    Only what stands outside the span, in reading order, each range once.
+    Only what stands outside the span, in reading order, each range once. Headings get one byte for `trail_share` bytes
+    of the window, with what stands around them; 0 gives prose no seams.
     """
     found: list[tuple[SeamKind, int, int]] = []
     if document.kind == "data":
         found += [("header", *document.outline.header)] if document.outline.header else []
     elif document.kind == "prose":
-        found += _trail(document, span)
+        found += _trail(document, span, trail_share) if trail_share else []
     else:
         found += [
             ("signature", block.signature_start, block.signature_end)
@@ -68,22 +67,26 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False) -> t
     return _seams(document, span, found)
 
 
-def seams_after(document: Document, span: Span, before: Sequence[Seam]) -> tuple[Seam, ...]:
+def seams_after(document: Document, span: Span, before: Sequence[Seam], *, trail_share: int) -> tuple[Seam, ...]:
     """The seams of a window that was resized; the definitions that it used stay where they are outside of it."""
     kept = [(seam.kind, seam.start, seam.end) for seam in before if seam.kind == "definition"]
-    fresh = [(seam.kind, seam.start, seam.end) for seam in seams_for(document, span)]
+    fresh = [(seam.kind, seam.start, seam.end) for seam in seams_for(document, span, trail_share=trail_share)]
     return _seams(document, span, [*kept, *fresh])
 
 
-def time_at(document: Document, position: int) -> int | None:
-    """When was said what stands here? None where no message of a chat tells."""
-    spoken = _speaker(document.content, position) if document.kind == "prose" else None
+def time_in(document: Document, span: Span) -> int | None:
+    """When was the first message of a span said, or the one that it begins in? None where no message tells."""
+    if document.kind != "prose":
+        return None
+    spoken = _speaker(document.content, span.start)
+    if spoken is None and document.content.find(_SIGNS[0], span.start, span.end) >= 0:
+        spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
 
 
-def _trail(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
+def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, int, int]]:
     """Who speaks, and the headings above, the nearest first, as far as there is room for them."""
-    room = min(MOST_TRAIL_BYTES, len(span) // TRAIL_SHARE)
+    room = min(MOST_TRAIL_BYTES, len(span) // share)
     found: list[tuple[SeamKind, int, int]] = []
     spoken = _speaker(document.content, span.start)
     said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0

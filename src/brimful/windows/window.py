@@ -98,7 +98,7 @@ class Window:
     cut_start: bool = field(default=False, kw_only=True)
     cut_end: bool = field(default=False, kw_only=True)
     seams: tuple[Seam, ...] = field(default=(), kw_only=True, repr=False)
-    has_seams: bool = field(default=False, kw_only=True, repr=False)  # does it get those of its place, wherever it is?
+    trail_share: int | None = field(default=None, kw_only=True, repr=False)  # as in WindowSettings; None: seams stay
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
@@ -155,7 +155,9 @@ class Window:
             end=end,
             cut_start=goes_on_before(self.document, start),
             cut_end=goes_on_after(self.document, end),
-            seams=seams_after(self.document, Span(start, end), seams) if self.has_seams else seams,
+            seams=seams
+            if self.trail_share is None
+            else seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
         )
 
     def joined(self, later: Sequence[Window]) -> Window:
