@@ -35,6 +35,7 @@ from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.whole import WholeDocuments
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
@@ -45,9 +46,6 @@ from brimful.windows.window import Cluster, Window
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
-KEPT_BYTES = 64 << 20
-"""Documents that stay read, so that the next question about them need not wait."""
-
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
 _LONGEST_WHOLE = 16 << 20
@@ -80,7 +78,7 @@ class Engine:
         self._ground: Ground | None = None
         self._is_closed = False
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
-        self._documents: OrderedDict[tuple[str, int | None], Document] = OrderedDict()
+        self._documents = WholeDocuments()
 
     def __enter__(self) -> Self:
         return self
@@ -316,7 +314,9 @@ class Engine:
             whole, long = self._split(ground, pool.hits)
             inflation = inflate(
                 whole,
-                self._read(ground, {hit.path for hit in whole}),
+                self._documents.many(
+                    ground.snapshot, {hit.path for hit in whole}, as_stored=settings.sizing == "field"
+                ),
                 budget=max(pool.tokens, 1),
                 sizing=settings.sizing,
                 settings=settings.windows,
@@ -335,23 +335,6 @@ class Engine:
         long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
         whole = [hit for hit in hits if hit.path not in long]
         return whole, [hit for hit in hits if hit.path in long]
-
-    def _read(self, ground: Ground, paths: Iterable[str]) -> Mapping[str, Document]:
-        """Documents of these paths, whole."""
-        found = {}
-        for path in sorted(paths):
-            row = ground.snapshot.row(path)
-            assert row is not None
-            key = (row.id, row.time)  # a document may be given another time, and stays the same otherwise
-            if key not in self._documents:
-                content = ground.snapshot.read(row.number, 0, row.length)
-                self._documents[key] = Document(path, content, time=row.time, kind=row.kind, language=row.language)
-            self._documents.move_to_end(key)
-            found[path] = self._documents[key]
-        held = sum(len(document) for document in self._documents.values())
-        while held > KEPT_BYTES and len(self._documents) > len(found):
-            held -= len(self._documents.popitem(last=False)[1])
-        return found
 
     def _vectors(self, ground: Ground) -> TermVectors | None:
         """The table of the store's own model, if it is the static one and installed."""

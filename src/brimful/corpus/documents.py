@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
-from brimful.text.outline import Outline, outline
+from brimful.text.outline import Outline
+from brimful.text.outline import outline as outline_of
 from brimful.text.spans import check_span
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -27,7 +28,8 @@ class Document:
 
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
-    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows.
+    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
+    may be cut, if that is known already.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -54,6 +56,7 @@ class Document:
         language: str | None = None,
         vector: Iterable[float] | None = None,
         entities: Iterable[str] = (),
+        outline: Outline | None = None,
     ) -> None:
         name = check_path(path)
         if isinstance(content, str):
@@ -72,7 +75,7 @@ class Document:
             "vector": check_vector(vector, where=path),
             "entities": check_names(entities, where=path),
             "id": hasher.hexdigest(),
-            "_outline": None,
+            "_outline": outline,
             "_newlines": None,
         }
         for field_name, value in values.items():
@@ -85,7 +88,8 @@ class Document:
     def outline(self) -> Outline:
         """Where this document may be cut; worked out once, when first asked for."""
         if self._outline is None:
-            object.__setattr__(self, "_outline", outline(self.content, kind=self.kind, language=self.language))
+            found = outline_of(self.content, kind=self.kind, language=self.language)
+            object.__setattr__(self, "_outline", found)
         assert self._outline is not None
         return self._outline
 

@@ -145,9 +145,16 @@ class SqliteSnapshot:
 
     def units(self, number: int) -> Numbers:
         """The cut points of a document's units, its length included."""
+        return self._cuts(number, "units")
+
+    def sections(self, number: int) -> Numbers:
+        """The cut points of its sections, likewise."""
+        return self._cuts(number, "sections")
+
+    def _cuts(self, number: int, name: str) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
-            column = self._segments[segment].units
+            column: Numbers = getattr(self._segments[segment], name)
             first, last = column.searchsorted((base, base + size))
             cuts.append(column[first:last] - base + start)
             length = start + size
