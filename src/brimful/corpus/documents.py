@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from blake3 import blake3
@@ -141,6 +142,35 @@ class Hit:
         object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
         object.__setattr__(self, "entities", check_names(self.entities, where=f"hit in {self.path!r}"))
+
+    @classmethod
+    def known(
+        cls,
+        path: str,
+        start: int,
+        end: int,
+        score: float,
+        *,
+        lexical: float | None = None,
+        semantic: float | None = None,
+        terms: tuple[str, ...] = (),
+        time: int | None = None,
+    ) -> Hit:
+        """A hit of values that a store has checked already: a question makes thousands."""
+        hit = object.__new__(cls)
+        put = partial(object.__setattr__, hit)
+        put("path", path)
+        put("start", start)
+        put("end", end)
+        put("score", score)
+        put("sequence", 0)
+        put("lexical", lexical)
+        put("semantic", semantic)
+        put("terms", terms)
+        put("time", time)
+        put("vector", None)
+        put("entities", ())
+        return hit
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:

@@ -53,6 +53,7 @@ class Ground:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
         self.plots: list[Plot] = []
+        self._rows: list[Numbers] = []  # of each plot, the document of every extent
         rows: list[Numbers] = []
         inside: list[Numbers] = []
         count = 0
@@ -61,7 +62,8 @@ class Ground:
             if not len(plot.starts):
                 continue
             self.plots.append(plot)
-            rows.append(self.documents.rows_of(view.extents.documents)[plot.extents])
+            self._rows.append(self.documents.rows_of(view.extents.documents))
+            rows.append(self._rows[-1][plot.extents])
             inside.append(_places_in_run(plot.extents))
             count += len(plot.starts)
         self.rows = _joined(rows).astype(np.int32)  # the document of each unit, by path
@@ -181,17 +183,15 @@ class Ground:
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
-        for plot, positions in zip(self.plots, places, strict=True):
+        for plot, rows, positions in zip(self.plots, self._rows, places, strict=True):
             if not len(positions):
                 continue
-            bases, ends, numbers, _ = plot.view.extents
+            bases, ends, *_ = plot.view.extents
             if len(positions) < len(bases):
                 at = bases.searchsorted(positions, side="right") - 1
-                rows = self.documents.rows_of(numbers[at])
-                counts += np.bincount(rows, minlength=len(counts))
+                np.add.at(counts, rows[at], 1)
             else:
-                found = positions.searchsorted(ends) - positions.searchsorted(bases)
-                np.add.at(counts, self.documents.rows_of(numbers), found)
+                np.add.at(counts, rows, positions.searchsorted(ends) - positions.searchsorted(bases))
         return counts
 
     def codes(self, units: Ids) -> Codes | None:

@@ -127,14 +127,26 @@ def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Num
         fresh = []
         for number in range(len(ground.plots)):
             columns = [places[number] for places in groups if len(places[number])]
-            joined = columns[0] if len(columns) == 1 else np.unique(np.concatenate(columns or [held[number][:0]]))
+            joined = _union(columns)
             if placed and len(held[number]):
                 joined = np.setdiff1d(joined, held[number], assume_unique=True)
             fresh.append(joined)
         placed.append((weight, tuple(fresh)))
         if len(placed) < len(by_weight):
-            held = [np.union1d(old, new) for old, new in zip(held, fresh, strict=True)]
+            held = [_union([old, new]) for old, new in zip(held, fresh, strict=True)]
     return tuple(placed)
+
+
+def _union(columns: Sequence[Numbers]) -> Numbers:
+    """Ascending columns as one, each number once; the merging sort of runs is ten times as fast as a hash of all."""
+    if len(columns) < 2:
+        return columns[0] if columns else np.zeros(0, np.int64)
+    joined = np.concatenate(columns)
+    joined.sort(kind="stable")
+    first = np.empty(len(joined), bool)
+    first[:1] = True
+    np.not_equal(joined[1:], joined[:-1], out=first[1:])
+    return joined if first.all() else joined[first]
 
 
 def _following(ground: Ground, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
@@ -197,26 +209,41 @@ def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, flo
 def _hits(ground: Ground, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
     rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
-    paths, times = ground.documents.paths, ground.documents.times
+    paths = ground.documents.paths
+    times = [None if time == NO_TIME else time for time in ground.documents.times[ground.rows[units]].tolist()]
+    terms = _Terms(words)
     return tuple(
-        Hit(
+        Hit.known(
             paths[row],
             start,
             start + size,
             score / MILLION,
             lexical=lexical / MILLION,
             semantic=semantic / MILLION,
-            terms=tuple(word for word, there in zip(words, has, strict=True) if there),
-            time=None if times[row] == NO_TIME else int(times[row]),
+            terms=terms[has],
+            time=time,
         )
-        for row, start, size, score, lexical, semantic, has in zip(
+        for row, start, size, score, lexical, semantic, has, time in zip(
             rows,
             starts,
             sizes,
             field.scores[:limit].tolist(),
             field.lexical[:limit].tolist(),
             field.semantic[:limit].tolist(),
-            field.has[:, :limit].T.tolist(),
+            map(tuple, field.has[:, :limit].T.tolist()),
+            times,
             strict=True,
         )
     )
+
+
+class _Terms(dict[tuple[bool, ...], tuple[str, ...]]):
+    """The words of a question that a unit has, by which of them it has: units with the same ones share them."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__()
+        self._words = words
+
+    def __missing__(self, has: tuple[bool, ...]) -> tuple[str, ...]:
+        found = self[has] = tuple(word for word, there in zip(self._words, has, strict=True) if there)
+        return found
