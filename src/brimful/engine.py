@@ -36,12 +36,14 @@ from brimful.store.ingest import Report, ingest, place_of
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.whole import WholeDocuments
+from brimful.text.spans import back_to_code_point, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
+from brimful.windows.water import water_line
 from brimful.windows.window import Cluster, Window
 
 STORE_NAME = "brimful.db"
@@ -146,7 +148,7 @@ class Engine:
             ground = self._now()
             if ground.snapshot.row(path) is None:
                 raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
-            return self._read(ground, [path])[path]
+            return self._documents.one(ground.snapshot, path, as_stored=False)
 
     @property
     def ground(self) -> Ground:
@@ -312,11 +314,12 @@ class Engine:
         windows: list[Window] = []
         for pool in pools:
             whole, long = self._split(ground, pool.hits)
+            as_stored = settings.sizing == "field"
+            if as_stored:
+                whole = self._above_water(ground, whole, max(pool.tokens, 1), counter)
             inflation = inflate(
                 whole,
-                self._documents.many(
-                    ground.snapshot, {hit.path for hit in whole}, as_stored=settings.sizing == "field"
-                ),
+                self._documents.many(ground.snapshot, {hit.path for hit in whole}, as_stored=as_stored),
                 budget=max(pool.tokens, 1),
                 sizing=settings.sizing,
                 settings=settings.windows,
@@ -328,6 +331,16 @@ class Engine:
         return (
             windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
         )
+
+    def _above_water(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> list[Hit]:
+        """The hits that the budget has room for and the next ones: documents of the others need not be read."""
+
+        def text_of(hit: Hit) -> str:
+            content = self._documents.one(ground.snapshot, hit.path, as_stored=True).content
+            return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+
+        line = water_line(hits, text_of, tokens=tokens, cost=counter.count)
+        return [*line.above, *line.below]
 
     def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Hits of documents that are read whole, and of those that are too long for it."""

@@ -171,7 +171,7 @@ def _promising(
         read += each.census
         found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
         for _, places in each.places:
-            found[ground.blocks[ground.units_of(places)]] = True
+            found |= ground.blocks_with(places)
         worth += each.weight * rarity(each.census, len(ground)) * found
     rows = ground.rows[ground.block_firsts]
     chosen = np.flatnonzero(worth if allowed is None else worth * allowed[rows])

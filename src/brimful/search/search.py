@@ -13,9 +13,9 @@ from brimful.index.columns import Numbers
 from brimful.index.places import Places, sequence
 from brimful.index.vectors import TermVectors, query_vector
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
-from brimful.search.forms import Form, FormWeights, WordForms, all_forms, forms_of
+from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
-from brimful.search.query import Query, parse_query, rarest
+from brimful.search.query import AskedTerm, Query, parse_query, rarest
 from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
 from brimful.settings import FieldSettings
@@ -63,7 +63,7 @@ def search(
     settings = settings or FieldSettings()
     query = parse_query(question) if isinstance(question, str) else question
     query = rarest(query, ground.census, most=MOST_WORDS)
-    forms = all_forms(query, ground, languages=ground.languages, weights=_WEIGHTS)
+    forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     sought = _sought(ground, query, forms, mended, settings)
     field = relevance(
@@ -78,6 +78,13 @@ def search(
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     return Found(query, hits, mended, _documents(ground, field, limit), words)
+
+
+def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
+    """What each word stands for, as `all_forms` finds it; the ground remembers the words of earlier questions."""
+    asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
+    singles = (WordForms((each.term,), ground.forms_of(each, _WEIGHTS)) for each in asked)
+    return (*singles, *joined_forms(query, ground, weights=_WEIGHTS))
 
 
 def _sought(

@@ -15,12 +15,12 @@ from brimful.text.cuts import Cuts
 from brimful.text.layout import definition_in
 from brimful.text.outline import Block
 
-_TAB = 4
+_TAB, _TAB_WIDTH = 9, 4
 _DEEP = 1 << 30
 _LONGEST_SIGNATURE = 400
-_HASH = ord("#")
 _LABEL = re.compile(rb"^[ \t]*+(?:public|private|protected):", re.MULTILINE)
-_CLOSERS = b"{})]"  # a line that begins so belongs to the one above it that is indented as far
+_IS_BLANK, _IS_SKIPPED, _IS_CLOSER = (np.isin(np.arange(256), list(signs)) for signs in (b" \t", b"\n\r#", b"{})]"))
+"""By byte. A line that begins with a closer belongs to the one above it that is indented as far."""
 
 
 class Nesting:
@@ -74,18 +74,16 @@ class Nesting:
 
 def _indentation(codes: NDArray[np.uint8], starts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How far each line is indented, blank lines and those that begin with # without end; and which are closers."""
-    padded = np.append(codes, [10, 10]).astype(np.uint8)
-    places, widths = starts.copy(), np.zeros(len(starts), np.int64)
-    left = np.arange(len(starts))
-    while len(left):
-        here = padded[places[left]]
-        blank = (here == 32) | (here == 9)
-        left, here = left[blank], here[blank]
-        widths[left] += np.where(here == 9, _TAB, 1)
-        places[left] += 1
+    padded = np.append(codes, np.uint8(10))
+    filled = np.flatnonzero(~_IS_BLANK[padded])
+    places = filled[filled.searchsorted(starts)]
+    widths = places - starts
+    if (codes == _TAB).any():
+        tabs = np.concatenate((np.zeros(1, np.int64), np.cumsum(codes == _TAB)))
+        widths += (_TAB_WIDTH - 1) * (tabs[places] - tabs[starts])
     signs = padded[places]
-    widths[(signs == 10) | (signs == 13) | (signs == _HASH)] = _DEEP
-    return widths, np.isin(signs, list(_CLOSERS))
+    widths[_IS_SKIPPED[signs]] = _DEEP
+    return widths, _IS_CLOSER[signs]
 
 
 def _after_closer(widths: Cuts, closing: NDArray[np.bool_], rising: Cuts) -> NDArray[np.bool_]:
