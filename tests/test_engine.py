@@ -151,7 +151,7 @@ def test_windows_are_as_the_interface_says(engine):
     context = engine.context("limerence", budget=500)
     assert context.tokens == tokens_for("o200k_base").count(context.text)
     for window in context.windows:
-        content = engine._read(engine.ground, [window.path])[window.path].content
+        content = engine.document(window.path).content
         assert content[window.start : window.end].decode() == window.text
         assert window.lines == (content[: window.start].count(b"\n") + 1, window.lines[1])
         assert window.score > 0
@@ -211,11 +211,11 @@ def test_contexts_are_kept_and_let_go(engine):
 
 def test_documents_are_kept_within_bounds(engine, monkeypatch):
     """What was read is kept up to a size; the documents of the question itself always are."""
-    monkeypatch.setattr(brimful.engine, "KEPT_BYTES", 10_000)
+    monkeypatch.setattr(brimful.store.whole, "KEPT_BYTES", 10_000)
     for question in ("limerence", "letter", "machine", "consciousness"):
         text = engine.context(question, budget=400).text
         assert text
-    assert sum(len(document) for document in engine._documents.values()) <= 10_000
+    assert sum(len(document) for document in engine._documents._kept.values()) <= 10_000
 
 
 def test_async_twins(engine, tmp_path):
@@ -416,7 +416,7 @@ def test_one_document_of_one_byte(tmp_path):
 @pytest.mark.parametrize("strategy", ["adjacent", "narrative"])
 def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, strategy):
     """Windows without their document are packed and cited right, beside those of short ones, no byte twice."""
-    whole = {path: engine._read(engine.ground, [path])[path] for path in engine.ground.documents.paths}
+    whole = {path: engine.document(path) for path in engine.ground.documents.paths}
     monkeypatch.setattr(brimful.engine, "_LONGEST_WHOLE", 5_000)
     context = engine.context(
         "limerence romantic attraction machine consciousness",

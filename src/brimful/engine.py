@@ -36,19 +36,19 @@ from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.whole import WholeDocuments
+from brimful.text.spans import back_to_code_point, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
+from brimful.windows.water import water_line
 from brimful.windows.window import Cluster, Window
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
-KEPT_BYTES = 64 << 20
-"""Documents that stay read, so that the next question about them need not wait."""
-
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
 _LONGEST_WHOLE = 16 << 20
@@ -81,7 +81,7 @@ class Engine:
         self._ground: Ground | None = None
         self._is_closed = False
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
-        self._documents: OrderedDict[tuple[str, int | None], Document] = OrderedDict()
+        self._documents = WholeDocuments()
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +149,7 @@ class Engine:
             ground = self._now()
             if ground.snapshot.row(path) is None:
                 raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
-            return self._read(ground, [path])[path]
+            return self._documents.one(ground.snapshot, path, as_stored=False)
 
     @property
     def ground(self) -> Ground:
@@ -322,9 +322,12 @@ class Engine:
         windows: list[Window] = []
         for pool in pools:
             whole, long = self._split(ground, pool.hits)
+            as_stored = settings.sizing == "field"
+            if as_stored:
+                whole = self._above_water(ground, whole, max(pool.tokens, 1), counter)
             inflation = inflate(
                 whole,
-                self._read(ground, {hit.path for hit in whole}),
+                self._documents.many(ground.snapshot, {hit.path for hit in whole}, as_stored=as_stored),
                 budget=max(pool.tokens, 1),
                 sizing=settings.sizing,
                 settings=settings.windows,
@@ -337,29 +340,22 @@ class Engine:
             windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
         )
 
+    def _above_water(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> list[Hit]:
+        """The hits that the budget has room for and the next ones: documents of the others need not be read."""
+
+        def text_of(hit: Hit) -> str:
+            content = self._documents.one(ground.snapshot, hit.path, as_stored=True).content
+            return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+
+        line = water_line(hits, text_of, tokens=tokens, cost=counter.count)
+        return [*line.above, *line.below]
+
     def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Hits of documents that are read whole, and of those that are too long for it."""
         lengths, paths = ground.documents.lengths, ground.documents.paths
         long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
         whole = [hit for hit in hits if hit.path not in long]
         return whole, [hit for hit in hits if hit.path in long]
-
-    def _read(self, ground: Ground, paths: Iterable[str]) -> Mapping[str, Document]:
-        """Documents of these paths, whole."""
-        found = {}
-        for path in sorted(paths):
-            row = ground.snapshot.row(path)
-            assert row is not None
-            key = (row.id, row.time)  # a document may be given another time, and stays the same otherwise
-            if key not in self._documents:
-                content = ground.snapshot.read(row.number, 0, row.length)
-                self._documents[key] = Document(path, content, time=row.time, kind=row.kind, language=row.language)
-            self._documents.move_to_end(key)
-            found[path] = self._documents[key]
-        held = sum(len(document) for document in self._documents.values())
-        while held > KEPT_BYTES and len(self._documents) > len(found):
-            held -= len(self._documents.popitem(last=False)[1])
-        return found
 
     def _vectors(self, ground: Ground) -> TermVectors | None:
         """The table of the store's own model, if it is the static one and installed."""

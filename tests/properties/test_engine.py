@@ -92,7 +92,7 @@ def test_never_over_and_every_byte_accounted_for(folder, docs, question, choice,
         context = engine.context(question, budget=budget, **choice)
         counter = tokens_for(choice["model"])
         assert counter.count(context.text) == context.tokens <= budget
-        stored = list(engine._read(engine.ground, [document.path for document in docs]).values())
+        stored = [engine.document(path) for path in sorted({document.path for document in docs})]
         assert [document.id for document in stored] == [document.id for document in sorted(docs, key=lambda d: d.path)]
         assert context.drift(stored) == []
         raw, at = context.text.encode(), 0

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from blake3 import blake3
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
-from brimful.text.outline import Outline, outline
+from brimful.text.outline import Outline
+from brimful.text.outline import outline as outline_of
 from brimful.text.spans import check_span
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -27,7 +29,8 @@ class Document:
 
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
-    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows.
+    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
+    may be cut, if that is known already.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -54,6 +57,7 @@ class Document:
         language: str | None = None,
         vector: Iterable[float] | None = None,
         entities: Iterable[str] = (),
+        outline: Outline | None = None,
     ) -> None:
         name = check_path(path)
         if isinstance(content, str):
@@ -72,7 +76,7 @@ class Document:
             "vector": check_vector(vector, where=path),
             "entities": check_names(entities, where=path),
             "id": hasher.hexdigest(),
-            "_outline": None,
+            "_outline": outline,
             "_newlines": None,
         }
         for field_name, value in values.items():
@@ -85,7 +89,8 @@ class Document:
     def outline(self) -> Outline:
         """Where this document may be cut; worked out once, when first asked for."""
         if self._outline is None:
-            object.__setattr__(self, "_outline", outline(self.content, kind=self.kind, language=self.language))
+            found = outline_of(self.content, kind=self.kind, language=self.language)
+            object.__setattr__(self, "_outline", found)
         assert self._outline is not None
         return self._outline
 
@@ -137,6 +142,35 @@ class Hit:
         object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
         object.__setattr__(self, "entities", check_names(self.entities, where=f"hit in {self.path!r}"))
+
+    @classmethod
+    def known(
+        cls,
+        path: str,
+        start: int,
+        end: int,
+        score: float,
+        *,
+        lexical: float | None = None,
+        semantic: float | None = None,
+        terms: tuple[str, ...] = (),
+        time: int | None = None,
+    ) -> Hit:
+        """A hit of values that a store has checked already: a question makes thousands."""
+        hit = object.__new__(cls)
+        put = partial(object.__setattr__, hit)
+        put("path", path)
+        put("start", start)
+        put("end", end)
+        put("score", score)
+        put("sequence", 0)
+        put("lexical", lexical)
+        put("semantic", semantic)
+        put("terms", terms)
+        put("time", time)
+        put("vector", None)
+        put("entities", ())
+        return hit
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:

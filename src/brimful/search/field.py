@@ -12,9 +12,10 @@ order and are rounded to whole millionths before they decide anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context as DecimalContext
 from decimal import Decimal
+from functools import lru_cache
 from math import isqrt, sqrt
 
 import numpy as np
@@ -43,11 +44,11 @@ class Sought:
     weight: float
     places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+    census: int = field(init=False)  # how often it stands anywhere
 
-    @property
-    def census(self) -> int:
-        """How often it stands anywhere."""
-        return sum(len(positions) for _, places in self.places for positions in places)
+    def __post_init__(self) -> None:
+        census = sum(len(positions) for _, places in self.places for positions in places)
+        object.__setattr__(self, "census", census)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +121,7 @@ def relevance(
     )
 
 
+@lru_cache(4_096)
 def plain_rarity(census: int, total: int) -> float:
     """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
 
@@ -173,7 +175,7 @@ def _promising(
         read += each.census
         found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
         for _, places in each.places:
-            found[ground.blocks[ground.units_of(places)]] = True
+            found |= ground.blocks_with(places)
         worth += each.weight * rarity(each.census, len(ground)) * found
     rows = ground.rows[ground.block_firsts]
     chosen = np.flatnonzero(worth if allowed is None else worth * allowed[rows])

@@ -170,9 +170,13 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
     names = {name for prefix in kept for name in words.names(prefix.encode())}
-    likely = sorted((abs(len(name.decode("utf-8", "replace")) - len(text)), name) for name in names)
+    likely = sorted((abs(_letters(name) - len(text)), name) for name in names)
     nearest = (name for distance, name in likely if distance <= _LONGER_BY and (_is_word(name) or b"'" in name))
     return list(itertools.islice(nearest, MOST_NAMES))
+
+
+def _letters(term: bytes) -> int:
+    return len(term) if term.isascii() else len(term.decode("utf-8", "replace"))
 
 
 def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
@@ -190,6 +194,8 @@ def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
 
 def _is_word(term: bytes) -> bool:
     """Whether it is made of letters only."""
+    if term.isascii():
+        return term.isalpha()
     return _LETTERS.fullmatch(term.decode("utf-8", "replace")) is not None
 
 

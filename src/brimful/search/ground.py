@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.search.forms import Form, FormWeights, forms_of
+from brimful.search.query import AskedTerm
 from brimful.search.spellings import Spellings
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.stems import SNOWBALL, STOP_WORDS
@@ -53,6 +56,7 @@ class Ground:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
         self.plots: list[Plot] = []
+        self._rows: list[Numbers] = []  # of each plot, the document of every extent
         rows: list[Numbers] = []
         inside: list[Numbers] = []
         count = 0
@@ -61,7 +65,8 @@ class Ground:
             if not len(plot.starts):
                 continue
             self.plots.append(plot)
-            rows.append(self.documents.rows_of(view.extents.documents)[plot.extents])
+            self._rows.append(self.documents.rows_of(view.extents.documents))
+            rows.append(self._rows[-1][plot.extents])
             inside.append(_places_in_run(plot.extents))
             count += len(plot.starts)
         self.rows = _joined(rows).astype(np.int32)  # the document of each unit, by path
@@ -75,6 +80,7 @@ class Ground:
         )  # which extent each unit is in, of those that have any
         self.census = lru_cache(_KEPT_TERMS)(self._census)
         self.places = lru_cache(256)(self._places)
+        self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._parents: dict[int, Numbers] = {}
 
     def __len__(self) -> int:
@@ -128,6 +134,10 @@ class Ground:
         """Where a term stands on the axis of each plot."""
         return tuple(plot.view.positions(term) for plot in self.plots)
 
+    def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
+        """What a word of a question stands for; where it stands in the question does not matter."""
+        return forms_of(asked, self, languages=self.languages, weights=weights)
+
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
         return self._spellings
@@ -155,6 +165,28 @@ class Ground:
         ]
         return _joined(found)
 
+    def blocks_with(self, places: Sequence[Numbers]) -> NDArray[np.bool_]:
+        """Which blocks have any of the positions."""
+        found = np.zeros(len(self.block_firsts), bool)
+        for plot, (first, starts), positions in zip(self.plots, self._block_starts, places, strict=True):
+            if not len(positions):
+                continue
+            if len(positions) < len(starts):
+                found[first + starts.searchsorted(positions, side="right") - 1] = True
+            else:
+                before = positions.searchsorted(np.append(starts, plot.view.length))
+                found[first : first + len(starts)] = np.diff(before) > 0
+        return found
+
+    @cached_property
+    def _block_starts(self) -> list[tuple[int, Numbers]]:
+        """Of each plot the number of its first block, and where its blocks begin on the axis."""
+        bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)]).tolist()
+        return [
+            (first, plot.starts[self.block_firsts[first:last] - plot.first])
+            for plot, (first, last) in zip(self.plots, pairwise(bounds), strict=True)
+        ]
+
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
         found = np.unique(self.units_of(self.places(term)))
@@ -181,17 +213,15 @@ class Ground:
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
-        for plot, positions in zip(self.plots, places, strict=True):
+        for plot, rows, positions in zip(self.plots, self._rows, places, strict=True):
             if not len(positions):
                 continue
-            bases, ends, numbers, _ = plot.view.extents
+            bases, ends, *_ = plot.view.extents
             if len(positions) < len(bases):
                 at = bases.searchsorted(positions, side="right") - 1
-                rows = self.documents.rows_of(numbers[at])
-                counts += np.bincount(rows, minlength=len(counts))
+                np.add.at(counts, rows[at], 1)
             else:
-                found = positions.searchsorted(ends) - positions.searchsorted(bases)
-                np.add.at(counts, self.documents.rows_of(numbers), found)
+                np.add.at(counts, rows, positions.searchsorted(ends) - positions.searchsorted(bases))
         return counts
 
     def codes(self, units: Ids) -> Codes | None:

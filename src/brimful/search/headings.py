@@ -7,12 +7,13 @@ a chat. A word there counts as if it stood, for a part, in every unit below.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
-from brimful.search.ground import DEEPEST, Ground, Ids, Plot
+from brimful.search.ground import DEEPEST, Ground, Ids
 
 
 class Headings:
@@ -20,7 +21,7 @@ class Headings:
 
     def __init__(self, ground: Ground, units: Ids) -> None:
         self._size = len(units)
-        self._plots: list[tuple[int, slice, NDArray[np.int64], Plot]] = []
+        self._plots: list[_Above] = []
         bounds = np.append(units.searchsorted(ground.firsts), len(units)).tolist()
         for number, plot in enumerate(ground.plots):
             part = slice(bounds[number], bounds[number + 1])
@@ -35,19 +36,31 @@ class Headings:
                 chains = [chain]
                 for _ in range(DEEPEST - 1):
                     chains.append(parents[chains[-1]])
-                self._plots.append((number, part, np.array(chains), plot))
+                used = np.zeros(len(starts) + 1, bool)
+                used[np.array(chains)] = True
+                heads = np.flatnonzero(used[:-1])
+                at = np.cumsum(used) - 1
+                at[-1] = len(heads)
+                self._plots.append(_Above(number, part, at[np.array(chains)], starts[heads], ends[heads]))
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many headings above each unit have one of these positions."""
         counts = np.zeros(self._size, np.int64)
-        for number, part, chains, plot in self._plots:
+        for number, part, chains, starts, ends in self._plots:
             positions = places[number]
-            starts, ends, _ = plot.view.heads
-            if not len(positions):
+            if not len(positions) or not len(starts):
                 continue
             has = np.zeros(len(starts) + 1, np.int64)
-            at = starts.searchsorted(positions, side="right") - 1
-            inside = (at >= 0) & (positions < ends[at])
-            has[at[inside]] = 1
+            has[:-1] = positions.searchsorted(ends) > positions.searchsorted(starts)
             counts[part] = has[chains].sum(axis=0)
         return counts
+
+
+class _Above(NamedTuple):
+    """The headings above some units of one plot: a row for each step up, and where each heading stands."""
+
+    plot: int
+    part: slice
+    chains: NDArray[np.int64]
+    starts: Numbers
+    ends: Numbers

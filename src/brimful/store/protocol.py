@@ -227,6 +227,10 @@ class Snapshot(Protocol):
         """The cut points of a document's units, its length included."""
         ...
 
+    def sections(self, number: int) -> Numbers:
+        """The cut points of its sections, likewise."""
+        ...
+
     def prove(self, path: str) -> Proof:
         """That a document is under the root."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from brimful.store.tables import unpack_map
 from brimful.store.views import SqliteSegment
 from brimful.text.spans import check_span
 
+_KEPT_DOCUMENTS = 4_096
 _COLUMNS = (
     "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 )
@@ -39,6 +40,8 @@ class SqliteSnapshot:
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         self._shelf = Shelf(self._cursor)
+        self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
+        self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
 
     def __enter__(self) -> Self:
         return self
@@ -61,6 +64,9 @@ class SqliteSnapshot:
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
+        return self._row(path)
+
+    def _find_row(self, path: str) -> Row | None:
         found = fetch(self._cursor, f"SELECT {_COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
         return _row(found[0]) if found else None
 
@@ -85,7 +91,7 @@ class SqliteSnapshot:
         """The ranges in which a document is stored."""
         return [(start, start + size) for _, _, start, size in self._extents(number)]
 
-    def _extents(self, number: int) -> list[tuple[int, int, int, int]]:
+    def _find_extents(self, number: int) -> list[tuple[int, int, int, int]]:
         """Segment, base, start and length of a document's extents, in order."""
         found: list[tuple[int, int, int, int]] = []
         for segment in self._segments.values():
@@ -145,13 +151,22 @@ class SqliteSnapshot:
 
     def units(self, number: int) -> Numbers:
         """The cut points of a document's units, its length included."""
+        return self._cuts(number, "units")
+
+    def sections(self, number: int) -> Numbers:
+        """The cut points of its sections, likewise."""
+        return self._cuts(number, "sections")
+
+    def _cuts(self, number: int, name: str) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
-            column = self._segments[segment].units
+            column: Numbers = getattr(self._segments[segment], name)
             first, last = column.searchsorted((base, base + size))
             cuts.append(column[first:last] - base + start)
             length = start + size
-        return np.unique(np.concatenate([*cuts, np.array([0, length], np.int64)]))
+        joined = np.concatenate([np.zeros(1, np.int64), *cuts, np.array([length], np.int64)])
+        # Cuts are in order already; the edges of the document and of its extents may be there twice.
+        return joined[np.diff(joined, prepend=-1) > 0]
 
     @cached_property
     def _segments(self) -> dict[int, SqliteSegment]:

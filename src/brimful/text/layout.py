@@ -100,24 +100,21 @@ def _closes(text: bytes) -> bool:
 
 def _close(content: bytes, shape: Shape, opened: list[tuple[int, int, int, int]], end: int) -> None:
     _, start, own, signature_end = opened.pop()
-    words = content[own:signature_end].strip()[:_LONGEST_SIGNATURE]
-    kind: BlockKind = "block"
-    name = b""
+    kind, name = definition_in(content[own:signature_end].strip()[:_LONGEST_SIGNATURE]) or ("block", "")
+    shape.blocks.append(Block(start, max(end, signature_end), kind, own, max(signature_end, own), name, 0))
+
+
+def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
+    """What a line that opens a block defines, and its name; None where it is no definition.
+
+    >>> definition_in(b"static int go(int n) {"), definition_in(b"if (ready) {")
+    (('function', 'go'), None)
+    """
     if found := _FUNCTION.match(words):
-        kind, name = "function", found["name"] or found["call"] or b""
-    elif found := _CLASS.match(words):
-        kind, name = "class", found["name"]
-    shape.blocks.append(
-        Block(
-            start,
-            max(end, signature_end),
-            kind,
-            own,
-            max(signature_end, own),
-            name.decode(errors="replace"),
-            0,
-        )
-    )
+        return "function", (found["name"] or found["call"] or b"").rstrip(b":").decode(errors="replace")
+    if found := _CLASS.match(words):
+        return "class", found["name"].rstrip(b":").decode(errors="replace")
+    return None
 
 
 def _add_sections(shape: Shape, lines: list[tuple[int, int, int, bytes]]) -> None:

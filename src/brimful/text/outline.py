@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -62,6 +63,7 @@ class Outline:
     blocks: tuple[Block, ...] = ()
     records: tuple[Record, ...] = ()
     header: tuple[int, int] | None = None
+    around: Callable[[int, int], tuple[Block, ...]] | None = None  # asked in place of `blocks`, if they are not listed
     _parents: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +98,8 @@ class Outline:
 
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
+        if self.around is not None:
+            return self.around(start, end)
         found = []
         at = bisect_right(self.blocks, start, key=lambda block: block.start) - 1
         while at >= 0:

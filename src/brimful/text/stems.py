@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
+import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -64,6 +65,7 @@ STOP_WORDS: Final = {
     "sv": "och att det som en på är av för med den till inte om ett har de han jag var så från men vi kan sig när"
     " hade där eller nu ska efter också vid hon mycket varit",
 }
+_own = threading.local()  # a stemmer remembers words, and serves one thread at a time
 _LEAST_HITS = 3
 _LEAST_SHARE = 0.05  # of all words; man pages have about 20 %, Python sources 16 %, logs and word lists 10 %
 _LEAST_LETTERS = 3
@@ -143,5 +145,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
         raise MissingPartError(
             f"stems of language {language!r} are made with PyStemmer; install it: pip install PyStemmer"
         ) from error
-    stemmer = Stemmer.Stemmer(SNOWBALL[language])
+    if not hasattr(_own, language):
+        setattr(_own, language, Stemmer.Stemmer(SNOWBALL[language]))
+    stemmer = getattr(_own, language)
     return lambda words: list(stemmer.stemWords(words))

@@ -1,0 +1,65 @@
+"""How does a stored document become one that windows are cut from? The ones read last are kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import cache
+
+from brimful.corpus.documents import Document
+from brimful.store.protocol import Row, Snapshot
+from brimful.text.nesting import Nesting
+from brimful.text.outline import Outline
+
+KEPT_BYTES = 64 << 20
+"""Documents that stay read, so that the next question about them need not wait."""
+
+
+class WholeDocuments:
+    """Documents of one store, read whole.
+
+    `as_stored` ones are cut where the store has cut them: hits lie on units that were found when the document was
+    stored, and to grow a window by more of the same needs no second reading of the text, and none by a grammar. Data
+    is outlined anew all the same, for the times and headers of its records.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+
+    def one(self, snapshot: Snapshot, path: str, *, as_stored: bool) -> Document:
+        """The document of a path that the snapshot has."""
+        row = snapshot.row(path)
+        assert row is not None
+        key = (row, as_stored)
+        if key not in self._kept:
+            self._kept[key] = _read(snapshot, row, as_stored=as_stored)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
+        """The documents of some paths; then the oldest that are too many are let go of."""
+        found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
+        held = sum(len(document) for document in self._kept.values())
+        while held > KEPT_BYTES and len(self._kept) > len(found):
+            held -= len(self._kept.popitem(last=False)[1])
+        return found
+
+    def clear(self) -> None:
+        """Let go of all."""
+        self._kept.clear()
+
+
+def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
+    content = snapshot.read(row.number, 0, row.length)
+    known: Outline | None = None
+    if as_stored and row.kind != "data":
+        nesting = cache(lambda: Nesting(content))
+        known = Outline(
+            row.kind,
+            row.language,
+            row.length,
+            snapshot.units(row.number),
+            snapshot.sections(row.number),
+            around=(lambda start, end: nesting().around(start, end)) if row.kind == "code" else None,
+        )
+    return Document(row.path, content, time=row.time, kind=row.kind, language=row.language, outline=known)
