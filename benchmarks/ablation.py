@@ -55,7 +55,7 @@ def main() -> int:
     lines = [
         f"# What each part of the ranking brings ({name})",
         "",
-        f"Recall at {'/'.join(map(str, BUDGETS))} tokens of the units as search ranks them, without headers or packing.",
+        f"Recall at {'/'.join(map(str, BUDGETS))} tokens of the units in rank order, without headers or packing.",
         f"Every question in {options.step} was asked; `make ablation`.",
         "",
         "| ranking | " + " | ".join(each.name for each in asked) + " |",
