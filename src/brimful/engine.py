@@ -12,17 +12,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from brimful.assembly.checking import Finding, check_files, check_store
-from brimful.assembly.context import Context, verify_determinism
+from brimful.assembly.context import Context, Omitted, verify_determinism
 from brimful.assembly.explain import Explanation
 from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.pack import pack
 from brimful.assembly.receipt import Receipt, make_receipt
-from brimful.budget import Budget, budget_of
+from brimful.budget import LARGEST, Budget, budget_of
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
@@ -30,7 +31,7 @@ from brimful.errors import DocumentError, FormatError, InputError, MissingPartEr
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
-from brimful.search.pools import Pool, pools_of, related_to
+from brimful.search.pools import pools_of, related_to
 from brimful.search.search import Found, search
 from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of
@@ -44,13 +45,14 @@ from brimful.windows.inflate import inflate
 from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
-from brimful.windows.water import water_line
+from brimful.windows.water import RUNNERS_UP, water_line
 from brimful.windows.window import Cluster, Window
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
+_MOST_DOUBLINGS = 8
 _LONGEST_WHOLE = 16 << 20
 """Of a longer document only the windows are read: they can be packed, but do not grow."""
 
@@ -282,27 +284,74 @@ class Engine:
         field: FieldSettings,
         counter: TokenCounter,
     ) -> tuple[Context, Found]:
-        """Search, inflate, pack; and again from more of the ground while there is room and something to fill it."""
-        limit, tokens = _wanted(ground, room.available, settings), room.available
+        """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
+        limit = _wanted(ground, room.available, settings)
         found = self._found(ground, question, limit, settings, field)
-        windows = self._windows(ground, found, tokens, settings, counter)
-        best = _packed(windows, room, settings, counter)
-        if settings.sizing != "field" or settings.fill != "brim" or settings.top_k:
+        if settings.sizing != "field":
+            return _packed(
+                self._windows(ground, found, room.available, settings, counter), room, settings, counter
+            ), found
+        line = self._line(ground, found, room, settings, counter)
+        while line == len(found.hits) == limit and not settings.top_k:  # all of it fits, and there may be more
+            limit *= 4
+            found = self._found(ground, question, limit, settings, field)
+            line = self._line(ground, found, room, settings, counter)
+        above = self._field_windows(ground, found.hits, line, settings)
+        best = _packed(above, room, settings, counter)
+        if line == len(found.hits):
             return best, found
+        both = self._field_windows(ground, found.hits, line, settings, below=RUNNERS_UP)
+        if settings.fill == "brim" and not _is_full(best):
+            # Its documents have no more to say: the next hits may, if they push out none of the better ones.
+            fuller = _packed(both, room, settings, counter)
+            kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
+            if kept and fuller.tokens > best.tokens:
+                return fuller, found
+        return _naming(best, both, partial(_packed, settings=settings, counter=counter)), found
+
+    def _line(self, ground: Ground, found: Found, room: Budget, settings: AskSettings, counter: TokenCounter) -> int:
+        """How many of the best hits fit together, headers, edges and seams included.
+
+        What windows cost is known when they are packed, so the estimate is tried, and moved by what it is off.
+        """
+        fits, over = 0, len(found.hits) + 1
+        line = self._estimate(ground, found.hits, room.available, counter)
         for _ in range(_MOST_TRIES):
-            more = len(found.hits) == limit
-            if best.tokens * 100 >= room.available * FULL_PERCENT or not (more or _left(found.hits, windows)):
+            if not fits < line < over:
                 break
-            wider = tokens * room.available // max(best.tokens, room.available // 4, 1)
-            limit, tokens = 2 * limit, max(wider, tokens * 5 // 4) + 1
-            if more:
-                found = self._found(ground, question, limit, settings, field)
-            windows = self._windows(ground, found, tokens, settings, counter)
-            context = _packed(windows, room, settings, counter)
-            if context.tokens <= best.tokens:
-                break
-            best = context
-        return best, found
+            windows = self._field_windows(ground, found.hits, line, settings)
+            trial = replace(settings, fill="relevant", trim=False, packing="greedy")
+            cost = _packed(windows, Budget(LARGEST, 0, 0, 0), trial, counter).tokens
+            price = max(cost // line, 1)
+            if cost <= room.available:
+                fits = line
+                if (room.available - cost) * 100 < room.available:
+                    break
+                line = min(line + max((room.available - cost) // price, 1), over - 1)
+            else:
+                over = line
+                line = max(line - max(-(-(cost - room.available) // price), 1), fits + 1 if fits else 1)
+        return fits or min(1, len(found.hits))
+
+    def _estimate(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> int:
+        """About how many hits the budget has room for."""
+        whole, long = self._split(ground, hits)
+        return len(self._above_water(ground, whole, tokens, counter)) + len(long) if whole else len(long)
+
+    def _field_windows(
+        self, ground: Ground, hits: Sequence[Hit], line: int, settings: AskSettings, *, below: int = 0
+    ) -> Sequence[Window | Cluster]:
+        """Windows of the hits above the line, and of so many below it each by itself."""
+        shown, next_ones = hits[:line], hits[line : line + below]
+        whole, long = self._split(ground, shown)
+        whole_below, long_below = self._split(ground, next_ones)
+        paths = {hit.path for hit in (*whole, *whole_below)}
+        known = self._documents.many(ground.snapshot, paths, as_stored=True)
+        windows = list(inflate(whole, known, sizing="field", settings=settings.windows, below=whole_below).windows)
+        windows += loose_windows([*long, *long_below], _read_from(ground), most_bytes=_LONGEST_WHOLE)
+        return (
+            windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
+        )
 
     def _found(self, ground: Ground, question: str, limit: int, settings: AskSettings, field: FieldSettings) -> Found:
         recent_days = settings.recent_half_life_days if settings.prefer_recent else None
@@ -313,21 +362,14 @@ class Engine:
         self, ground: Ground, found: Found, tokens: int, settings: AskSettings, counter: TokenCounter
     ) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
-        pools: Sequence[Pool]
-        if settings.sizing == "field":
-            pools = [Pool(found.hits, tokens)]
-        else:
-            near = related_to(ground, found, vectors=self._vectors(ground)) if settings.related else ()
-            pools = pools_of(ground, found, tokens=tokens, related=near)
+        near = related_to(ground, found, vectors=self._vectors(ground)) if settings.related else ()
+        pools = pools_of(ground, found, tokens=tokens, related=near)
         windows: list[Window] = []
         for pool in pools:
             whole, long = self._split(ground, pool.hits)
-            as_stored = settings.sizing == "field"
-            if as_stored:
-                whole = self._above_water(ground, whole, max(pool.tokens, 1), counter)
             inflation = inflate(
                 whole,
-                self._documents.many(ground.snapshot, {hit.path for hit in whole}, as_stored=as_stored),
+                self._documents.many(ground.snapshot, {hit.path for hit in whole}, as_stored=False),
                 budget=max(pool.tokens, 1),
                 sizing=settings.sizing,
                 settings=settings.windows,
@@ -341,14 +383,13 @@ class Engine:
         )
 
     def _above_water(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> list[Hit]:
-        """The hits that the budget has room for and the next ones: documents of the others need not be read."""
+        """About the hits that the budget has room for: documents of the others need not be read."""
 
         def text_of(hit: Hit) -> str:
             content = self._documents.one(ground.snapshot, hit.path, as_stored=True).content
             return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
 
-        line = water_line(hits, text_of, tokens=tokens, cost=counter.count)
-        return [*line.above, *line.below]
+        return list(water_line(hits, text_of, tokens=tokens, cost=counter.count).above)
 
     def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Hits of documents that are read whole, and of those that are too long for it."""
@@ -421,10 +462,44 @@ def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:
     return settings.top_k or max(tokens * _BYTES_PER_TOKEN // ground.unit_size, 64)
 
 
-def _left(hits: Sequence[Hit], windows: Sequence[Window | Cluster]) -> bool:
-    """Whether some hits are in no window yet."""
-    members = (window for each in windows for window in (each.windows if isinstance(each, Cluster) else (each,)))
-    return sum(len(window.hits) for window in members) < len(hits)
+def _is_full(context: Context) -> bool:
+    return context.tokens * 100 >= context.budget.available * FULL_PERCENT
+
+
+def _shown(hits: Sequence[Hit], context: Context) -> int:
+    """How many of these hits are shown whole."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for window in context.windows:
+        spans.setdefault(window.path, []).append((window.start, window.end))
+    return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
+
+
+def _naming(context: Context, windows: Sequence[Window | Cluster], packed: Callable[..., Context]) -> Context:
+    """The context with the windows just below the water among what was left out."""
+
+    def price(window: Window) -> int | None:
+        """The smallest budget at which packing takes it, found by packing again."""
+        low = high = context.budget.available
+        while not _holds(packed(windows, Budget(high, 0, 0, 0)), window):
+            low, high = high, 2 * high
+            if high > context.budget.available << _MOST_DOUBLINGS:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _holds(packed(windows, Budget(middle, 0, 0, 0)), window) else (middle, high)
+        return high
+
+    known = {each.window.id for each in context.omitted}
+    singles = [each for each in windows if isinstance(each, Window)]
+    left = [each for each in singles if each.id not in known and not _holds(context, each)]
+    named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
+    return replace(context, omitted=(*context.omitted, *named))
+
+
+def _holds(context: Context, window: Window) -> bool:
+    return any(
+        each.path == window.path and each.start <= window.start and window.end <= each.end for each in context.windows
+    )
 
 
 def _packed(windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings, counter: TokenCounter) -> Context:

@@ -58,17 +58,17 @@ def test_touching_hits_become_one_window():
     cuts = field_cuts(Line(tuple(hits_of([4, 3, 9, 5])), ()), {"tea.md": PAGE})
     assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (9, 10)]
     assert [cut.score for cut in cuts] == [100.0, 98.0]
-    near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50, 1.0)]
+    near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
     assert len(field_cuts(Line(tuple(near), ()), {"tea.md": PAGE})) == 1
-    apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50, 1.0)]
+    apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
     assert len(field_cuts(Line(tuple(apart), ()), {"tea.md": PAGE})) == 2
 
 
 def test_what_is_just_below_stands_alone():
     """A hit below the line is a window of its own, unless its bytes are shown already."""
-    cuts = field_cuts(Line(tuple(hits_of([3, 5])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
+    cuts = field_cuts(Line(tuple(hits_of([3, 9])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
     spans = [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts]
-    assert spans == [(3, 4), (4, 5), (5, 6), (20, 21), (21, 22)]
+    assert spans == [(3, 4), (4, 5), (9, 10), (20, 21), (21, 22)]
 
 
 def test_a_position_stands_for_its_unit():

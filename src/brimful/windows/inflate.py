@@ -51,13 +51,15 @@ def inflate(
     strategy: Strategy = "adjacent",
     settings: WindowSettings | None = None,
     counter: TokenCounter | None = None,
+    below: Iterable[Hit] = (),
 ) -> Inflation:
     """Surround hits with what is needed to read them, and merge what belongs together (085a, 085b, 105).
 
     `budget` (tokens) sizes the windows; `max_bytes` is the same in bytes, and then also a limit that
     the windows together never exceed. Without either, windows grow to the static 2,500 bytes.
     With `sizing="field"` hits are shown as they are, the best first until the budget is full, and become one
-    window where they touch; `counter` then says what they cost (four bytes a token without one).
+    window where they touch; `counter` then says what they cost (four bytes a token without one). Without a budget
+    all are shown, and each of those `below` by itself, for whatever room packing leaves.
 
     >>> page = Document("tea.md", "Tea came late. Coffee came first. Nobody minded. The end.")
     >>> [window.text for window in inflate([Hit("tea.md", 15, 21, 1.0)], [page], max_bytes=40)]
@@ -79,7 +81,7 @@ def inflate(
         settings=settings,
     )
     if sizing == "field":
-        cuts = _above_water(ranked, known, room, settings, counter)
+        cuts = _above_water(ranked, known, room, settings, counter, _ranked(below, known))
     else:
         cuts = cuts_for(ranked[: size.kept], known, size, settings)
     if hard_limit is not None:
@@ -102,10 +104,11 @@ def _above_water(
     room: int | None,
     settings: WindowSettings,
     counter: TokenCounter | None,
+    below: Sequence[Hit],
 ) -> list[Cut]:
     """The hits that the budget has room for, and the next ones."""
     if room is None:
-        return field_cuts(Line(tuple(ranked), ()), known)
+        return field_cuts(Line(tuple(ranked), tuple(below)), known)
 
     def estimate(text: str) -> int:
         return -(-len(text.encode()) // settings.chars_per_token)
