@@ -7,6 +7,7 @@ pages of a few kilobytes. A page is found by its first term, and read alone.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from bisect import bisect_right
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers, pack_numbers, unpack_numbers
 
+_WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
 
 PAGE_BYTES = 16_384
@@ -88,6 +90,20 @@ def page_names(data: bytes) -> list[bytes]:
     """The terms of one page, without their positions."""
     size = _HEADER.unpack_from(data)[0]
     return zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]).split(b"\n")
+
+
+def page_words(data: bytes) -> list[bytes]:
+    """The terms of one page that are made of letters, and perhaps others beyond ASCII; of three bytes or more."""
+    size = _HEADER.unpack_from(data)[0]
+    found: list[bytes] = _WORD.findall(zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]))
+    return found
+
+
+def page_counts(data: bytes) -> tuple[list[bytes], Numbers]:
+    """The terms of one page and how often each occurs, without any position."""
+    sizes = _HEADER.unpack_from(data)
+    begin = _HEADER.size + sizes[0]
+    return page_names(data), unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
 
 
 def read_page(data: bytes) -> Postings:

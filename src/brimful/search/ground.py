@@ -144,7 +144,8 @@ class Ground:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(_merged([plot.view.names(b"") for plot in self.plots]))  # whoever asks counts them too
+        words = (word for plot in self.plots for word in plot.view.words())
+        return Spellings(list(dict.fromkeys(words)))  # whoever asks counts them too
 
     @cached_property
     def languages(self) -> tuple[str, ...]:

@@ -172,6 +172,10 @@ class SegmentView(Protocol):
         """The same without those that only dead text has: what was deleted changes nothing that is shown."""
         ...
 
+    def words(self) -> list[bytes]:
+        """Of all these the ones that are made of letters, and perhaps some others."""
+        ...
+
 
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
 from brimful.index.columns import Numbers, unpack_sorted
-from brimful.index.segments import Postings, read_page
+from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
@@ -93,9 +93,16 @@ class SqliteSegment:
 
     def count(self, term: bytes) -> int:
         """How often a term stands in live text."""
+        place = bisect_right(self.firsts, term) - 1
+        if place < 0:
+            return 0
+        names, counts = self._shelf.counts(self.number, place)
+        at = bisect_left(names, term)
+        if at == len(names) or names[at] != term:
+            return 0
+        if not self.dead:
+            return int(counts[at])
         positions = self.all_positions(term)
-        if not self.dead or not len(positions):
-            return len(positions)
         bases, ends, *_ = self.extents
         if len(positions) < len(bases):
             return int(np.count_nonzero(self.is_live(positions)))
@@ -112,6 +119,11 @@ class SqliteSegment:
             if last < len(names):
                 break
         return found
+
+    def words(self) -> list[bytes]:
+        """The terms of letters, sorted, those of dead text included."""
+        places = range(len(self.firsts))
+        return [word for place in places for word in page_words(self._shelf.blob(key_of(self.number, PAGE, place)))]
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
