@@ -235,6 +235,10 @@ class Snapshot(Protocol):
         """The cut points of its sections, likewise."""
         ...
 
+    def heads(self, number: int) -> Heads:
+        """Its headings and first lines of definitions."""
+        ...
+
     def prove(self, path: str) -> Proof:
         """That a document is under the root."""
         ...

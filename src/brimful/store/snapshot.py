@@ -16,7 +16,7 @@ from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
 from brimful.store.merkle import Proof, all_buckets, bucket_of, prove
 from brimful.store.meta import sealed_meta, stored_model
-from brimful.store.protocol import Documents, Row
+from brimful.store.protocol import Documents, Heads, Row
 from brimful.store.schema import fetch
 from brimful.store.shelf import Shelf, check_seal
 from brimful.store.tables import unpack_map
@@ -156,6 +156,16 @@ class SqliteSnapshot:
     def sections(self, number: int) -> Numbers:
         """The cut points of its sections, likewise."""
         return self._cuts(number, "sections")
+
+    def heads(self, number: int) -> Heads:
+        """A document's headings and first lines of definitions."""
+        found = []
+        for segment, base, start, size in self._extents(number):
+            starts, ends, levels = self._segments[segment].heads
+            first, last = starts.searchsorted((base, base + size))
+            here, shift = slice(first, last), start - base
+            found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
+        return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     def _cuts(self, number: int, name: str) -> Numbers:
         cuts, length = [], 0
