@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import Any, Self
@@ -151,11 +151,11 @@ class SqliteSnapshot:
 
     def units(self, number: int) -> Numbers:
         """The cut points of a document's units, its length included."""
-        return self._cuts(number, "units")
+        return self._cuts(number, SqliteSegment.units_in)
 
     def sections(self, number: int) -> Numbers:
         """The cut points of its sections, likewise."""
-        return self._cuts(number, "sections")
+        return self._cuts(number, SqliteSegment.sections_in)
 
     def heads(self, number: int) -> Heads:
         """A document's headings and first lines of definitions."""
@@ -167,12 +167,10 @@ class SqliteSnapshot:
             found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
         return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
-    def _cuts(self, number: int, name: str) -> Numbers:
+    def _cuts(self, number: int, cuts_in: Callable[[SqliteSegment, int, int], Numbers]) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
-            column: Numbers = getattr(self._segments[segment], name)
-            first, last = column.searchsorted((base, base + size))
-            cuts.append(column[first:last] - base + start)
+            cuts.append(cuts_in(self._segments[segment], base, base + size) - base + start)
             length = start + size
         joined = np.concatenate([np.zeros(1, np.int64), *cuts, np.array([length], np.int64)])
         # Cuts are in order already; the edges of the document and of its extents may be there twice.

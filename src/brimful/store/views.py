@@ -28,6 +28,7 @@ class SqliteSegment:
     def __init__(self, shelf: Shelf, row: SegmentRow) -> None:
         self._shelf = shelf
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+        self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
 
     @cached_property
     def extents(self) -> Extents:
@@ -42,15 +43,30 @@ class SqliteSegment:
         begun = set(self.extents.documents[self.extents.starts == 0].tolist())
         return [card for card in cards if card.number in begun]
 
-    @cached_property
+    @property
     def units(self) -> Numbers:
         """Where units begin."""
-        return unpack_sorted(self._shelf.blob(key_of(self.number, UNITS)))
+        return self._column(UNITS).astype(np.int64)
 
-    @cached_property
+    @property
     def sections(self) -> Numbers:
         """Where sections begin."""
-        return unpack_sorted(self._shelf.blob(key_of(self.number, SECTIONS)))
+        return self._column(SECTIONS).astype(np.int64)
+
+    def units_in(self, start: int, end: int) -> Numbers:
+        """Where the units begin that begin in a range."""
+        return _between(self._column(UNITS), start, end)
+
+    def sections_in(self, start: int, end: int) -> Numbers:
+        """The same of sections."""
+        return _between(self._column(SECTIONS), start, end)
+
+    def _column(self, part: int) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """Cuts are kept in half the bytes where that holds them: a gigabyte of text has millions."""
+        if part not in self._columns:
+            column = unpack_sorted(self._shelf.blob(key_of(self.number, part)))
+            self._columns[part] = column.astype(np.uint32) if self.length < 1 << 32 else column
+        return self._columns[part]
 
     @cached_property
     def heads(self) -> Heads:
@@ -65,8 +81,8 @@ class SqliteSegment:
         if packed is None:
             return None
         codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
-        if len(codes) != len(self.units):
-            raise CorruptError(f"segment {self.number} has {len(self.units)} units and {len(codes)} codes")
+        if len(codes) != len(self._column(UNITS)):
+            raise CorruptError(f"segment {self.number} has {len(self._column(UNITS))} units and {len(codes)} codes")
         return codes
 
     @cached_property
@@ -156,3 +172,8 @@ class SqliteSegment:
         if end - begin > len(joined):
             raise CorruptError(f"segment {self.number} ends before byte {end}")
         return joined[start - begin : end - begin]
+
+
+def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
+    first, last = column.searchsorted(np.array((start, end), column.dtype))
+    return column[first:last].astype(np.int64)
