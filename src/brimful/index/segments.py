@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.columns import Numbers, pack_numbers, unpack_numbers
+from brimful.index.columns import ENDS_BELOW, Numbers, pack_numbers, unpack_numbers
 
 _WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
@@ -40,6 +40,25 @@ class Postings:
         if at < 0 or self.names[at] != name:
             return np.zeros(0, np.int64)
         return self.positions[self.offsets[at] : self.offsets[at + 1]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedPostings:
+    """Terms whose positions are unpacked one term at a time: a question asks for one of a page's hundreds."""
+
+    names: list[bytes]
+    offsets: NDArray[np.int64]
+    _codes: NDArray[np.uint8]
+    _ends: NDArray[np.int32]  # behind each packed number
+
+    def of(self, name: bytes) -> Numbers:
+        """The positions of one term, none where it is unknown."""
+        at = bisect_right(self.names, name) - 1
+        if at < 0 or self.names[at] != name:
+            return np.zeros(0, np.int64)
+        first, last = self.offsets[at : at + 2].tolist()
+        begin = int(self._ends[first - 1]) if first else 0
+        return np.cumsum(unpack_numbers(self._codes[begin : self._ends[last - 1]].data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +123,16 @@ def page_counts(data: bytes) -> tuple[list[bytes], Numbers]:
     sizes = _HEADER.unpack_from(data)
     begin = _HEADER.size + sizes[0]
     return page_names(data), unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
+
+
+def open_page(data: bytes) -> PackedPostings:
+    """The postings of one page, still packed."""
+    sizes = _HEADER.unpack_from(data)
+    names, counts = page_counts(data)
+    begin = _HEADER.size + sizes[0] + sizes[1]
+    codes = np.frombuffer(data, np.uint8, sizes[2], begin)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return PackedPostings(names, offsets, codes, (np.flatnonzero(codes < ENDS_BELOW) + 1).astype(np.int32))
 
 
 def read_page(data: bytes) -> Postings:

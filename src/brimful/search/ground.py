@@ -108,6 +108,7 @@ class Ground:
         self.offsets = Column(count, self._offsets_of)  # where in its document each begins
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         self.census = lru_cache(_KEPT_TERMS)(self._census)
+        self._held = 0  # bytes
         self._kept: OrderedDict[bytes, tuple[Numbers, ...]] = OrderedDict()
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._parents: dict[int, Numbers] = {}
@@ -179,10 +180,11 @@ class Ground:
     def places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each plot; what was asked last is kept, up to a size."""
         if term not in self._kept:
-            self._kept[term] = tuple(plot.view.positions(term) for plot in self.plots)
-            held = sum(column.nbytes for places in self._kept.values() for column in places)
-            while held > _KEPT_PLACES_BYTES and len(self._kept) > 1:
-                held -= sum(column.nbytes for column in self._kept.popitem(last=False)[1])
+            found = tuple(plot.view.positions(term) for plot in self.plots)
+            self._kept[term] = found
+            self._held += sum(column.nbytes for column in found)
+            while self._held > _KEPT_PLACES_BYTES and len(self._kept) > 1:
+                self._held -= sum(column.nbytes for column in self._kept.popitem(last=False)[1])
         self._kept.move_to_end(term)
         return self._kept[term]
 

@@ -10,7 +10,7 @@ import zstandard
 
 from brimful.errors import CorruptError
 from brimful.index.columns import Numbers
-from brimful.index.segments import Postings, page_counts, page_names, read_page
+from brimful.index.segments import PackedPostings, open_page, page_counts, page_names
 from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
@@ -72,9 +72,9 @@ class Shelf:
         packed = self.blob(key_of(segment, TEXT, place))
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=BLOCK_BYTES)
 
-    def _page(self, segment: int, place: int) -> Postings:
+    def _page(self, segment: int, place: int) -> PackedPostings:
         """A page of postings."""
-        return read_page(self.blob(key_of(segment, PAGE, place)))
+        return open_page(self.blob(key_of(segment, PAGE, place)))
 
     def _counts(self, segment: int, place: int) -> tuple[list[bytes], Numbers]:
         """A page's terms, and how often each occurs."""

@@ -149,7 +149,7 @@ class SqliteSegment:
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
             if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
                 break
-            postings = self._shelf.page(self.number, place)
+            postings = read_page(self._shelf.blob(key_of(self.number, PAGE, place)))
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
             names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
             found += [name for name in names if name.startswith(prefix)]
