@@ -5,15 +5,11 @@ benchmarks/results as JSON, Markdown and a plot named by the commit.
 """
 
 import argparse
-import json
-import os
-import platform
 import shutil
 import sys
 import tempfile
 import textwrap
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +28,7 @@ def main() -> int:
         return jobs.child(sys.argv[2:])
     options = _options()
     started = time.monotonic()
-    facts = {"commit": report.commit(), **_machine()}
+    facts = {"commit": report.commit(), **report.machine(PACKAGES)}
     print(textwrap.fill(report.facts_line(facts), report.WIDTH))
     scratch = Path(tempfile.mkdtemp(prefix="brimful-bench-", dir=options.scratch))
     try:
@@ -106,38 +102,14 @@ def _measure(
     return tables, summary, corpora
 
 
-def _machine() -> dict[str, Any]:
-    """What the figures depend on; nothing that names this machine or where it stands."""
-    return {
-        "cores": os.cpu_count(),
-        "processor": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
-    }
-
-
 def _write(tables: list[report.Table], facts: dict[str, Any], summary: list[str]) -> list[str]:
     """Write the figures, the tables and the plot; returns their names."""
-    RESULTS.mkdir(exist_ok=True)
-    stem = f"ingest-{facts['commit']}"
-    measured = [
-        {"title": table.title, "about": table.about, "notes": table.notes, "figures": table.figures} for table in tables
-    ]
-    figures = {**facts, "summary": summary, "tables": measured}
-    (RESULTS / f"{stem}.json").write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    head = [
-        f"# bench-ingest at {facts['commit']}",
-        "",
-        report.facts_line(facts),
-        "",
-        *(f"- {line}" for line in summary),
-    ]
+    shown = "Cost against the size of the corpus"
+    names = report.write(tables, facts, folder=RESULTS, summary=summary, name="ingest", image=shown)
     curve = next(table for table in tables if table.title.startswith("6"))
-    plot.draw(curve, RESULTS / f"{stem}.png")
-    image = ["", f"![Cost against the size of the corpus]({stem}.png)", ""]
-    (RESULTS / f"{stem}.md").write_text("\n".join([*head, *image, *map(report.as_markdown, tables)]))
-    return [f"{stem}.json", f"{stem}.md", f"{stem}.png"]
+    picture = f"ingest-{facts['commit']}.png"
+    plot.draw(curve, RESULTS / picture)
+    return [*names, picture]
 
 
 if __name__ == "__main__":

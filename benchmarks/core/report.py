@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -77,14 +78,14 @@ def as_markdown(table: Table) -> str:
     return "\n".join([*lines, ""])
 
 
-def machine() -> dict[str, Any]:
+def machine(packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """What the figures depend on; nothing that names this machine or where it stands."""
     return {
         "cores": os.cpu_count(),
         "processor": platform.machine(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in packages},
     }
 
 
@@ -108,22 +109,31 @@ def facts_line(facts: dict[str, Any]) -> str:
     return f"{facts['cores']} cores, {facts['processor']}, {facts['system']}, Python {facts['python']}; {packages}."
 
 
-def write(tables: list[Table], facts: dict[str, Any], *, folder: Path, summary: list[str]) -> list[str]:
-    """Write both files and return their names."""
+def write(
+    tables: list[Table],
+    facts: dict[str, Any],
+    *,
+    folder: Path,
+    summary: list[str],
+    name: str = "core",
+    image: str | None = None,
+) -> list[str]:
+    """Write both files of `make bench-<name>` and return their names; `image` says what the plot beside them shows."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"core-{facts['commit']}"
+    stem = f"{name}-{facts['commit']}"
     measured = [
         {"title": table.title, "about": table.about, "notes": table.notes, "figures": table.figures} for table in tables
     ]
     figures = {**facts, "summary": summary, "tables": measured}
     (folder / f"{stem}.json").write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     head = [
-        f"# bench-core at {facts['commit']}",
+        f"# bench-{name} at {facts['commit']}",
         "",
         facts_line(facts),
         "",
         *(f"- {line}" for line in summary),
         "",
+        *([f"![{image}]({stem}.png)", ""] if image else []),
     ]
     (folder / f"{stem}.md").write_text("\n".join([*head, *map(as_markdown, tables)]))
     return [f"{stem}.json", f"{stem}.md"]

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,9 @@ class JobError(Exception):
     """A job failed; the message is the last line that it wrote."""
 
 
-def run(job: str, **given: Any) -> dict[str, Any]:
-    """Run a job in a new process, as the cores of this machine allow."""
-    command = [sys.executable, str(Path(__file__).parent.parent / "ingest.py"), CHILD, job, json.dumps(given)]
+def run(job: str, *, script: str = "ingest.py", **given: Any) -> dict[str, Any]:
+    """Run a job of a script in a new process, as the cores of this machine allow."""
+    command = [sys.executable, str(Path(__file__).parent.parent / script), CHILD, job, json.dumps(given)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise JobError((done.stderr.strip().splitlines() or ["no message"])[-1][:200])
@@ -41,10 +41,10 @@ def run(job: str, **given: Any) -> dict[str, Any]:
     return found
 
 
-def child(arguments: Sequence[str]) -> int:
+def child(arguments: Sequence[str], jobs: Mapping[str, Callable[..., Any]] | None = None) -> int:
     """The other end of `run`."""
     job, given = arguments[0], json.loads(arguments[1])
-    print(json.dumps(JOBS[job](**given)))
+    print(json.dumps((JOBS if jobs is None else jobs)[job](**given)))
     return 0
 
 

@@ -11,6 +11,9 @@ from brimful.assembly.formats import Form
 from brimful.text.tokens import Measure, TokenCounter
 from brimful.windows.window import Window
 
+Costs = dict[int, tuple[Window, Measure]]
+"""What windows cost, by their identity; each is kept with its cost, so that no other can take its place."""
+
 
 class _Tree:
     """The sum of the filled slots in order, with a separator between neighbours; slots appear as they are used."""
@@ -66,8 +69,10 @@ class _Tree:
 class Layout:
     """Windows in their places, and the exact number of tokens of the text they would render to."""
 
-    def __init__(self, *, form: Form, counter: TokenCounter, metadata: bool) -> None:
+    def __init__(self, *, form: Form, counter: TokenCounter, metadata: bool, costs: Costs | None = None) -> None:
+        """`costs` are remembered beyond this layout, where several are laid out with the same windows."""
         self._counter, self._form, self._metadata = counter, form, metadata
+        self._costs: Costs = {} if costs is None else costs
         self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
         self._block_closing = self._literal(form.block_closing)
         self._between = self._literal(form.window_separator)
@@ -97,8 +102,12 @@ class Layout:
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
-        written = self._form.write(window, self._metadata)
-        return self._counter.measure("".join([fragment.text for fragment in written]))
+        known = self._costs.get(id(window))
+        if known is None or known[0] is not window:
+            written = self._form.write(window, self._metadata)
+            known = window, self._counter.measure("".join([fragment.text for fragment in written]))
+            self._costs[id(window)] = known
+        return known[1]
 
     def _block(self, block: int) -> Measure | None:
         total = self._slots[block].total

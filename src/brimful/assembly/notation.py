@@ -68,7 +68,10 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
         items = list(value)
         while hasattr(value, "_fields") and items and items[-1] is None:
             items.pop()
-        return [plain(item, where=f"{where}[{at}]", depth=depth - 1) for at, item in enumerate(items)]
+        return [
+            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
+            for at, item in enumerate(items)
+        ]
     raise FormatError(
         f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
     )
@@ -223,8 +226,14 @@ def _mapping(value: Mapping[object, object], where: str, depth: int) -> dict[str
     for name, item in value.items():
         if not isinstance(name, str):
             raise FormatError(f"{where} has the key {name!r}; keys are text")
-        found[_text(name, where)] = plain(item, where=f"{where}.{name}", depth=depth - 1)
+        found[_text(name, where)] = item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)
     return {name: found[name] for name in sorted(found)}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is JSON as it stands: most of a receipt is, and need not be named for an error."""
+    kind = type(value)
+    return (kind is str and value.isascii()) or kind is int or value is None or kind is bool  # type: ignore[attr-defined]
 
 
 def _number(value: float, where: str) -> int | float:

@@ -10,7 +10,7 @@ from brimful.assembly.context import Context, Omitted, written
 from brimful.assembly.dedupe import split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, form_for
-from brimful.assembly.layout import Layout
+from brimful.assembly.layout import Costs, Layout
 from brimful.assembly.order import Group, groups_of, with_recency
 from brimful.assembly.select import Rejected, Selection, clustered, enters_at, select
 from brimful.budget import Budget, budget_of
@@ -66,7 +66,8 @@ def pack(
     form = form_for(format)
     counter = tokens_for(model) if isinstance(model, str) else model
     groups, set_aside = _groups(windows, settings)
-    new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata)
+    costs: Costs = {}
+    new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata, costs=costs)
     selection = select(groups, settings, available=room.available, new_layout=new_layout)
     page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
     text, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)

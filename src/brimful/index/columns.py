@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 
 _BITS = 7
-_MORE = 0x80
+_MORE = ENDS_BELOW = 0x80
+"""The last byte of a packed number is below, every other one is not."""
 _LONGEST = 9  # bytes of a number below 2**63
 _BLOCK = 1 << 15  # numbers packed at once, so that the work stays in the processor's cache
 # By the bytes that a number takes, which bytes of its fixed width those are.

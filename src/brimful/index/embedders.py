@@ -39,6 +39,7 @@ Number = TypeVar("Number", int, float)
 _INSTALL = "pip install brimful[semantic]"
 _KEPT_TERMS = 1 << 16
 _BLOCK_TERMS = 2_048
+_FEW = 64  # words of a question
 _FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _LINES, _LINE = 128, "\n "  # words that are tokenised as one text
@@ -142,7 +143,7 @@ class StaticEmbedder:
             self._kept = np.concatenate((self._kept, rows[:room]))
 
     def _computed(self, names: Sequence[bytes]) -> NDArray[np.int8]:
-        table = self._loaded[0]
+        table, few = self._loaded[0], len(names) <= _FEW
         words = [name.decode("utf-8", "replace") for name in names]
         whole = np.array([self._token(word) for word in words], np.int64)
         rest = np.flatnonzero(whole < 0)
@@ -159,7 +160,8 @@ class StaticEmbedder:
         sums = np.zeros((len(words), DIMENSIONS), np.int32)
         for step in range(int(sizes.max(initial=0))):
             more = len(words) - int(ascending.searchsorted(step, side="right"))
-            sums[:more] += table[joined[starts[order[:more]] + step]]
+            rows = joined[starts[order[:more]] + step]
+            sums[:more] += _whole(table[rows]) if few else self._fine[rows]
         rounded = np.empty((len(words), DIMENSIONS), np.int8)
         rounded[order] = np.clip((sums + (1 << (_COARSE - 1))) >> _COARSE, -127, 127)
         return rounded
@@ -194,14 +196,19 @@ class StaticEmbedder:
         return vocabulary.get(_WORD + word[:1].upper() + word[1:], -1) if token is None else token
 
     @cached_property
+    def _fine(self) -> NDArray[np.int16]:
+        """The whole table, for whoever asks for many words; a question has a few."""
+        return _whole(self._loaded[0])
+
+    @cached_property
     def _vocabulary(self) -> dict[str, int]:
         return self._loaded[1].get_vocab()
 
     @cached_property
-    def _loaded(self) -> tuple[NDArray[np.int16], Tokenizer, str]:
+    def _loaded(self) -> tuple[NDArray[np.float16], Tokenizer, str]:
         folder = self._folder or _package_folder("wordllama", remedy=_INSTALL)
         weights = _read(folder / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
-        table = np.rint(_tensor(weights, "embedding.weight").astype(np.float64) * _FINE).astype(np.int16)
+        table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {folder} has the shape {table.shape}; {_INSTALL}")
         tokenizer = _tokenizer(folder / "tokenizers" / "l2_supercat_tokenizer_config.json", remedy=_INSTALL)
@@ -434,6 +441,11 @@ def _read(path: Path, *, remedy: str) -> bytes:
         raise MissingPartError(f"{path} is missing; {remedy}") from error
 
 
+def _whole(rows: NDArray[np.float16]) -> NDArray[np.int16]:
+    """Vectors in whole 1/256; to the nearest."""
+    return np.rint(rows.astype(np.float64) * _FINE).astype(np.int16)
+
+
 def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:
     """A tensor of a safetensors file: eight bytes that say how long the JSON header is, the header, the numbers."""
     try:
@@ -442,7 +454,7 @@ def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:
         first, last = entry["data_offsets"]
         if entry["dtype"] != "F16":
             raise ValueError(entry["dtype"])
-        return np.frombuffer(raw[8 + size + first : 8 + size + last], "<f2").reshape(entry["shape"])
+        return np.frombuffer(memoryview(raw)[8 + size + first : 8 + size + last], "<f2").reshape(entry["shape"])
     except (struct.error, ValueError, KeyError, TypeError) as error:
         raise MissingPartError(f"no table {name!r} of 16-bit floats in the file; {_INSTALL}") from error
 

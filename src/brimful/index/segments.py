@@ -7,6 +7,7 @@ pages of a few kilobytes. A page is found by its first term, and read alone.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from bisect import bisect_right
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.columns import Numbers, pack_numbers, unpack_numbers
+from brimful.index.columns import ENDS_BELOW, Numbers, pack_numbers, unpack_numbers
 
+_WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
 
 PAGE_BYTES = 16_384
@@ -38,6 +40,25 @@ class Postings:
         if at < 0 or self.names[at] != name:
             return np.zeros(0, np.int64)
         return self.positions[self.offsets[at] : self.offsets[at + 1]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedPostings:
+    """Terms whose positions are unpacked one term at a time: a question asks for one of a page's hundreds."""
+
+    names: list[bytes]
+    offsets: NDArray[np.int64]
+    _codes: NDArray[np.uint8]
+    _ends: NDArray[np.int32]  # behind each packed number
+
+    def of(self, name: bytes) -> Numbers:
+        """The positions of one term, none where it is unknown."""
+        at = bisect_right(self.names, name) - 1
+        if at < 0 or self.names[at] != name:
+            return np.zeros(0, np.int64)
+        first, last = self.offsets[at : at + 2].tolist()
+        begin = int(self._ends[first - 1]) if first else 0
+        return np.cumsum(unpack_numbers(self._codes[begin : self._ends[last - 1]].data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +109,30 @@ def page_names(data: bytes) -> list[bytes]:
     """The terms of one page, without their positions."""
     size = _HEADER.unpack_from(data)[0]
     return zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]).split(b"\n")
+
+
+def page_words(data: bytes) -> list[bytes]:
+    """The terms of one page that are made of letters, and perhaps others beyond ASCII; of three bytes or more."""
+    size = _HEADER.unpack_from(data)[0]
+    found: list[bytes] = _WORD.findall(zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]))
+    return found
+
+
+def page_counts(data: bytes) -> tuple[list[bytes], Numbers]:
+    """The terms of one page and how often each occurs, without any position."""
+    sizes = _HEADER.unpack_from(data)
+    begin = _HEADER.size + sizes[0]
+    return page_names(data), unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
+
+
+def open_page(data: bytes) -> PackedPostings:
+    """The postings of one page, still packed."""
+    sizes = _HEADER.unpack_from(data)
+    names, counts = page_counts(data)
+    begin = _HEADER.size + sizes[0] + sizes[1]
+    codes = np.frombuffer(data, np.uint8, sizes[2], begin)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return PackedPostings(names, offsets, codes, (np.flatnonzero(codes < ENDS_BELOW) + 1).astype(np.int32))
 
 
 def read_page(data: bytes) -> Postings:

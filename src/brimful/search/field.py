@@ -177,13 +177,13 @@ def _promising(
         for _, places in each.places:
             found |= ground.blocks_with(places)
         worth += each.weight * rarity(each.census, len(ground)) * found
-    rows = ground.rows[ground.block_firsts]
+    rows = ground.block_rows
     chosen = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
     if len(chosen) > most:
         ranks = np.rint((_to_one(worth)[chosen] + settings.document * documents[rows[chosen]]) * MILLION).astype(
             np.int64
         )
-        order = np.lexsort((ground.offsets[ground.block_firsts[chosen]], rows[chosen], -ranks))
+        order = np.lexsort((ground.block_offsets[chosen], rows[chosen], -ranks))
         chosen = np.sort(chosen[order[:most]])
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
@@ -199,7 +199,7 @@ def _named(ground: Ground, sought: Sought) -> NDArray[np.bool_]:
     rows = np.zeros(len(ground.documents), bool)
     for name in sought.names:
         rows[ground.titles.of(name)] = True
-    named: NDArray[np.bool_] = rows[ground.rows[ground.block_firsts]] & (ground.offsets[ground.block_firsts] == 0)
+    named: NDArray[np.bool_] = rows[ground.block_rows] & (ground.block_offsets == 0)
     return named
 
 

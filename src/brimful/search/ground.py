@@ -6,8 +6,9 @@ it (its neighbours within its extent, its document, its place there) is not, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -33,6 +34,7 @@ DEEPEST = 6
 _LEAST_TOLD = 3  # words that only this language has, before it counts as one of the corpus
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
+_KEPT_PLACES_BYTES = 32 << 20
 
 Ids = NDArray[np.int64]
 
@@ -43,10 +45,34 @@ class Plot:
 
     view: SegmentView
     first: int  # the number of its first unit
-    starts: Numbers  # where its units begin and end on the axis
-    ends: Numbers
-    stored: Numbers  # which of the view's units each is
-    extents: Numbers  # which extent of the view each lies in
+    starts: Numbers  # where its units begin on the axis, in as few bytes as hold it
+    live: Numbers  # the extents of the view that have units
+    counts: Numbers  # how many each of these has
+    stored: Numbers | None  # which of the view's units each is, where some are dead
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class Column:
+    """A number for each unit, worked out for those that are asked for: units are millions, a question needs few."""
+
+    def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
+        self._size, self._of = size, of
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __getitem__(self, units: Ids | int | slice) -> Numbers:
+        return self._of(np.arange(self._size)[units] if isinstance(units, slice) else np.asarray(units))
+
+    def tolist(self) -> list[int]:
+        """All of them."""
+        found: list[int] = self[:].tolist()
+        return found
 
 
 class Ground:
@@ -57,34 +83,61 @@ class Ground:
         self.documents: Documents = snapshot.documents()
         self.plots: list[Plot] = []
         self._rows: list[Numbers] = []  # of each plot, the document of every extent
-        rows: list[Numbers] = []
-        inside: list[Numbers] = []
         count = 0
         for view in snapshot.segments():
             plot = _plot(view, count)
-            if not len(plot.starts):
-                continue
-            self.plots.append(plot)
-            self._rows.append(self.documents.rows_of(view.extents.documents))
-            rows.append(self._rows[-1][plot.extents])
-            inside.append(_places_in_run(plot.extents))
-            count += len(plot.starts)
-        self.rows = _joined(rows).astype(np.int32)  # the document of each unit, by path
-        self.sizes = _joined([plot.ends - plot.starts for plot in self.plots]).astype(np.int32)
-        places = _joined(inside)
-        self.block_firsts = np.flatnonzero(places % BLOCK_UNITS == 0)  # the grid begins with each extent
-        self.blocks = np.cumsum(places % BLOCK_UNITS == 0, dtype=np.int32) - 1  # which block each unit is in
-        self.extent_firsts = np.flatnonzero(places == 0)
-        self.extents = (
-            np.cumsum(places == 0, dtype=np.int32) - 1
-        )  # which extent each unit is in, of those that have any
+            if len(plot):
+                self.plots.append(plot)
+                self._rows.append(self.documents.rows_of(view.extents.documents))
+                count += len(plot)
+        self._size = count
+        self.starts = _joined([plot.starts for plot in self.plots])
+        ends = np.cumsum([len(plot) for plot in self.plots]).tolist()
+        self.plots = [
+            replace(plot, starts=self.starts[plot.first : end]) for plot, end in zip(self.plots, ends, strict=True)
+        ]
+        sizes = _joined([plot.counts for plot in self.plots])
+        self.extent_firsts = np.cumsum(sizes) - sizes  # of the extents that have units
+        self._owners = _joined([rows[plot.live] for rows, plot in zip(self._rows, self.plots, strict=True)])
+        self._ends = _joined([plot.view.extents.ends[plot.live] for plot in self.plots])
+        shifts = [(plot.view.extents.starts - plot.view.extents.bases)[plot.live] for plot in self.plots]
+        self._shifts = _joined(shifts)
+        self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
+        self.rows = Column(count, lambda units: self._owners[self._extents_of(units)])  # the document, by path
+        self.sizes = Column(count, lambda units: self.ends_of(units) - self.starts[units])
+        self.offsets = Column(count, self._offsets_of)  # where in its document each begins
+        self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self.places = lru_cache(256)(self._places)
+        self._held = 0  # bytes
+        self._kept: OrderedDict[bytes, tuple[Numbers, ...]] = OrderedDict()
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._parents: dict[int, Numbers] = {}
 
+    def _extents_of(self, units: Ids) -> Numbers:
+        return self.extent_firsts.searchsorted(units, side="right") - 1
+
+    def _offsets_of(self, units: Ids) -> Numbers:
+        return self.starts[units] + self._shifts[self._extents_of(units)]
+
+    def ends_of(self, units: Ids) -> Numbers:
+        """Where units end on their axis: where the next one of the same extent begins, or with it."""
+        extents = self._extents_of(units)
+        following = np.minimum(units + 1, self._size - 1)
+        last = (units + 1 == self._size) | (self._extents_of(following) != extents)
+        return np.where(last, self._ends[extents], self.starts[following].astype(np.int64))
+
+    @cached_property
+    def block_rows(self) -> Numbers:
+        """The document of each block."""
+        return self.rows[self.block_firsts].astype(np.int32)
+
+    @cached_property
+    def block_offsets(self) -> Numbers:
+        """Where in its document each block begins."""
+        return self.offsets[self.block_firsts]
+
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._size
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -99,14 +152,8 @@ class Ground:
     @cached_property
     def unit_size(self) -> int:
         """Bytes of a unit on average."""
-        return max(int(self.sizes.sum(dtype=np.int64)) // max(len(self), 1), 1)
-
-    @cached_property
-    def offsets(self) -> Numbers:
-        """Where in its document each unit begins."""
-        return _joined(
-            [plot.starts + (plot.view.extents.starts - plot.view.extents.bases)[plot.extents] for plot in self.plots]
-        )
+        total = int(self._ends.sum()) - int(self.starts[self.extent_firsts].sum(dtype=np.int64))
+        return max(total // max(len(self), 1), 1)
 
     def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
         """The units from each first to its last, ascending, and so many more on both sides, within their extents."""
@@ -130,9 +177,16 @@ class Ground:
     def _census(self, term: bytes) -> int:
         return self.snapshot.census(term)
 
-    def _places(self, term: bytes) -> tuple[Numbers, ...]:
-        """Where a term stands on the axis of each plot."""
-        return tuple(plot.view.positions(term) for plot in self.plots)
+    def places(self, term: bytes) -> tuple[Numbers, ...]:
+        """Where a term stands on the axis of each plot; what was asked last is kept, up to a size."""
+        if term not in self._kept:
+            found = tuple(plot.view.positions(term) for plot in self.plots)
+            self._kept[term] = found
+            self._held += sum(column.nbytes for column in found)
+            while self._held > _KEPT_PLACES_BYTES and len(self._kept) > 1:
+                self._held -= sum(column.nbytes for column in self._kept.popitem(last=False)[1])
+        self._kept.move_to_end(term)
+        return self._kept[term]
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -144,7 +198,8 @@ class Ground:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(_merged([plot.view.names(b"") for plot in self.plots]))  # whoever asks counts them too
+        words = (word for plot in self.plots for word in plot.view.words())
+        return Spellings(list(dict.fromkeys(words)))  # whoever asks counts them too
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -159,7 +214,7 @@ class Ground:
     def units_of(self, places: Sequence[Numbers]) -> Ids:
         """The unit of each position, plot by plot, ascending."""
         found = [
-            plot.starts.searchsorted(positions, side="right") - 1 + plot.first
+            plot.starts.searchsorted(positions.astype(plot.starts.dtype), side="right") - 1 + plot.first
             for plot, positions in zip(self.plots, places, strict=True)
             if len(positions)
         ]
@@ -183,7 +238,7 @@ class Ground:
         """Of each plot the number of its first block, and where its blocks begin on the axis."""
         bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)]).tolist()
         return [
-            (first, plot.starts[self.block_firsts[first:last] - plot.first])
+            (first, plot.starts[self.block_firsts[first:last] - plot.first].astype(np.int64))
             for plot, (first, last) in zip(self.plots, pairwise(bounds), strict=True)
         ]
 
@@ -203,11 +258,10 @@ class Ground:
         """How many of the positions lie in each of some ascending units."""
         counts = np.zeros(len(units), np.int64)
         bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        for number, (plot, positions) in enumerate(zip(self.plots, places, strict=True)):
-            low, high = bounds[number], bounds[number + 1]
+        starts, ends = self.starts[units].astype(np.int64), self.ends_of(units)
+        for positions, (low, high) in zip(places, pairwise(bounds), strict=True):
             if low < high and len(positions):
-                local = units[low:high] - plot.first
-                counts[low:high] = positions.searchsorted(plot.ends[local]) - positions.searchsorted(plot.starts[local])
+                counts[low:high] = positions.searchsorted(ends[low:high]) - positions.searchsorted(starts[low:high])
         return counts
 
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
@@ -234,7 +288,8 @@ class Ground:
                 stored = plot.view.codes
                 if stored is None:
                     return None
-                codes[low:high] = stored[plot.stored[units[low:high] - plot.first]]
+                local = units[low:high] - plot.first
+                codes[low:high] = stored[local if plot.stored is None else plot.stored[local]]
         return codes
 
     def head_parents(self, number: int) -> Numbers:
@@ -268,20 +323,22 @@ def _plot(view: SegmentView, first: int) -> Plot:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
     starts = view.units
-    at = bases.searchsorted(starts, side="right") - 1
-    live = (at >= 0) & (starts < ends[np.maximum(at, 0)]) if len(bases) else np.zeros(len(starts), bool)
-    stored = np.flatnonzero(live)
-    kept, extents = starts[stored], at[stored]
-    if not len(kept):
-        return Plot(view, first, kept, kept, stored, extents)
-    following = np.append(starts, view.length)[stored + 1]
-    return Plot(view, first, kept, np.minimum(following, ends[extents]), stored, extents)
+    lows, highs = starts.searchsorted(bases), starts.searchsorted(ends)
+    live = np.flatnonzero(highs > lows)
+    counts = (highs - lows)[live]
+    narrow: Numbers = starts.astype(np.uint32) if view.length < 1 << 32 else starts
+    if int(counts.sum()) == len(starts):
+        return Plot(view, first, narrow, live, counts, None)
+    steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    stored = np.repeat(lows[live], counts) + steps
+    return Plot(view, first, narrow[stored], live, counts, stored)
 
 
-def _places_in_run(groups: Numbers) -> Numbers:
-    """How many before each have the same number: groups are ascending runs."""
-    begins = np.flatnonzero(np.diff(groups, prepend=-1))
-    return np.arange(len(groups)) - np.repeat(begins, np.diff(begins, append=len(groups)))
+def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
+    """Every sixteenth of the units of each run that begins at `firsts`."""
+    blocks = -(-counts // BLOCK_UNITS)
+    steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+    return np.repeat(firsts, blocks) + BLOCK_UNITS * steps
 
 
 def _merged(found: Sequence[list[bytes]]) -> list[bytes]:

@@ -28,10 +28,11 @@ class Headings:
             starts, ends, _ = plot.view.heads
             if part.start < part.stop and len(starts):
                 parents = ground.head_parents(number)
-                local = units[part] - plot.first
-                base = plot.view.extents.bases[plot.extents[local]]
+                begin = ground.starts[units[part]].astype(np.int64)
+                bases = plot.view.extents.bases
+                base = bases[bases.searchsorted(begin, side="right") - 1]
                 # One row for no heading at all, at the end: every way up ends there.
-                lowest = ends.searchsorted(plot.starts[local], side="right") - 1
+                lowest = ends.searchsorted(begin, side="right") - 1
                 chain = np.where((lowest >= 0) & (starts[lowest] >= base), lowest, len(starts))
                 chains = [chain]
                 for _ in range(DEEPEST - 1):

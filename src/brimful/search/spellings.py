@@ -86,19 +86,14 @@ class Spellings:
 
 
 def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:
-    """The names that are words of letters, and how many letters each has."""
-    kept: list[bytes] = []
-    sizes = bytearray()
+    """The names that are words of letters, and how many letters each has: first those in ASCII."""
+    kept = [name for name in names if LEAST_LETTERS <= len(name) <= MOST_LETTERS and name.isalpha()]
+    sizes = bytearray(map(len, kept))
     for name in names:
-        if name.isalpha():  # ASCII
-            size = len(name)
-        elif name.isascii() or not (text := name.decode("utf-8", "replace")).isalpha():
-            continue
-        else:
-            size = len(text)
-        if LEAST_LETTERS <= size <= MOST_LETTERS:
+        text = "" if name.isascii() else name.decode("utf-8", "replace")
+        if LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha():
             kept.append(name)
-            sizes.append(size)
+            sizes.append(len(text))
     return kept, np.frombuffer(bytes(sizes), np.uint8)
 
 

@@ -172,6 +172,10 @@ class SegmentView(Protocol):
         """The same without those that only dead text has: what was deleted changes nothing that is shown."""
         ...
 
+    def words(self) -> list[bytes]:
+        """Of all these the ones that are made of letters, and perhaps some others."""
+        ...
+
 
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""
@@ -229,6 +233,10 @@ class Snapshot(Protocol):
 
     def sections(self, number: int) -> Numbers:
         """The cut points of its sections, likewise."""
+        ...
+
+    def heads(self, number: int) -> Heads:
+        """Its headings and first lines of definitions."""
         ...
 
     def prove(self, path: str) -> Proof:

@@ -9,7 +9,8 @@ import apsw
 import zstandard
 
 from brimful.errors import CorruptError
-from brimful.index.segments import Postings, page_names, read_page
+from brimful.index.columns import Numbers
+from brimful.index.segments import PackedPostings, open_page, page_counts, page_names
 from brimful.store.protocol import BLOCK_BYTES
 from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
@@ -34,6 +35,7 @@ class Shelf:
         self._cursor = cursor
         self.block = lru_cache(_KEPT_BLOCKS)(self._block)
         self.page = lru_cache(_KEPT_PAGES)(self._page)
+        self.counts = lru_cache(_KEPT_PAGES)(self._counts)
         self.names = lru_cache(_KEPT_NAMES)(self._names)
 
     def blob(self, key: int) -> bytes:
@@ -70,9 +72,13 @@ class Shelf:
         packed = self.blob(key_of(segment, TEXT, place))
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=BLOCK_BYTES)
 
-    def _page(self, segment: int, place: int) -> Postings:
+    def _page(self, segment: int, place: int) -> PackedPostings:
         """A page of postings."""
-        return read_page(self.blob(key_of(segment, PAGE, place)))
+        return open_page(self.blob(key_of(segment, PAGE, place)))
+
+    def _counts(self, segment: int, place: int) -> tuple[list[bytes], Numbers]:
+        """A page's terms, and how often each occurs."""
+        return page_counts(self.blob(key_of(segment, PAGE, place)))
 
     def _names(self, segment: int, place: int) -> list[bytes]:
         """A page's terms."""

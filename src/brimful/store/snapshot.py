@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +16,7 @@ from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
 from brimful.store.merkle import Proof, all_buckets, bucket_of, prove
 from brimful.store.meta import sealed_meta, stored_model
-from brimful.store.protocol import Documents, Row
+from brimful.store.protocol import Documents, Heads, Row
 from brimful.store.schema import fetch
 from brimful.store.shelf import Shelf, check_seal
 from brimful.store.tables import unpack_map
@@ -151,18 +151,26 @@ class SqliteSnapshot:
 
     def units(self, number: int) -> Numbers:
         """The cut points of a document's units, its length included."""
-        return self._cuts(number, "units")
+        return self._cuts(number, SqliteSegment.units_in)
 
     def sections(self, number: int) -> Numbers:
         """The cut points of its sections, likewise."""
-        return self._cuts(number, "sections")
+        return self._cuts(number, SqliteSegment.sections_in)
 
-    def _cuts(self, number: int, name: str) -> Numbers:
+    def heads(self, number: int) -> Heads:
+        """A document's headings and first lines of definitions."""
+        found = []
+        for segment, base, start, size in self._extents(number):
+            starts, ends, levels = self._segments[segment].heads
+            first, last = starts.searchsorted((base, base + size))
+            here, shift = slice(first, last), start - base
+            found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
+        return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+    def _cuts(self, number: int, cuts_in: Callable[[SqliteSegment, int, int], Numbers]) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
-            column: Numbers = getattr(self._segments[segment], name)
-            first, last = column.searchsorted((base, base + size))
-            cuts.append(column[first:last] - base + start)
+            cuts.append(cuts_in(self._segments[segment], base, base + size) - base + start)
             length = start + size
         joined = np.concatenate([np.zeros(1, np.int64), *cuts, np.array([length], np.int64)])
         # Cuts are in order already; the edges of the document and of its extents may be there twice.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
 from brimful.index.columns import Numbers, unpack_sorted
-from brimful.index.segments import Postings, read_page
+from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
@@ -28,6 +28,7 @@ class SqliteSegment:
     def __init__(self, shelf: Shelf, row: SegmentRow) -> None:
         self._shelf = shelf
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+        self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
 
     @cached_property
     def extents(self) -> Extents:
@@ -42,15 +43,30 @@ class SqliteSegment:
         begun = set(self.extents.documents[self.extents.starts == 0].tolist())
         return [card for card in cards if card.number in begun]
 
-    @cached_property
+    @property
     def units(self) -> Numbers:
         """Where units begin."""
-        return unpack_sorted(self._shelf.blob(key_of(self.number, UNITS)))
+        return self._column(UNITS).astype(np.int64)
 
-    @cached_property
+    @property
     def sections(self) -> Numbers:
         """Where sections begin."""
-        return unpack_sorted(self._shelf.blob(key_of(self.number, SECTIONS)))
+        return self._column(SECTIONS).astype(np.int64)
+
+    def units_in(self, start: int, end: int) -> Numbers:
+        """Where the units begin that begin in a range."""
+        return _between(self._column(UNITS), start, end)
+
+    def sections_in(self, start: int, end: int) -> Numbers:
+        """The same of sections."""
+        return _between(self._column(SECTIONS), start, end)
+
+    def _column(self, part: int) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """Cuts are kept in half the bytes where that holds them: a gigabyte of text has millions."""
+        if part not in self._columns:
+            column = unpack_sorted(self._shelf.blob(key_of(self.number, part)))
+            self._columns[part] = column.astype(np.uint32) if self.length < 1 << 32 else column
+        return self._columns[part]
 
     @cached_property
     def heads(self) -> Heads:
@@ -65,8 +81,8 @@ class SqliteSegment:
         if packed is None:
             return None
         codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
-        if len(codes) != len(self.units):
-            raise CorruptError(f"segment {self.number} has {len(self.units)} units and {len(codes)} codes")
+        if len(codes) != len(self._column(UNITS)):
+            raise CorruptError(f"segment {self.number} has {len(self._column(UNITS))} units and {len(codes)} codes")
         return codes
 
     @cached_property
@@ -93,9 +109,16 @@ class SqliteSegment:
 
     def count(self, term: bytes) -> int:
         """How often a term stands in live text."""
+        place = bisect_right(self.firsts, term) - 1
+        if place < 0:
+            return 0
+        names, counts = self._shelf.counts(self.number, place)
+        at = bisect_left(names, term)
+        if at == len(names) or names[at] != term:
+            return 0
+        if not self.dead:
+            return int(counts[at])
         positions = self.all_positions(term)
-        if not self.dead or not len(positions):
-            return len(positions)
         bases, ends, *_ = self.extents
         if len(positions) < len(bases):
             return int(np.count_nonzero(self.is_live(positions)))
@@ -113,6 +136,11 @@ class SqliteSegment:
                 break
         return found
 
+    def words(self) -> list[bytes]:
+        """The terms of letters, sorted, those of dead text included."""
+        places = range(len(self.firsts))
+        return [word for place in places for word in page_words(self._shelf.blob(key_of(self.number, PAGE, place)))]
+
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
         if not self.dead:
@@ -121,7 +149,7 @@ class SqliteSegment:
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
             if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
                 break
-            postings = self._shelf.page(self.number, place)
+            postings = read_page(self._shelf.blob(key_of(self.number, PAGE, place)))
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
             names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
             found += [name for name in names if name.startswith(prefix)]
@@ -144,3 +172,8 @@ class SqliteSegment:
         if end - begin > len(joined):
             raise CorruptError(f"segment {self.number} ends before byte {end}")
         return joined[start - begin : end - begin]
+
+
+def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
+    first, last = column.searchsorted(np.array((start, end), column.dtype))
+    return column[first:last].astype(np.int64)

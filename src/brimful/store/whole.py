@@ -9,7 +9,8 @@ from functools import cache
 from brimful.corpus.documents import Document
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.nesting import Nesting
-from brimful.text.outline import Outline
+from brimful.text.outline import Block, Outline
+from brimful.text.prose import heading_blocks
 
 KEPT_BYTES = 64 << 20
 """Documents that stay read, so that the next question about them need not wait."""
@@ -60,6 +61,14 @@ def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
             row.length,
             snapshot.units(row.number),
             snapshot.sections(row.number),
+            _headings(snapshot, row, content) if row.kind == "prose" else (),
             around=(lambda start, end: nesting().around(start, end)) if row.kind == "code" else None,
         )
     return Document(row.path, content, time=row.time, kind=row.kind, language=row.language, outline=known)
+
+
+def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:
+    columns = (column.tolist() for column in snapshot.heads(row.number))
+    return heading_blocks(
+        [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)], row.length
+    )

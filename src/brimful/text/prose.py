@@ -79,7 +79,7 @@ def outline_prose(content: bytes, *, language: str | None = None) -> Outline:
         length=len(content),
         units=units,
         sections=divide(units, settle(content, shape.sections)),
-        blocks=_heading_blocks(shape.headings, len(content)),
+        blocks=heading_blocks(shape.headings, len(content)),
     )
 
 
@@ -248,8 +248,8 @@ def _keep_whole(starts: list[int], hard: list[int], *, whole: set[int]) -> list[
     return kept
 
 
-def _heading_blocks(headings: list[tuple[int, int, int, bytes]], length: int) -> tuple[Block, ...]:
-    """Each heading reaches to the next one of its own or a higher rank."""
+def heading_blocks(headings: list[tuple[int, int, int, bytes]], length: int) -> tuple[Block, ...]:
+    """Start, end, level and title of headings as blocks: each reaches to the next of its own or a higher rank."""
     ends = [length] * len(headings)
     opened: list[int] = []
     for index, (start, _, level, _) in enumerate(headings):

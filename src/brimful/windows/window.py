@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 
 from blake3 import blake3
 
@@ -148,8 +148,7 @@ class Window:
         """The same window over other bytes of its document, with the seams that it needs there."""
         assert self.document is not None
         seams = tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end)
-        return replace(
-            self,
+        return self.changed(
             text=self.document.text(start, end),
             start=start,
             end=end,
@@ -159,6 +158,18 @@ class Window:
             if self.trail_share is None
             else seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
         )
+
+    def changed(self, **values: object) -> Window:
+        """This window with other values that need no check: filling a budget tries hundreds.
+
+        The text and its range are changed together, from the document's own bytes.
+        """
+        window = object.__new__(Window)
+        put = partial(object.__setattr__, window)
+        for name in _FIELDS:
+            put(name, values[name] if name in values else getattr(self, name))
+        put("_id", None)
+        return window
 
     def joined(self, later: Sequence[Window]) -> Window:
         """This window and those that follow it without a gap, as one."""
@@ -208,6 +219,9 @@ class Window:
             object.__setattr__(self, "_id", hasher.hexdigest(16))
         assert self._id is not None
         return self._id
+
+
+_FIELDS = tuple(each.name for each in fields(Window) if each.init)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from brimful.windows.window import MARKER, Window
 
 _BREAK = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _OURS = r"(?:\[(?:doc:|in[:|]|span:)|\.\.\.)"
+_ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
 _LOOKS_OURS = re.compile(rf"(?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*(?={_OURS})", re.IGNORECASE)
 _ESCAPED = re.compile(rf"((?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*)\\(?={_OURS})", re.IGNORECASE)
 _END = re.compile(r"(\\*)(\.\.\.)?(?=\n*\Z)")
@@ -68,7 +69,7 @@ def _write_seam(seam: Seam) -> list[Fragment]:
 def _write_text(text: str, start: int) -> list[Fragment]:
     """Insert backslashes; everything else is source bytes as they are."""
     inserts = []
-    if "[" in text or MARKER in text:
+    if _ANYWHERE.search(text):
         inserts = [(match.end(), "\\") for match in _LOOKS_OURS.finditer(text)]
     tail = _end_of(text)
     if tail:

@@ -1,0 +1,1 @@
+"""What `make bench-query` is made of."""
