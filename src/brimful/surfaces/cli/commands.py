@@ -82,7 +82,7 @@ def search(question: str, paths: Sequence[str], *, limit: int, store: str | None
         if not quiet:
             views.show_corrections(found.corrections)
             if not found.hits:
-                views.show_nothing(len(engine.ground.documents))
+                views.show_nothing(len(engine.ground.documents), question=question)
             views.show_skips(corpus.report.skipped)
     return _exit(corpus, found=bool(found.hits))
 

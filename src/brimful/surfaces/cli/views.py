@@ -12,6 +12,7 @@ from typing import Any
 
 from brimful.assembly.context import Context
 from brimful.corpus.skips import Skipped
+from brimful.search.query import parse_query
 from brimful.search.repair import Correction
 from brimful.surfaces.cli.exits import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
@@ -38,7 +39,10 @@ def show_context(context: Context, *, documents: int, receipt: Path | None) -> N
         say()
     show_corrections(context.corrections)
     if not context.windows:
-        show_nothing(documents)
+        if context.omitted:
+            say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
+        else:
+            show_nothing(documents, question=context.question or "")
         return
     room, paths = context.budget.available, {window.path for window in context.windows}
     counted = context.model if context.exact else f"{context.model}, estimated"
@@ -69,9 +73,11 @@ def citation(window: Window) -> str:
     return f"{one_line(window.path)}:{_lines(window.lines)}"
 
 
-def show_nothing(documents: int) -> None:
+def show_nothing(documents: int, *, question: str) -> None:
     """Why there is no answer."""
-    if documents:
+    if documents and not parse_query(question).terms:
+        say("the question names no word to look for; filters and signs alone find nothing")
+    elif documents:
         say(f"nothing found in {_count(documents, 'document')}; ask with other words")
     else:
         say("nothing to search: no documents could be read there")
