@@ -176,6 +176,18 @@ def test_exit_codes_and_remedies(brimful, corpus, tmp_path, monkeypatch, argumen
     assert "Traceback" not in done.err
 
 
+def test_a_converted_file_is_cited_by_its_own_places(brimful, own):
+    """Lines of the converted text are not in the file: headings, cells and messages are."""
+    page = "<h1 id=bees>Bees</h1><p>A queen lays 2,000 eggs.</p><h2>Wax</h2><p>Wax melts at 62 degrees.</p>"
+    (own / "bees.html").write_text(page, encoding="utf-8")
+    done = brimful("context", "queen eggs wax", own, "-b", "60")
+    assert "  bees.html, #bees to Wax\n" in done.err
+    assert "tea.md:1-5" in brimful("context", "tea in Europe", own, "-b", "60").err
+    assert brimful("search", "wax melts", own, "-n", "1").out.startswith("bees.html, Wax: ")
+    (window,) = json.loads(brimful("context", "queen eggs wax", own, "-b", "60", "--json").out)["windows"]
+    assert (window["origins"], window["lines"]) == (["#bees", "Wax"], [1, 7])
+
+
 def test_the_program_alone_shows_its_help(brimful):
     """No command is answered with the list of them, as `--help` writes it and nothing else."""
     assert brimful().err.strip() == brimful("--help").out.strip()
