@@ -153,6 +153,14 @@ class Engine:
                 raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
             return self._documents.one(ground.snapshot, path, as_stored=False)
 
+    def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
+        """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
+        with self._turn():
+            snapshot = self._now().snapshot
+            row = snapshot.row(path)
+            found = None if row is None else snapshot.source_map(row.number)
+            return () if found is None else tuple(origin.label for origin in found.between(start, end))
+
     @property
     def ground(self) -> Ground:
         """The corpus as it is now, in columns."""

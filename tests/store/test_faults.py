@@ -147,6 +147,30 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path, limit):
     assert verify(path) == []
 
 
+MADE = """
+import resource, sys
+from pathlib import Path
+from brimful.errors import StoreFullError
+from brimful.store.sqlite import SqliteStore
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    SqliteStore(Path(sys.argv[1]))
+except StoreFullError:
+    print("full")
+"""
+
+
+@pytest.mark.parametrize("limit", [20_000, 60_000])
+def test_no_room_for_a_new_store_is_a_full_disk(tmp_path, limit):
+    """The limit is met while the tables are made: the same typed error, and a store once there is room."""
+    path = tmp_path / "store.db"
+    ran = subprocess.run([sys.executable, "-c", MADE, path, str(limit)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "full"), ran.stderr
+    with SqliteStore(path) as store:
+        store.add([entry("kept.md", "kept")])
+    assert verify(path) == []
+
+
 def observed(path):
     """What a damaged store serves: everything, or an error."""
     with SqliteStore(path) as store:

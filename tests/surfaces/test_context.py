@@ -142,6 +142,9 @@ def test_a_changed_file_is_read_again(brimful, own):
     ("arguments", "code", "said"),
     [
         (["context", "zzqqxx", "{corpus}"], 1, "nothing found in 3 documents"),
+        (["context", "tea", "{corpus}", "--budget", "2"], 1, "does not fit into 2 tokens"),
+        (["context", "path:tea.md", "{corpus}"], 1, "no word to look for"),
+        (["search", "?", "{corpus}"], 1, "no word to look for"),
         (["context", "tea", "{empty}"], 1, "nothing to search"),
         (["context", "tea", "{corpus}/nowhere"], 2, "can't be found"),
         (["context", "tea"], 2, "no store is known"),
@@ -159,6 +162,7 @@ def test_a_changed_file_is_read_again(brimful, own):
         (["context", "tea", "{corpus}", "--receipt", "{corpus}/no/r.json"], 2, "can't be written"),
         (["verify", "{corpus}/tea.md"], 2, "JSON"),
         (["verify", "{corpus}/nothing.json"], 2, "can't be read"),
+        ([], 2, "Usage: brimful"),
         (["eval"], 2, "--make"),
         (["eval", "{corpus}"], 2, "no evaluation set"),
     ],
@@ -170,6 +174,23 @@ def test_exit_codes_and_remedies(brimful, corpus, tmp_path, monkeypatch, argumen
     assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_converted_file_is_cited_by_its_own_places(brimful, own):
+    """Lines of the converted text are not in the file: headings, cells and messages are."""
+    page = "<h1 id=bees>Bees</h1><p>A queen lays 2,000 eggs.</p><h2>Wax</h2><p>Wax melts at 62 degrees.</p>"
+    (own / "bees.html").write_text(page, encoding="utf-8")
+    done = brimful("context", "queen eggs wax", own, "-b", "60")
+    assert "  bees.html, #bees to Wax\n" in done.err
+    assert "tea.md:1-5" in brimful("context", "tea in Europe", own, "-b", "60").err
+    assert brimful("search", "wax melts", own, "-n", "1").out.startswith("bees.html, Wax: ")
+    (window,) = json.loads(brimful("context", "queen eggs wax", own, "-b", "60", "--json").out)["windows"]
+    assert (window["origins"], window["lines"]) == (["#bees", "Wax"], [1, 7])
+
+
+def test_the_program_alone_shows_its_help(brimful):
+    """No command is answered with the list of them, as `--help` writes it and nothing else."""
+    assert brimful().err.strip() == brimful("--help").out.strip()
 
 
 def test_a_file_that_could_be_read_makes_an_answer_partial(brimful, own, monkeypatch):

@@ -211,19 +211,9 @@ class SqliteStore:
     def _writing(self) -> Iterator[apsw.Cursor]:
         """One transaction: all of it or nothing."""
         with _translated(self.path):
-            cursor = self._connection.cursor()
-            cursor.execute("BEGIN IMMEDIATE")
-            try:
+            with _transaction(self._connection) as cursor:
                 self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
                 yield cursor
-                cursor.execute("COMMIT")
-            except BaseException as error:
-                is_full = isinstance(error, apsw.IOError) and self._connection.system_errno in _NO_ROOM
-                if self._connection.in_transaction:
-                    cursor.execute("ROLLBACK")
-                if is_full:
-                    raise apsw.FullError(str(error)) from error
-                raise
             self._move_log()
 
     def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
@@ -451,15 +441,32 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
-    with connection:
+    with _transaction(connection) as cursor:
         if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
             return
-        connection.execute(TABLES)
+        cursor.execute(TABLES)
         for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
-            write_meta(connection.cursor(), key, value)
-        write_rules(connection.cursor())
+            write_meta(cursor, key, value)
+        write_rules(cursor)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", VERSION)
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[apsw.Cursor]:
+    """All of it or nothing; a limit on a file's size is a full disk, too."""
+    cursor = connection.cursor()
+    try:
+        cursor.execute("BEGIN IMMEDIATE")
+        yield cursor
+        cursor.execute("COMMIT")
+    except BaseException as error:
+        is_full = isinstance(error, apsw.IOError) and connection.system_errno in _NO_ROOM
+        if connection.in_transaction:
+            cursor.execute("ROLLBACK")
+        if is_full:
+            raise apsw.FullError(str(error)) from error
+        raise
 
 
 @contextmanager

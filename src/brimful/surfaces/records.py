@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
+from brimful.assembly.context import Context
 from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
@@ -15,14 +16,22 @@ from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
 
-__all__ = ["context_record"]
-
 Record = Mapping[str, object]
 
 
 def as_json(record: Record) -> str:
     """One JSON object, indented, with a line's end; keys keep their order, and every character survives a terminal."""
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
+
+
+def answer_record(engine: Engine, context: Context) -> dict[str, object]:
+    """A context, with the places in the original file of what had to be converted."""
+    record = context_record(context)
+    origins = [engine.origins(window.path, window.start, window.end) for window in context.windows]
+    windows = record["windows"]
+    assert isinstance(windows, list)
+    record["windows"] = [{**each, "origins": found} for each, found in zip(windows, origins, strict=True)]
+    return {**record, "root": engine.root}
 
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
@@ -42,6 +51,7 @@ def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
         "start": hit.start,
         "end": hit.end,
         "lines": document.lines(hit.start, hit.end),
+        "origins": engine.origins(hit.path, hit.start, hit.end),
         "score": hit.score,
         "lexical": hit.lexical,
         "semantic": hit.semantic,

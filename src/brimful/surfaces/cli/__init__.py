@@ -70,6 +70,8 @@ def _usage(error: Exception) -> str:
         message = f"{message}; did you mean {' or '.join(sorted(close))}?"
     elif format_message is not None:
         message = _harmless(format_message())
+    if message.startswith("Usage: "):  # no command was given, and this is the list of them
+        return message
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "brimful"
     return f"brimful: {message}\nTry: {command} --help"

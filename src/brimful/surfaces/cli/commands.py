@@ -60,11 +60,11 @@ def context(
             assert made.receipt is not None  # the engine gives every context one
             _write(receipt, made.receipt.to_json() + "\n")
         if as_json:
-            give(records.as_json(_whole(corpus, {**records.context_record(made), "root": engine.root})))
+            give(records.as_json(_whole(corpus, records.answer_record(engine, made))))
         else:
             give(views.payload(made))
         if not quiet:
-            views.show_context(made, documents=len(engine.ground.documents), receipt=receipt)
+            views.show_context(engine, made, receipt=receipt)
             views.show_skips(corpus.report.skipped)
     return _exit(corpus, found=bool(made.windows))
 
@@ -82,7 +82,7 @@ def search(question: str, paths: Sequence[str], *, limit: int, store: str | None
         if not quiet:
             views.show_corrections(found.corrections)
             if not found.hits:
-                views.show_nothing(len(engine.ground.documents))
+                views.show_nothing(len(engine.ground.documents), question=question)
             views.show_skips(corpus.report.skipped)
     return _exit(corpus, found=bool(found.hits))
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from brimful.assembly.context import Context
 from brimful.corpus.skips import Skipped
+from brimful.engine import Engine
+from brimful.search.query import parse_query
 from brimful.search.repair import Correction
 from brimful.surfaces.cli.exits import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
@@ -32,13 +34,17 @@ def payload(context: Context) -> str:
 # ---- to standard error
 
 
-def show_context(context: Context, *, documents: int, receipt: Path | None) -> None:
+def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> None:
     """Corrections, the budget bar, and where everything comes from."""
+    documents = len(engine.ground.documents)
     if context.windows:
         say()
     show_corrections(context.corrections)
     if not context.windows:
-        show_nothing(documents)
+        if context.omitted:
+            say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
+        else:
+            show_nothing(documents, question=context.question or "")
         return
     room, paths = context.budget.available, {window.path for window in context.windows}
     counted = context.model if context.exact else f"{context.model}, estimated"
@@ -55,23 +61,37 @@ def show_context(context: Context, *, documents: int, receipt: Path | None) -> N
     say(bar([part[:3] for part in parts], width()))
     say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
     for window in context.windows[:_MOST_CITATIONS]:
-        say(f"  {tint('path', shortened(citation(window), width() - 2))}")
+        say(f"  {tint('path', shortened(citation(engine, window), width() - 2))}")
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
         say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify RECEIPT --files FOLDER")
 
 
-def citation(window: Window) -> str:
-    """Where a window stands: lines where they are known, bytes elsewhere."""
+def citation(engine: Engine, window: Window) -> str:
+    """Where a window stands: pages, cells or messages of a converted file; else lines, or bytes of a long one."""
     if window.lines is None:
         return f"{one_line(window.path)} bytes {window.start}-{window.end}"
-    return f"{one_line(window.path)}:{_lines(window.lines)}"
+    return place_of(window.path, window.lines, engine.origins(window.path, window.start, window.end))
 
 
-def show_nothing(documents: int) -> None:
+def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> str:
+    """A path with what a reader can find in that file.
+
+    >>> place_of("tea.md", (3, 4), ()), place_of("tea.pdf", (1, 90), ("page 2", "page 3", "page 4"))
+    ('tea.md:3-4', 'tea.pdf, page 2 to page 4')
+    """
+    if not origins:
+        return f"{one_line(path)}:{_lines(lines)}"
+    first, last = one_line(origins[0]), one_line(origins[-1])
+    return f"{one_line(path)}, {first if first == last else f'{first} to {last}'}"
+
+
+def show_nothing(documents: int, *, question: str) -> None:
     """Why there is no answer."""
-    if documents:
+    if documents and not parse_query(question).terms:
+        say("the question names no word to look for; filters and signs alone find nothing")
+    elif documents:
         say(f"nothing found in {_count(documents, 'document')}; ask with other words")
     else:
         say("nothing to search: no documents could be read there")
@@ -108,7 +128,7 @@ def hits(record: Mapping[str, Any]) -> str:
     """One line a hit: path, lines and the text on one line; cut to the screen's width on a terminal only."""
     lines = []
     for hit in record["hits"]:
-        place = f"{one_line(hit['path'])}:{_lines(hit['lines'])}"
+        place = place_of(hit["path"], hit["lines"], hit["origins"])
         text = one_line(" ".join(hit["text"].split()))
         if not text:
             continue  # a blank line between two that matter
