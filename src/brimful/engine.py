@@ -49,8 +49,11 @@ from brimful.windows.water import water_line
 from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
+    from brimful.densify.captures import Capture
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
+    from brimful.densify.plan import DensifySettings
+    from brimful.densify.running import Progress
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
@@ -89,6 +92,7 @@ class Engine:
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
+        self._memory_path = self.path.with_name(f"{self.path.name}-digests")
 
     def __enter__(self) -> Self:
         return self
@@ -135,10 +139,17 @@ class Engine:
             return self._store.remove(paths)
 
     def purge(self) -> None:
-        """Leave no byte of what was removed or replaced in the file."""
+        """Leave no byte of what was removed or replaced in the file, nor of what models answered beside it.
+
+        Captures stay, save for those whose document was removed.
+        """
         with self._turn():
             self._refresh(drop=True)
             self._store.purge()
+            if self._memory_path.exists():
+                from brimful.densify.captures import Captures
+
+                Captures(self.memory).purge(self._now().documents.paths)
 
     @property
     def root(self) -> str:
@@ -167,7 +178,7 @@ class Engine:
 
         with self._turn():
             if self._memory is None:
-                self._memory = Memory(self.path.with_name(f"{self.path.name}-digests"))
+                self._memory = Memory(self._memory_path)
             return self._memory
 
     @property
@@ -261,6 +272,46 @@ class Engine:
                 return self.context(question, budget=budget, **choices)
 
         return verify_determinism(assemble)
+
+    # ---- captures
+
+    def capture(
+        self,
+        text: str | Document,
+        *,
+        name: str | None = None,
+        model: Model | str = "extractive:",
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Capture:
+        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
+
+        Without a name it is called by the hash of its text.
+        """
+        from brimful.densify.captures import Captures, name_of
+
+        name = name or name_of(text)
+        chosen = Captures(self.memory).capture(text, model, name=name, settings=settings, progress=progress)
+        return self._stored(chosen)
+
+    def captures(self) -> list[Capture]:
+        """All captures by name, with their status."""
+        from brimful.densify.captures import Captures
+
+        return Captures(self.memory).list()
+
+    def retry_capture(
+        self, name: str, *, model: Model | str | None = None, settings: DensifySettings | None = None
+    ) -> Capture:
+        """Try a failed or pending capture again, which pays only for what is missing."""
+        from brimful.densify.captures import Captures
+
+        return self._stored(Captures(self.memory).retry(name, model, settings=settings))
+
+    def _stored(self, capture: Capture) -> Capture:
+        if capture.status == "done":
+            self.add_documents([capture.document()])
+        return capture
 
     # ---- async twins: the same, beside the event loop
 

@@ -186,7 +186,7 @@ class AskSettings:
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
         if self.densify_percent > 90:
-            raise SettingError(f"densify_percent is {self.densify_percent}; more than 90 leaves nothing to show as it is")
+            raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
 
 
 def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str, fill: str) -> AskSettings:  # noqa: A002

@@ -23,7 +23,7 @@ QUESTION = "What did the keeper of the lighthouse write down?"
 def notebook(number):
     """A document of its own about the lighthouse."""
     lines = [
-        f"On day {day} of journey {number} the keeper of the lighthouse wrote {day * 7 + number} lines about tide {day}."
+        f"On day {day} of journey {number} the keeper of the lighthouse wrote {day * 7 + number} lines on tide {day}."
         for day in range(40)
     ]
     return Document(f"note{number}.md", "\n\n".join(lines))
@@ -48,11 +48,11 @@ def failing(*numbers):
 
 
 @pytest.mark.parametrize("model", ["extractive:", FakeModel()], ids=["extractive", "model"])
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_budget_holds_to_the_token_in_every_format(engine, model, format):
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_budget_holds_to_the_token_in_every_format(engine, model, name):
     """The promise is about the final text, condensed or not; every byte of it is accounted for."""
     for budget in (1, 30, 90, 400, 1_500):
-        context = engine.context(QUESTION, budget=budget, densify=model, format=format)
+        context = engine.context(QUESTION, budget=budget, densify=model, format=name)
         assert context.tokens <= budget
         assert "".join(piece.text for piece in context.pieces) == context.text
         assert context.drift() == []
