@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from brimful.assembly.cited import CitedDigest, CitedDocument, CitedSource, Quote
+from brimful.assembly.cited import CitedDigest, CitedDocument, DigestSource, Quote
 from brimful.assembly.observing import Seen, Span, bytes_in_file, bytes_in_store, observe
 from brimful.assembly.offline import Finding, Kind, Reading, check
 from brimful.assembly.receipt import Receipt, hash_of
@@ -114,7 +114,7 @@ class _Comparison:
         seams = (quote for quote in self._quotes.get(document.path, ()) if not self._is_inside(quote))
         return sorted(found | {(int(quote.start), int(quote.end)) for quote in seams})
 
-    def _sources(self, document: CitedDocument) -> Iterator[tuple[CitedDigest, CitedSource]]:
+    def _sources(self, document: CitedDocument) -> Iterator[tuple[CitedDigest, DigestSource]]:
         """What digests condense of a document."""
         for digest in self._receipt.digests:
             if digest.source == document.path:

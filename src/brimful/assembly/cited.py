@@ -65,7 +65,7 @@ class OmittedWindow:
     enters_at: Natural | None
 
 
-class CitedSource(NamedTuple):
+class DigestSource(NamedTuple):
     """Bytes `[start, end)` of a document that a digest condenses, and their hash."""
 
     start: Natural
@@ -73,7 +73,7 @@ class CitedSource(NamedTuple):
     hash: Hash
 
 
-class CitedSentence(NamedTuple):
+class DigestSentence(NamedTuple):
     """Bytes `[start, end)` of a digest, and the numbers of the sources that they came from."""
 
     start: Natural
@@ -90,8 +90,8 @@ class CitedDigest:
     content_hash: Hash
     length: Natural
     source: str
-    sources: tuple[CitedSource, ...] = field(repr=False)
-    sentences: tuple[CitedSentence, ...] = field(repr=False)
+    sources: tuple[DigestSource, ...] = field(repr=False)
+    sentences: tuple[DigestSentence, ...] = field(repr=False)
 
 
 class Quote(NamedTuple):

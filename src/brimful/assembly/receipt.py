@@ -15,8 +15,8 @@ from blake3 import blake3
 from brimful.assembly.cited import (
     CitedDigest,
     CitedDocument,
-    CitedSentence,
-    CitedSource,
+    DigestSentence,
+    DigestSource,
     CitedWindow,
     OmittedWindow,
     Quote,
@@ -205,11 +205,11 @@ def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
         length=Natural(len(digest.document)),
         source=digest.source,
         sources=tuple(
-            CitedSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
+            DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
             for start, end in ((span.start, span.end) for span in spans)
         ),
         sentences=tuple(
-            CitedSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
+            DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
             for span, sources in digest.sentences
         ),
     )
