@@ -10,12 +10,12 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from brimful.assembly.checking import Finding, check_files, check_store
 from brimful.assembly.context import Context, Omitted, verify_determinism
@@ -48,11 +48,19 @@ from brimful.windows.strategies import link
 from brimful.windows.water import RUNNERS_UP, water_line
 from brimful.windows.window import Cluster, Window
 
+if TYPE_CHECKING:
+    from brimful.densify.captures import Capture
+    from brimful.densify.memory import Memory
+    from brimful.densify.model import Model
+    from brimful.densify.plan import DensifySettings
+    from brimful.densify.running import Progress
+
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_DOUBLINGS = 8
+_ANY_ROOM = 1 << 30
 _LONGEST_WHOLE = 16 << 20
 """Of a longer document only the windows are read: they can be packed, but do not grow."""
 
@@ -84,6 +92,8 @@ class Engine:
         self._is_closed = False
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
         self._documents = WholeDocuments()
+        self._memory: Memory | None = None
+        self._memory_path = self.path.with_name(f"{self.path.name}-digests")
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +109,8 @@ class Engine:
             self._refresh(drop=True)
             self._is_closed = True
             self._store.close()
+            if self._memory is not None:
+                self._memory.close()
 
     # ---- the corpus
 
@@ -128,10 +140,17 @@ class Engine:
             return self._store.remove(paths)
 
     def purge(self) -> None:
-        """Leave no byte of what was removed or replaced in the file."""
+        """Leave no byte of what was removed or replaced in the file, nor of what models answered beside it.
+
+        Captures stay, save for those whose document was removed.
+        """
         with self._turn():
             self._refresh(drop=True)
             self._store.purge()
+            if self._memory_path.exists():
+                from brimful.densify.captures import Captures
+
+                Captures(self.memory).purge(self._now().documents.paths)
 
     @property
     def root(self) -> str:
@@ -162,6 +181,16 @@ class Engine:
             return () if found is None else tuple(origin.label for origin in found.between(start, end))
 
     @property
+    def memory(self) -> Memory:
+        """What models have answered, and the captures: a file beside the store, made when first needed."""
+        from brimful.densify.memory import Memory
+
+        with self._turn():
+            if self._memory is None:
+                self._memory = Memory(self._memory_path)
+            return self._memory
+
+    @property
     def ground(self) -> Ground:
         """The corpus as it is now, in columns."""
         with self._turn():
@@ -185,24 +214,27 @@ class Engine:
         budget: Budget | int = 4_000,
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
+        densify: Model | str | None = None,
         **choices: Any,
     ) -> Context:
         """Fill a budget with what the corpus says about a question; no hits give an empty text.
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
+        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget.
         """
         question = _readable(question)
         settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
+        if densify is not None:
+            settings = replace(settings, densify=densify if isinstance(densify, str) else densify.name)
         field = field or FieldSettings()
         room = budget_of(budget)
+        if settings.densify is not None:
+            return self._condensed(question, room, settings, field, densify or settings.densify)
         with self._turn():
             ground = self._now()
-            # Not the root: titles and kinds change what is found, and are not under it.
-            key = (ground.snapshot.generation, question, room, settings, field)
+            key = _key(ground, question, room, settings, field)
             if key not in self._contexts:
-                self._contexts[key] = self._assemble(ground, question, room, settings, field)
-                while len(self._contexts) > KEPT_CONTEXTS:
-                    self._contexts.popitem(last=False)
+                self._keep(key, self._assemble(ground, question, room, settings, field))
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
@@ -250,6 +282,46 @@ class Engine:
 
         return verify_determinism(assemble)
 
+    # ---- captures
+
+    def capture(
+        self,
+        text: str | Document,
+        *,
+        name: str | None = None,
+        model: Model | str = "extractive:",
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Capture:
+        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
+
+        Without a name it is called by the hash of its text.
+        """
+        from brimful.densify.captures import Captures, name_of
+
+        name = name or name_of(text)
+        chosen = Captures(self.memory).capture(text, model, name=name, settings=settings, progress=progress)
+        return self._stored(chosen)
+
+    def captures(self) -> list[Capture]:
+        """All captures by name, with their status."""
+        from brimful.densify.captures import Captures
+
+        return Captures(self.memory).list()
+
+    def retry_capture(
+        self, name: str, *, model: Model | str | None = None, settings: DensifySettings | None = None
+    ) -> Capture:
+        """Try a failed or pending capture again, which pays only for what is missing."""
+        from brimful.densify.captures import Captures
+
+        return self._stored(Captures(self.memory).retry(name, model, settings=settings))
+
+    def _stored(self, capture: Capture) -> Capture:
+        if capture.status == "done":
+            self.add_documents([capture.document()])
+        return capture
+
     # ---- async twins: the same, beside the event loop
 
     async def add_async(self, place: str | os.PathLike[str], **choices: Any) -> Report:
@@ -269,19 +341,74 @@ class Engine:
     def _assemble(
         self, ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
     ) -> Context:
+        context, found = self._fullest(ground, question, room, settings, field, tokens_for(settings.model))
+        return _with_receipt(ground, question, context, found, settings, field)
+
+    def _condensed(
+        self, question: str, room: Budget, settings: AskSettings, field: FieldSettings, model: Model | str
+    ) -> Context:
+        """As `context`, with what does not fit condensed; nobody else waits while the model works."""
+        from brimful.densify.condensing import MOST_DIGESTS, completed, condense, rests, share_for
+        from brimful.densify.extractive import ExtractiveModel
+        from brimful.densify.models import model_for
+
+        model = model_for(model) if isinstance(model, str) else model
+        most = None if isinstance(model, ExtractiveModel) else MOST_DIGESTS
+        memory = None if isinstance(model, ExtractiveModel) else self.memory
         counter = tokens_for(settings.model)
-        context, found = self._fullest(ground, question, room, settings, field, counter)
-        context = replace(context, question=question, corrections=found.corrections)
-        chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
-        receipt = make_receipt(
-            context,
-            question=question,
-            snapshot=ground.snapshot,
-            settings=chosen,
-            corrections=found.corrections,
-            run={"version": VERSION},
-        )
-        return replace(context, receipt=receipt)
+        for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
+            with self._turn() if is_last else nullcontext():
+                with self._turn():
+                    ground = self._now()
+                    key = _key(ground, question, room, settings, field)
+                    if key in self._contexts:
+                        return self._contexts[key]
+                    whole, found = self._fullest(ground, question, room, settings, field, counter)
+                    candidates = self._candidates(ground, question, room, settings, field, counter)
+                    left = rests(whole, candidates, available=_ANY_ROOM, most=most, counter=counter)
+                    base = whole
+                    if left:
+                        share = budget_of(share_for(room.available, settings.densify_percent))
+                        base, found = self._fullest(ground, question, share, settings, field, counter)
+                        left = rests(base, candidates, available=room.available, most=most, counter=counter)
+                digests = condense(left, model, memory=memory, counter=counter)
+                with self._turn():
+                    if not is_last and self._now() is not ground:
+                        continue
+                    if left:
+                        whole = completed(
+                            base,
+                            left,
+                            digests,
+                            candidates=candidates,
+                            pack=partial(_packed, room=room, settings=settings, counter=counter),
+                            taken=ground.snapshot.row,
+                            counter=counter,
+                        )
+                    return self._keep(key, _with_receipt(ground, question, whole, found, settings, field))
+        raise AssertionError("the last try returns")
+
+    def _candidates(
+        self,
+        ground: Ground,
+        question: str,
+        room: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        counter: TokenCounter,
+    ) -> Sequence[Window | Cluster]:
+        """What would be shown in a larger budget: what does not fit is a part of it."""
+        tokens = room.available * (settings.densify_breadth if settings.sizing == "field" else 1)
+        found = self._found(ground, question, _wanted(ground, tokens, settings), settings, field)
+        if settings.sizing != "field":
+            return self._windows(ground, found, tokens, settings, counter)
+        return self._field_windows(ground, found.hits, self._estimate(ground, found.hits, tokens, counter), settings)
+
+    def _keep(self, key: tuple[object, ...], context: Context) -> Context:
+        self._contexts[key] = context
+        while len(self._contexts) > KEPT_CONTEXTS:
+            self._contexts.popitem(last=False)
+        return context
 
     def _fullest(
         self,
@@ -463,6 +590,29 @@ def _readable(question: object) -> str:
     if not isinstance(question, str):
         raise InputError(f"a question is a str, got {type(question).__name__}: {question!r:.60}")
     return question.encode("utf-8", "replace").decode()
+
+
+def _key(
+    ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
+) -> tuple[object, ...]:
+    """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
+    return (ground.snapshot.generation, question, room, settings, field)
+
+
+def _with_receipt(
+    ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
+) -> Context:
+    context = replace(context, question=question, corrections=found.corrections)
+    chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
+    receipt = make_receipt(
+        context,
+        question=question,
+        snapshot=ground.snapshot,
+        settings=chosen,
+        corrections=found.corrections,
+        run={"version": VERSION},
+    )
+    return replace(context, receipt=receipt)
 
 
 def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:

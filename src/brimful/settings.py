@@ -168,6 +168,11 @@ class AskSettings:
     # A share of the budget for related terms (085b §5.5); not with sizing "field".
     related: bool = False
     windows: WindowSettings | None = None
+    # The model that condenses what does not fit ("extractive:", "openai:…"), the share of the budget that is kept for
+    # it, and how many budgets' worth of text are looked at.
+    densify: str | None = None
+    densify_percent: int = 25
+    densify_breadth: int = 4
 
     def __post_init__(self) -> None:
         choose(self.sizing, SIZINGS, what="sizing")
@@ -176,10 +181,12 @@ class AskSettings:
         choose(self.fill, FILLS, what="fill")
         choose(self.order, ORDERS, what="order")
         choose(self.format, FORMATS, what="format")
-        for name in ("top_k", "max_per_document", "recent_half_life_days"):
+        for name in ("top_k", "max_per_document", "recent_half_life_days", "densify_percent", "densify_breadth"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+        if self.densify_percent > 90:
+            raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
 
 
 def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str, fill: str) -> AskSettings:  # noqa: A002

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from brimful.assembly.cited import CitedDocument, Quote
+from brimful.assembly.cited import CitedDigest, CitedDocument, DigestSource, Quote
 from brimful.assembly.observing import Seen, Span, bytes_in_file, bytes_in_store, observe
 from brimful.assembly.offline import Finding, Kind, Reading, check
 from brimful.assembly.receipt import Receipt, hash_of
@@ -110,8 +110,21 @@ class _Comparison:
         """The ranges of a document that are cited: its windows, and the seams around them."""
         windows = (self._receipt.windows[number] for number in self._windows.get(document.path, ()))
         found = {(int(window.start), int(window.end)) for window in windows}
+        found |= {(int(each.start), int(each.end)) for _, each in self._sources(document)}
         seams = (quote for quote in self._quotes.get(document.path, ()) if not self._is_inside(quote))
         return sorted(found | {(int(quote.start), int(quote.end)) for quote in seams})
+
+    def _sources(self, document: CitedDocument) -> Iterator[tuple[CitedDigest, DigestSource]]:
+        """What digests condense of a document."""
+        for digest in self._receipt.digests:
+            if digest.source == document.path:
+                yield from ((digest, each) for each in digest.sources)
+
+    def _changed_sources(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
+        for digest, each in self._sources(document):
+            if hash_of(seen.parts[int(each.start), int(each.end)]) != each.hash:
+                message = f"the bytes that {digest.path} condenses are no longer there"
+                yield Finding("changed", document.path, each.start, each.end, message)
 
     def _is_inside(self, quote: Quote) -> bool:
         window = self._receipt.windows[quote.window]
@@ -119,7 +132,11 @@ class _Comparison:
 
     def compare(self, document: CitedDocument, seen: Seen) -> None:
         """Note what of a document is not as cited."""
-        found = [*self._changed_windows(document, seen), *self._changed_quotes(document, seen)]
+        found = [
+            *self._changed_windows(document, seen),
+            *self._changed_quotes(document, seen),
+            *self._changed_sources(document, seen),
+        ]
         same = (seen.content_hash, seen.id, seen.length) == (document.content_hash, document.id, document.length)
         if not same and not found:
             message = (

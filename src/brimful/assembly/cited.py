@@ -65,11 +65,40 @@ class OmittedWindow:
     enters_at: Natural | None
 
 
+class DigestSource(NamedTuple):
+    """Bytes `[start, end)` of a document that a digest condenses, and their hash."""
+
+    start: Natural
+    end: Natural
+    hash: Hash
+
+
+class DigestSentence(NamedTuple):
+    """Bytes `[start, end)` of a digest, and the numbers of the sources that they came from."""
+
+    start: Natural
+    end: Natural
+    sources: tuple[Natural, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedDigest:
+    """A text that a model wrote from parts of a document. Its hash shows that it is that text, not that it is true."""
+
+    path: str
+    model: str
+    content_hash: Hash
+    length: Natural
+    source: str
+    sources: tuple[DigestSource, ...] = field(repr=False)
+    sentences: tuple[DigestSentence, ...] = field(repr=False)
+
+
 class Quote(NamedTuple):
     """Some bytes of the text that come from the document of a window (its number among the windows).
 
-    Where the text shows them in another way (an escape), or they are a seam's, `written` is what it shows and `source`
-    what the document has; otherwise they are the window's own bytes as they are.
+    Where the text shows them in another way (an escape), or they are a seam's or a digest's, `written` is what it shows
+    and `source` what the document or digest has; otherwise they are the window's own bytes as they are.
     """
 
     window: Natural

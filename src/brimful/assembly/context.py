@@ -6,19 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.repair import Correction
 from brimful.settings import FormatName, Packing
+from brimful.text.spans import Span
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
     from brimful.assembly.receipt import Receipt
 
-Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty"]
+Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty", "condensed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Omitted:
     - `stopped`: packing stopped before its turn (score_weighted at the first that does not fit);
     - `per_document`: its document has its `max_per_document` windows already;
     - `duplicate`: a better window says the same;
-    - `empty`: it has no text.
+    - `empty`: it has no text;
+    - `condensed`: it did not fit, and a digest or some of its own sentences stand for it.
     """
 
     window: Window
@@ -51,17 +53,40 @@ class Piece:
     """Some bytes of the rendered text, and where they come from.
 
     `source`: the same bytes stand in the document. `escape`: they stand for these bytes of the
-    document (`&lt;` for `<`). `literal`: the template's own (headers, separators, markers).
+    document (`&lt;` for `<`). `digest`: a model's words, whose places `Context.digests` has. `literal`: the template's
+    own (headers, separators, markers).
     """
 
     start: int
     end: int
     text: str
-    kind: Literal["source", "escape", "literal"]
+    kind: Literal["source", "escape", "digest", "literal"]
     path: str | None = None
     document_id: str | None = None
     source_start: int = -1
     source_end: int = -1
+
+
+class Said(NamedTuple):
+    """A sentence of a digest: its place there, and the ranges of the source that it came from."""
+
+    span: Span
+    sources: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """What a model made of the parts of one document that did not fit: a document of its own."""
+
+    document: Document
+    source: str  # the path of the document that was condensed
+    model: str
+    sentences: tuple[Said, ...] = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        """What its windows are cited by."""
+        return self.document.path
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,7 @@ class Context:
     trimmed: tuple[str, ...] = ()
     question: str | None = None
     corrections: tuple[Correction, ...] = ()
+    digests: tuple[Condensed, ...] = ()
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -160,6 +186,7 @@ def written(blocks: Iterable[Block], *, form: Form, metadata: bool) -> Iterator[
 def _pieces(context: Context) -> Iterator[Piece]:
     at = 0
     form = form_for(context.format)
+    generated = {each.path for each in context.digests}
     for window, fragment in written(context.blocks, form=form, metadata=context.include_metadata):
         if not fragment.text:
             continue
@@ -168,5 +195,6 @@ def _pieces(context: Context) -> Iterator[Piece]:
             yield Piece(at, end, fragment.text, "literal")
         else:
             document_id = window.document.id if window.document else None
-            yield Piece(at, end, fragment.text, fragment.kind, window.path, document_id, fragment.start, fragment.end)
+            kind = "digest" if window.path in generated else fragment.kind
+            yield Piece(at, end, fragment.text, kind, window.path, document_id, fragment.start, fragment.end)
         at = end

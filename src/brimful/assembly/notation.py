@@ -11,13 +11,16 @@ import json
 import math
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from brimful.corpus.documents import check_time
 from brimful.errors import FormatError, InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Hash = NewType("Hash", str)
 """32 bytes in hexadecimal."""
@@ -30,6 +33,9 @@ Score = NewType("Score", str)
 
 DEEPEST = 32
 """Settings nest no deeper."""
+
+UNLESS_EMPTY = {"written": "unless empty"}
+"""The metadata of a field that came later: without it, a receipt is what it was before."""
 
 _LARGEST = 2**63 - 1
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -61,7 +67,7 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     if depth == 0:
         raise FormatError(f"{where} nests deeper than {DEEPEST}; flatten it")
     if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value) if not field.name.startswith("_")}
+        value = dict(written_fields(value))
     if isinstance(value, Mapping):
         return _mapping(value, where, depth)
     if isinstance(value, list | tuple):
@@ -75,6 +81,14 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     raise FormatError(
         f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
     )
+
+
+def written_fields(value: DataclassInstance) -> Iterator[tuple[str, object]]:
+    """The fields of a dataclass that are written down."""
+    for each in fields(value):
+        found = getattr(value, each.name)
+        if not each.name.startswith("_") and (found or each.metadata != UNLESS_EMPTY):
+            yield each.name, found
 
 
 def parsed(text: str | bytes) -> object:
@@ -145,10 +159,11 @@ def _dataclass(kind: type, value: object, where: str) -> object:
     for name in value:
         if name not in hints:
             raise FormatError(f"{prefix}{name}: no such field in a receipt; {_AS_WRITTEN}")
+    optional = {each.name for each in fields(kind) if each.metadata == UNLESS_EMPTY}
     for name in hints:
-        if name not in value:
+        if name not in value and name not in optional:
             raise FormatError(f"{prefix}{name}: this field is missing; {_AS_WRITTEN}")
-    found = {name: _read(hint, value[name], f"{prefix}{name}") for name, hint in hints.items()}
+    found = {name: _read(hint, value[name], f"{prefix}{name}") for name, hint in hints.items() if name in value}
     try:
         return kind(**found)
     except InputError as error:

@@ -57,6 +57,8 @@ def _contradictions(receipt: Receipt) -> Iterator[Finding]:
     if any(first.path >= second.path for first, second in pairwise(receipt.documents)):
         yield _wrong("its documents are not sorted by path, each once")
     lengths = {document.path: int(document.length) for document in receipt.documents}
+    yield from _wrong_digests(receipt, lengths)
+    lengths = {digest.path: int(digest.length) for digest in receipt.digests} | lengths
     yield from _wrong_windows(receipt, lengths)
     for at, piece in enumerate(receipt.pieces):
         if isinstance(piece, Quote) and (reason := _bad_quote(receipt, piece, lengths)):
@@ -75,8 +77,23 @@ def _wrong_windows(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Fin
             yield _wrong("the window's document is not among the documents", window)
         elif not window.start <= window.end <= lengths[window.path]:
             yield _wrong(f"its document has {lengths[window.path]} bytes", window)
-    for path in sorted(lengths.keys() - {window.path for window in receipt.windows}):
+    used = {window.path for window in receipt.windows} | {digest.source for digest in receipt.digests}
+    for path in sorted(lengths.keys() - used):
         yield _wrong(f"the document {path} is listed, but no window is cut from it")
+
+
+def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
+    for digest in receipt.digests:
+        length = lengths.get(digest.source, -1)
+        if digest.path in lengths or [each.path for each in receipt.digests].count(digest.path) > 1:
+            yield _wrong(f"the digest {digest.path} has the path of another document")
+        if any(not start <= end <= length for start, end, _ in digest.sources):
+            yield _wrong(f"the digest {digest.path} condenses bytes that {digest.source} does not have")
+        if any(
+            not start <= end <= digest.length or any(number >= len(digest.sources) for number in sources)
+            for start, end, sources in digest.sentences
+        ):
+            yield _wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")
 
 
 def _bad_quote(receipt: Receipt, quote: Quote, lengths: Mapping[str, int]) -> str | None:

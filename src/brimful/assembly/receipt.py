@@ -8,14 +8,34 @@ question's text, which its hash stands for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from blake3 import blake3
 
-from brimful.assembly.cited import CitedDocument, CitedWindow, OmittedWindow, Quote, Sibling
-from brimful.assembly.context import Context, Omitted, written
+from brimful.assembly.cited import (
+    CitedDigest,
+    CitedDocument,
+    CitedWindow,
+    DigestSentence,
+    DigestSource,
+    OmittedWindow,
+    Quote,
+    Sibling,
+)
+from brimful.assembly.context import Condensed, Context, Omitted, written
 from brimful.assembly.formats import Fragment, form_for
-from brimful.assembly.notation import Hash, Moment, Natural, Score, canonical, parsed, plain, read_as
+from brimful.assembly.notation import (
+    UNLESS_EMPTY,
+    Hash,
+    Moment,
+    Natural,
+    Score,
+    canonical,
+    parsed,
+    plain,
+    read_as,
+    written_fields,
+)
 from brimful.budget import Budget
 from brimful.errors import DocumentError, FormatError
 from brimful.settings import FormatName, Packing
@@ -53,6 +73,7 @@ class Receipt:
     omitted: tuple[OmittedWindow, ...] = field(repr=False)
     context_hash: Hash
     run: Mapping[str, object] = field(compare=False)
+    digests: tuple[CitedDigest, ...] = field(default=(), repr=False, metadata=UNLESS_EMPTY)
 
     def to_json(self) -> str:
         """One line of JSON; the same receipt has the same bytes everywhere."""
@@ -75,7 +96,7 @@ class Receipt:
 
     def hashed(self) -> Hash:
         """The hash over everything but the id itself, the question's text and the run's own facts."""
-        inside = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _OUTSIDE}
+        inside = {name: value for name, value in written_fields(self) if name not in _OUTSIDE}
         return hash_of(canonical(inside))
 
     def without_question(self) -> Receipt:
@@ -101,6 +122,8 @@ def make_receipt(
     many packings. `run` holds what may differ from run to run; the generation is added to it.
     """
     rows = _rows(context, snapshot)
+    readers = {path: _reader(row, snapshot) for path, row in rows.items()}
+    readers |= {each.path: _read_own for each in context.digests}
     draft = Receipt(
         version=Natural(VERSION),
         id=_UNKNOWN,
@@ -118,8 +141,9 @@ def make_receipt(
         content_tokens=Natural(context.content_tokens),
         truncated=context.truncated,
         documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
+        digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
         windows=tuple(map(_window, context.windows)),
-        pieces=tuple(_pieces(context, {path: _reader(row, snapshot) for path, row in rows.items()})),
+        pieces=tuple(_pieces(context, readers)),
         corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
         omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
         context_hash=hash_of(context.text),
@@ -148,11 +172,13 @@ def _mapping(value: object, where: str) -> Mapping[str, object]:
 
 def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
     rows: dict[str, Row] = {}
+    sources = {each.path: each.source for each in context.digests}
     for window in context.windows:
-        row = rows.get(window.path) or snapshot.row(window.path)
+        path = sources.get(window.path, window.path)
+        row = rows.get(path) or snapshot.row(path)
         if row is None:
-            raise DocumentError(f"{window.path!r} is not in this snapshot; add it, or use the snapshot that was asked")
-        rows[window.path] = row
+            raise DocumentError(f"{path!r} is not in this snapshot; add it, or use the snapshot that was asked")
+        rows[path] = row
     return rows
 
 
@@ -166,6 +192,26 @@ def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
         time=None if row.time is None else Moment(row.time),
         rule=row.rule,
         proof=tuple(Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
+    )
+
+
+def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
+    spans = sorted({span for said in digest.sentences for span in said.sources})
+    numbers = {span: Natural(number) for number, span in enumerate(spans)}
+    return CitedDigest(
+        path=digest.path,
+        model=digest.model,
+        content_hash=hash_of(digest.document.content),
+        length=Natural(len(digest.document)),
+        source=digest.source,
+        sources=tuple(
+            DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
+            for start, end in ((span.start, span.end) for span in spans)
+        ),
+        sentences=tuple(
+            DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
+            for span, sources in digest.sentences
+        ),
     )
 
 
@@ -209,6 +255,12 @@ def _reader(row: Row, snapshot: Snapshot) -> _Read:
     return read
 
 
+def _read_own(window: Window, start: int, end: int) -> bytes:
+    """Bytes of a digest, which no store has: the window's own document is all there is."""
+    assert window.document is not None
+    return window.document.content[start:end]
+
+
 def _pieces(context: Context, readers: Mapping[str, _Read]) -> Iterator[str | Quote]:
     """The text in order; every byte that is called a document's is compared with the document first."""
     literal, texts, number, between, own = "", [], -1, True, b""
@@ -235,7 +287,7 @@ def _quote(window: Window, fragment: Fragment, number: int, *, own: bytes, read:
     start, end = fragment.start, fragment.end
     place = (Natural(number), Natural(start), Natural(end))
     if window.start <= start and end <= window.end:
-        if fragment.kind == "source":
+        if fragment.kind == "source" and read is not _read_own:
             return Quote(*place)
         return Quote(*place, fragment.text, own[start - window.start : end - window.start].decode())
     source = read(window, start, end)

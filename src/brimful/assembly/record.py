@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from brimful.assembly.context import Context
+from brimful.assembly.context import Condensed, Context
 from brimful.search.repair import Correction
 from brimful.windows.window import Window
 
@@ -24,6 +24,7 @@ def context_record(context: Context) -> dict[str, object]:
         "packing": context.packing,
         "truncated": context.truncated,
         "windows": [_window(window) for window in context.windows],
+        "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
@@ -52,6 +53,23 @@ def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, obje
         }
         for each in corrections
     ]
+
+
+def _digest(digest: Condensed) -> dict[str, object]:
+    return {
+        "path": digest.path,
+        "model": digest.model,
+        "source": digest.source,
+        "sentences": [
+            {
+                "start": span.start,
+                "end": span.end,
+                "text": digest.document.text(span.start, span.end),
+                "sources": [[each.start, each.end] for each in sources],
+            }
+            for span, sources in digest.sentences
+        ],
+    }
 
 
 def _window(window: Window) -> dict[str, object]:

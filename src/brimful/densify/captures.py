@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.densify.cite import CitedSentence
@@ -42,13 +44,29 @@ class Capture:
     digest: str = ""
     sentences: tuple[CitedSentence, ...] = field(default=(), repr=False)
 
+    @property
+    def path(self) -> str:
+        """What its document is stored as."""
+        return f"capture:{self.name}"
+
     def document(self, path: str | None = None) -> Document:
         """A done capture as a document that a store can take and search finds."""
         if self.status != "done":
             raise DocumentError(
                 f"capture {self.name!r} is {self.status}; only a done one is a document, retry it first"
             )
-        return Document(path or self.name, self.digest, kind="prose", language="text")
+        return Document(path or self.path, self.digest, kind="prose", language="text")
+
+
+def name_of(text: str | Document) -> str:
+    """What a capture is called that nobody named: the same text, the same name.
+
+    >>> name_of("Tea at four.")
+    'c3c34248b68e'
+    """
+    if isinstance(text, Document):
+        return text.path
+    return blake3(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 class Captures:
@@ -101,7 +119,7 @@ class Captures:
         """One capture by its name."""
         rows = self.memory.rows("SELECT * FROM captures WHERE name = ?", (name,))
         if not rows:
-            raise DocumentError(f"there is no capture {name!r}; `list` has the names")
+            raise DocumentError(f"there is no capture {name!r}; list them for the names")
         return _read(rows[0])
 
     def list(self, status: CaptureStatus | None = None) -> list[Capture]:
@@ -110,6 +128,13 @@ class Captures:
             choose(status, STATUSES, what="status")
         rows = self.memory.rows("SELECT * FROM captures ORDER BY name")
         return [capture for capture in map(_read, rows) if status in (None, capture.status)]
+
+    def purge(self, stored: Collection[str]) -> None:
+        """Leave no byte of any partial, nor of a done capture whose document is not among those stored."""
+        for capture in self.list("done"):
+            if capture.path not in stored:
+                self.memory.write("DELETE FROM captures WHERE name = ?", (capture.name,))
+        self.memory.purge()
 
     def _write(self, capture: Capture) -> Capture:
         sources = json.dumps(

@@ -148,6 +148,15 @@ class Memory:
             return
         self.write("INSERT OR REPLACE INTO limits VALUES (?, ?, ?, ?)", (endpoint, model, kind, tokens))
 
+    def purge(self) -> None:
+        """Leave no byte of any answer in the file; limits and captures stay."""
+        with self._lock, _store_errors(self.path):
+            cursor = self._connection.cursor()
+            cursor.execute("PRAGMA secure_delete = ON")
+            cursor.execute("BEGIN IMMEDIATE; DELETE FROM places; DELETE FROM partials; COMMIT")
+            cursor.execute("VACUUM")
+            fetch(cursor, "PRAGMA wal_checkpoint(TRUNCATE)")
+
     # ---- rows, for captures too
 
     def write(self, statement: str, values: Sequence[Value]) -> None:

@@ -12,6 +12,8 @@ from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
 from brimful.corpus.documents import Hit
 from brimful.corpus.skips import Skipped
+from brimful.densify.captures import Capture
+from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
@@ -75,6 +77,25 @@ def report_record(report: Report) -> dict[str, object]:
 def skips_record(skipped: Iterable[Skipped]) -> list[dict[str, object]]:
     """What was left out, and why."""
     return [{"path": each.path, "reason": each.reason, "detail": each.detail} for each in skipped]
+
+
+def digest_record(digest: Digest) -> dict[str, object]:
+    """A condensed text with its citations and its cost."""
+    return {**asdict(digest), "complete": digest.is_complete}
+
+
+def capture_record(capture: Capture) -> dict[str, object]:
+    """A capture without its original, and the path of its document if it has one."""
+    return {
+        "name": capture.name,
+        "status": capture.status,
+        "model": capture.model,
+        "message": capture.message,
+        "path": capture.path if capture.status == "done" else None,
+        "original_bytes": len(capture.original),
+        "digest": capture.digest,
+        "sentences": [asdict(sentence) for sentence in capture.sentences],
+    }
 
 
 def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: str) -> dict[str, object]:

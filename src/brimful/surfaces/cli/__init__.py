@@ -1,7 +1,7 @@
 """The command line: `brimful context QUESTION PATH`.
 
 app        which commands and options are there?
-commands   what does each do?                       evaluating, receipts likewise
+commands   what does each do?                       digests, evaluating, receipts likewise
 views      what does a person see of a result?
 stores     which store does a command mean?
 terminal   how is anything shown, and kept plain for a program?

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -28,6 +29,11 @@ Paths = Annotated[
 Store = Annotated[
     str | None,
     typer.Option("--store", "-s", metavar="FILE", envvar="BRIMFUL_STORE", help="The store: a file, or its folder."),
+]
+Source = Annotated[str, typer.Argument(metavar="[FILE]", help="What to condense; - reads standard input.")]
+Condenser = Annotated[
+    str,
+    typer.Option("--model", "-m", metavar="NAME", help="Who condenses: openai:NAME, ollama:NAME, http://...#NAME."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on standard error but errors.")]
@@ -71,6 +77,9 @@ def context(
     strategy: Annotated[str, _choice("--strategy", STRATEGIES, "Which windows belong together.")] = "adjacent",
     packing: Annotated[str, _choice("--packing", PACKINGS, "Which windows get in first.")] = "greedy",
     fill: Annotated[str, _choice("--fill", FILLS, "Fill the rest, or stop at what matters.")] = "brim",
+    densify: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Condense what does not fit: extractive:, openai:NAME, ...")
+    ] = None,
     receipt: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the receipt to this file.")] = None,
     store: Store = None,
     as_json: AsJson = False,
@@ -89,7 +98,7 @@ def context(
             question,
             paths or (),
             budget=budget,
-            settings=settings,
+            settings=replace(settings, densify=densify),
             store=store,
             as_json=as_json,
             receipt=receipt,
@@ -212,6 +221,77 @@ def evaluate(
             svg=svg,
         )
     )
+
+
+@app.command(short_help="Condense a text through a model, or without one.")
+def densify(
+    file: Source = "-",
+    *,
+    model: Condenser = "extractive:",
+    target: Annotated[
+        int | None, typer.Option("--target", "-t", metavar="TOKENS", help="About how long the digest should be.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", "-b", metavar="TOKENS", help="How long it may be at most, to the token.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="TOKENS", help="The model's context limit, where you know it better.")
+    ] = None,
+    memory: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where answers are kept, so that none is paid twice.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Condense a text of any length.
+
+    The digest goes to standard output; progress, its cost and where each sentence comes from go to standard error.
+    """
+    from brimful.surfaces.cli import digests
+
+    _leave(
+        digests.densify(
+            file,
+            model=model,
+            target=target,
+            budget=budget,
+            limit=limit,
+            memory=memory,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    )
+
+
+@app.command(short_help="Write a text down, condense it, and make it searchable.")
+def capture(
+    file: Source = "-",
+    *,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call it; else the file's name.")] = None,
+    model: Condenser = "extractive:",
+    store: Store = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a text down, condense it, and store the digest as a document that search finds."""
+    from brimful.surfaces.cli import digests
+
+    _leave(digests.capture(file, name=name, model=model, store=store, as_json=as_json, quiet=quiet))
+
+
+@app.command(short_help="Show what was captured, or try one again.")
+def captures(
+    *,
+    retry: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Try this one again; it pays only for what is missing.")
+    ] = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was captured, a line each: status, model, name, and why it failed."""
+    from brimful.surfaces.cli import digests
+
+    _leave(digests.captures(retry=retry, store=store, as_json=as_json))
 
 
 @app.command(short_help="Forget documents.")

@@ -12,7 +12,7 @@ PROVIDER = 4
 STORAGE = 5
 INTERRUPTED = 130
 
-_EXITS = {"input": USAGE, "endpoint": PROVIDER, "missing": PROVIDER, "store": STORAGE}
+_EXITS = {"input": USAGE, "endpoint": PROVIDER, "missing": PROVIDER, "provider": PROVIDER, "store": STORAGE}
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
@@ -25,4 +25,13 @@ def exit_of(error: BrimfulError) -> int:
     >>> exit_of(BudgetError("0")), exit_of(StoreFullError("no room"))
     (2, 5)
     """
-    return _EXITS.get(error.code.partition(".")[0], USAGE)
+    return exit_of_code(error.code)
+
+
+def exit_of_code(code: str) -> int:
+    """The same, where only the code is left of an error.
+
+    >>> exit_of_code("provider.quota")
+    4
+    """
+    return _EXITS.get(code.partition(".")[0], USAGE)

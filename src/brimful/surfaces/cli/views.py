@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from brimful.assembly.context import Context
+from brimful.corpus.documents import Document
 from brimful.corpus.skips import Skipped
+from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.query import parse_query
 from brimful.search.repair import Correction
@@ -62,10 +64,44 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
     for window in context.windows[:_MOST_CITATIONS]:
         say(f"  {tint('path', shortened(citation(engine, window), width() - 2))}")
+    for digest in context.digests:
+        words = f"{digest.path} is {digest.source}, condensed by {digest.model}"
+        say(tint("warn", shortened(one_line(words), width())))
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
         say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify RECEIPT --files FOLDER")
+
+
+def show_digest(digest: Digest, document: Document) -> None:
+    """What a condensation cost, and where each sentence comes from."""
+    counted = digest.counter if digest.exact else f"{digest.counter}, estimated"
+    say()
+    say(
+        tint("strong", f"{digest.tokens:,} of {digest.source_tokens:,} tokens ({counted})")
+        + f": {digest.model}, {_count(digest.calls, 'call')}, {digest.remembered:,} remembered"
+    )
+    for cited in digest.sentences[:_MOST_CITATIONS]:
+        lines = ",".join(_lines(document.lines(span.start, span.end)) for span in cited.sources)
+        place = f"{one_line(document.path)}:{lines}"
+        said = one_line(" ".join(cited.text.split()))
+        say(f"  {tint('path', shortened(place, width() // 2))} {shortened(said, width() - 3 - len(place))}")
+    if len(digest.sentences) > _MOST_CITATIONS:
+        say(f"  … and {len(digest.sentences) - _MOST_CITATIONS} more; --json lists them all")
+    if digest.joined:
+        say(tint("warn", "no merge could make it shorter, so its parts stand one after the other"))
+    for gap in digest.gaps:
+        say(tint("bad", f"missing: bytes {gap.span.start}-{gap.span.end}; {one_line(gap.reason)}"))
+
+
+def captured(record: Mapping[str, Any]) -> str:
+    """One line a capture: status, model, name, message."""
+    styles = {"done": "good", "failed": "bad", "pending": "warn"}
+    return "".join(
+        f"{_out(styles[each['status']], each['status'].ljust(_LABEL))} {one_line(each['model'])} "
+        f"{one_line(each['name'])}{': ' if each['message'] else ''}{one_line(each['message'])}\n"
+        for each in record["captures"]
+    )
 
 
 def citation(engine: Engine, window: Window) -> str:

@@ -1,0 +1,251 @@
+"""What becomes of what does not fit? It is condensed into the room that was kept for it.
+
+    what fits in most of the budget ──────────────────────────────┐
+    what does not, by document, best first ──> sentences, digests ┴──> pack ──> one context, never over the budget
+
+`extractive:` takes sentences of the document: ordinary windows, cited to the byte. Any other model writes a digest: a
+document of its own (`digest:notes.md`), each sentence with the ranges that it came from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from brimful.assembly.context import Condensed, Context, Omitted, Said
+from brimful.assembly.formats import form_for
+from brimful.corpus.documents import Document
+from brimful.densify.densify import densify
+from brimful.densify.digest import Digest
+from brimful.densify.extractive import ExtractiveModel, extract
+from brimful.densify.fit import fit_digest
+from brimful.densify.memory import Memory
+from brimful.densify.model import Model
+from brimful.densify.plan import DensifySettings
+from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
+from brimful.text.tokens import TokenCounter
+from brimful.windows.window import Cluster, Window
+
+PREFIX = "digest:"
+MOST_DIGESTS = 8
+"""Documents that a model condenses for one context: each is at least one call."""
+LEAST_TOKENS = 48
+"""A digest of fewer says nothing; rather fewer documents."""
+_EDGES_PERCENT = 20  # what the edges of single sentences cost beside them, about
+_LEAST_BYTES = 24  # a shorter rest of a window is a stray word
+_JOINT = "\n\n"
+
+Candidates = Sequence[Window | Cluster]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What of one document is left out, in reading order, and how many tokens it may be condensed to."""
+
+    path: str
+    windows: tuple[Window, ...]
+    target_tokens: int
+
+    @property
+    def score(self) -> float:
+        """The best window's."""
+        return max(window.score for window in self.windows)
+
+    def joined(self) -> Document:
+        """All of it as one text to condense."""
+        known = self.windows[0].document
+        text = _JOINT.join(window.text for window in self.windows)
+        if known is None:
+            return Document(self.path, text)
+        return Document(self.path, text, kind=known.kind, language=known.language)
+
+    def placed(self, spans: Sequence[Span]) -> Iterator[tuple[Window, Span]]:
+        """Where ranges of the joined text stand in the document, window by window."""
+        at = 0
+        for window in self.windows:
+            for span in spans:
+                start, end = max(span.start - at, 0), min(span.end - at, len(window.span))
+                if start < end:
+                    yield window, Span(window.start + start, window.start + end)
+            at += len(window.span) + len(_JOINT)
+
+    def ranges(self, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """The same as ranges of the document alone."""
+        return tuple(merge_spans(span for _, span in self.placed(spans)))
+
+
+def rests(
+    base: Context, candidates: Candidates, *, available: int, most: int | None, counter: TokenCounter
+) -> list[Rest]:
+    """What the candidates say that a context does not show, by document, best first; as many as there is room for."""
+    shown: dict[str, list[Span]] = {}
+    for window in base.windows:
+        shown.setdefault(window.path, []).append(window.span)
+    by_path: dict[str, list[Window]] = {}
+    for window in _members(candidates):
+        by_path.setdefault(window.path, []).extend(_outside(window, shown.get(window.path, ())))
+    ranked = sorted(
+        (min(each.order for each in windows), path, windows) for path, windows in by_path.items() if windows
+    )
+    opening = form_for(base.format).block_opening
+    headers = [counter.count(opening(PREFIX + path)) + 2 for _, path, _ in ranked[:most]]
+    left, count, spent = available - base.tokens, 0, 0
+    for header in headers:
+        if spent + header + (count + 1) * LEAST_TOKENS > left:
+            break
+        spent, count = spent + header, count + 1
+    return [
+        Rest(path, tuple(sorted(windows, key=lambda each: (each.start, each.end))), (left - spent) // count)
+        for _, path, windows in ranked[:count]
+    ]
+
+
+def condense(
+    left_out: Iterable[Rest], model: Model, *, memory: Memory | None, counter: TokenCounter
+) -> list[Digest | None]:
+    """A digest for each rest, asked for through the memory; None where no model is needed."""
+    return [_digest(rest, model, memory, counter) for rest in left_out]
+
+
+def _digest(rest: Rest, model: Model, memory: Memory | None, counter: TokenCounter) -> Digest | None:
+    source = rest.joined()
+    if isinstance(model, ExtractiveModel) or counter.count(source.content.decode()) <= rest.target_tokens:
+        return None
+    settings = DensifySettings(target_tokens=rest.target_tokens)
+    return fit_digest(densify(source, model, settings=settings, memory=memory), rest.target_tokens, counter=counter)
+
+
+def completed(
+    base: Context,
+    left_out: Sequence[Rest],
+    digests: Sequence[Digest | None],
+    *,
+    candidates: Candidates,
+    pack: Callable[[Candidates], Context],
+    taken: Callable[[str], object],
+    counter: TokenCounter,
+) -> Context:
+    """The context again in the whole budget, with what was condensed after what was in it already."""
+    ceiling = math.nextafter(min((window.score for window in base.windows), default=0.0), -math.inf)
+    added: list[Window] = []
+    made: list[Condensed] = []
+    for rest, digest in zip(left_out, digests, strict=True):
+        score = min(rest.score, ceiling)
+        if digest is None:
+            added += [replace(window, score=score) for window in _sentences(rest, counter)]
+        elif digest.text:
+            made.append(_document(rest, digest, taken))
+            added.append(Window.cut(made[-1].document, 0, len(made[-1].document), score=score))
+    context = pack([*_regrouped(base, candidates), *added])
+    paths = {window.path for window in context.windows}
+    kept = tuple(each for each in made if each.path in paths)
+    own = {window.id for window in context.windows}
+    return replace(
+        context,
+        digests=kept,
+        truncated=base.truncated or context.truncated,
+        trimmed=tuple(dict.fromkeys([*context.trimmed, *(each for each in base.trimmed if each in own)])),
+        omitted=_omitted(base, context, left_out),
+    )
+
+
+def _sentences(rest: Rest, counter: TokenCounter) -> list[Window]:
+    """The sentences of a document that say most of what is left out; all of it where there is room."""
+    source = rest.joined()
+    if counter.count(source.content.decode()) <= rest.target_tokens:
+        return list(rest.windows)
+    spans = extract(source, max(rest.target_tokens * (100 - _EDGES_PERCENT) // 100, 1), counter=counter)
+    return [_part(window, span) for window, span in rest.placed(spans)]
+
+
+def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Condensed:
+    path = PREFIX + rest.path
+    while taken(path) is not None:
+        path = PREFIX + path
+    said, at = [], 0
+    content = digest.text.encode()
+    for sentence in digest.sentences:
+        raw = sentence.text.encode()
+        start = content.find(raw, at)
+        if raw and start >= 0:
+            at = start + len(raw)
+            said.append(Said(Span(start, at), rest.ranges(sentence.sources)))
+    return Condensed(digest.document(path), rest.path, digest.model, tuple(said))
+
+
+def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple[Omitted, ...]:
+    """What is not shown as it is: condensed, or left out as before; without prices, which condensing would change."""
+    told = {rest.path: [window.span for window in rest.windows] for rest in left_out}
+    shown: dict[str, list[Span]] = {}
+    for window in context.windows:
+        shown.setdefault(window.path, []).append(window.span)
+    found = []
+    for each in base.omitted:
+        window = each.window
+        if any(span.start <= window.start and window.end <= span.end for span in shown.get(window.path, ())):
+            continue
+        is_told = each.reason in ("budget", "stopped") and any(map(window.span.shared, told.get(window.path, ())))
+        found.append(Omitted(window, "condensed" if is_told else each.reason, each.duplicate_of))
+    return tuple(found)
+
+
+def _members(candidates: Candidates) -> Iterable[Window]:
+    for each in candidates:
+        yield from each.windows if isinstance(each, Cluster) else (each,)
+
+
+def _outside(window: Window, shown: Iterable[Span]) -> list[Window]:
+    """What of a window lies outside of the ranges that are shown."""
+    found, at = [], window.start
+    for span in [*merge_spans(span for span in shown if span.shared(window.span)), Span(window.end, window.end)]:
+        if span.start - at >= _LEAST_BYTES:
+            part = _part(window, Span(at, span.start))
+            if part.text.strip():
+                found.append(part)
+        at = max(at, span.end)
+    return found
+
+
+def _part(window: Window, span: Span) -> Window:
+    """A range of a window, with its hits."""
+    hits = tuple(hit for hit in window.hits if span.start <= hit.start and hit.end <= span.end)
+    if window.document is not None:
+        return Window.cut(window.document, span.start, span.end, score=window.score, hits=hits)
+    raw = window.text.encode()
+    start = back_to_code_point(raw, span.start - window.start)
+    end = on_to_code_point(raw, span.end - window.start)
+    return replace(
+        window,
+        text=raw[start:end].decode(),
+        start=window.start + start,
+        end=window.start + end,
+        hits=hits,
+        cut_start=window.cut_start or start > 0,
+        cut_end=window.cut_end or end < len(raw),
+    )
+
+
+def _regrouped(base: Context, candidates: Candidates) -> Candidates:
+    """The windows of a context, those that were linked still together."""
+    left = {window.id: window for window in base.windows}
+    found: list[Window | Cluster] = []
+    for cluster in candidates:
+        if isinstance(cluster, Cluster):
+            members = [
+                left.pop(own.id)
+                for own in list(left.values())
+                if any(own.path == each.path and own.span.shared(each.span) for each in cluster.windows)
+            ]
+            if members:
+                found.append(Cluster(tuple(members), cluster.strategy, cluster.coherence))
+    return [*found, *left.values()]
+
+
+def share_for(available: int, percent: int) -> int:
+    """The tokens that are filled as usual, before anything is condensed.
+
+    >>> share_for(4_000, 25)
+    3000
+    """
+    return max(available * (100 - percent) // 100, 1)
