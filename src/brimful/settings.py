@@ -171,7 +171,7 @@ class AskSettings:
     # The model that condenses what does not fit ("extractive:", "openai:…"), the share of the budget that is kept for
     # it, and how many budgets' worth of text are looked at.
     densify: str | None = None
-    densify_percent: int = 25
+    densify_percent: int = 15
     densify_breadth: int = 4
 
     def __post_init__(self) -> None:

@@ -62,7 +62,7 @@ def test_the_budget_holds_to_the_token_in_every_format(engine, model, name):
 def test_more_of_the_corpus_is_told(engine):
     """The same budget reaches more documents, and is as full."""
     plain = engine.context(QUESTION, budget=800)
-    condensed = engine.context(QUESTION, budget=800, densify="extractive:")
+    condensed = engine.context(QUESTION, budget=800, densify="extractive:", densify_percent=40)
     assert len({window.path for window in condensed.windows}) > len({window.path for window in plain.windows})
     assert condensed.tokens >= 800 * 98 // 100
     assert any(each.reason == "condensed" for each in condensed.omitted)
@@ -148,13 +148,13 @@ def test_no_answer_is_paid_twice(engine, tmp_path):
     """The file beside the store remembers: another engine, and a run after a failure, ask only for what is missing."""
     model = failing(3, 4)
     with pytest.raises(UnavailableError):
-        engine.context(QUESTION, budget=900, densify=model)
+        engine.context(QUESTION, budget=2_000, densify=model)
     assert len(model.answered) == 2
-    context = engine.context(QUESTION, budget=900, densify=model)
+    context = engine.context(QUESTION, budget=2_000, densify=model)
     assert len(model.answered) == len(set(model.answered)) == len(context.digests)
     again = FakeModel()
     with open_store(tmp_path / "store.db") as other:
-        assert other.context(QUESTION, budget=900, densify=again).text == context.text
+        assert other.context(QUESTION, budget=2_000, densify=again).text == context.text
     assert again.calls == 0
 
 

@@ -78,7 +78,10 @@ class Rest:
 def rests(
     base: Context, candidates: Candidates, *, available: int, most: int | None, counter: TokenCounter
 ) -> list[Rest]:
-    """What the candidates say that a context does not show, by document, best first; as many as there is room for."""
+    """What the candidates say that a context does not show, by document, as many as there is room for.
+
+    Documents that it does not show at all come first, and of each kind the best.
+    """
     shown: dict[str, list[Span]] = {}
     for window in base.windows:
         shown.setdefault(window.path, []).append(window.span)
@@ -86,7 +89,9 @@ def rests(
     for window in _members(candidates):
         by_path.setdefault(window.path, []).extend(_outside(window, shown.get(window.path, ())))
     ranked = sorted(
-        (min(each.order for each in windows), path, windows) for path, windows in by_path.items() if windows
+        ((path in shown, min(each.order for each in windows)), path, windows)
+        for path, windows in by_path.items()
+        if windows
     )
     opening = form_for(base.format).block_opening
     headers = [counter.count(opening(PREFIX + path)) + 2 for _, path, _ in ranked[:most]]
