@@ -554,3 +554,22 @@ def test_a_context_is_one_json_object(tmp_path):
     assert record["text"] == context.text
     assert [(each["path"], each["start"], each["end"]) for each in record["windows"]] == [("tea.md", 0, 22)]
     assert record["receipt"] == context.receipt.id
+
+
+def test_the_best_places_are_never_crowded_out(tmp_path):
+    """A rare row is shown at small budgets, of a long table and of one with many columns; and the best of two pages."""
+    rows = [f"{n},{('Ann', 'Bob', 'Cem')[n * n % 3]},Oslo,{n * 37 % 9973}" for n in range(2_000)]
+    rows[1_717] = "1717,Zebulon,Timbuktu,424242"
+    names = ",".join(f"measurement_{n}_of_a_sensor" for n in range(200))
+    filler = "".join(f"Every kettle number {n} was sold as it is.\n\n" for n in range(40))
+    with open_store(tmp_path) as engine:
+        engine.add_text("table.csv", "\n".join(["id,name,city,amount", *rows]) + "\n")
+        engine.add_text("wide.csv", f"{names}\n" + "1,2,3\n" * 99 + "Quokka,2,3\n" + "1,2,3\n" * 99)
+        engine.add_text("one.md", f"# Kettles\n\nThe quetzal kettle whistles.\n\n{filler}")
+        engine.add_text("two.md", "# Notes\n\nA quetzal kettle costs nine pounds.\n")
+        for budget in (60, 150, 300):
+            assert "1717,Zebulon,Timbuktu,424242" in engine.context("Zebulon", budget=budget).text
+            assert "Quokka,2,3" in engine.context("Quokka", budget=budget).text
+        shown = engine.context("quetzal kettle", budget=150).text
+    assert "The quetzal kettle whistles." in shown
+    assert "A quetzal kettle costs nine pounds." in shown

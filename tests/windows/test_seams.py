@@ -250,3 +250,15 @@ def span_of(text):
     """Start and end of a body."""
     span = at(text)
     return span.start, span.end
+
+
+def test_no_seam_is_larger_than_what_it_explains():
+    """A header row of many columns is left out, and a signature of many lines is shown by its first."""
+    names = ",".join(f"column_{number}" for number in range(200))
+    table = Document("wide.csv", f"{names}\n" + "1,2,3\n" * 9 + "zebra,2,3\n")
+    at = table.content.index(b"zebra")
+    assert seams_for(table, Span(at, len(table))) == ()
+    arguments = "".join(f"    argument_{number}: int = {number},\n" for number in range(40))
+    code = Document("long.py", f"def boil(\n{arguments}) -> None:\n    first = 1\n    zebra = 2\n", language="python")
+    at = code.content.index(b"    zebra")
+    assert [seam.text for seam in seams_for(code, Span(at, len(code) - 1))] == ["def boil("]

@@ -23,6 +23,10 @@ MOST_TRAIL_BYTES = 120
 SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
 MOST_HEADINGS = 3
+MOST_HEADER_BYTES = 1_024
+"""Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
+MOST_SIGNATURE_BYTES = 256
+"""Of a signature: of a longer one only the first line is shown, which names it."""
 
 _FRAME_BYTES = 8  # about what a format puts around a seam
 _REACH = 16_384  # bytes that are looked back for who speaks
@@ -52,12 +56,13 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     """
     found: list[tuple[SeamKind, int, int]] = []
     if document.kind == "data":
-        found += [("header", *document.outline.header)] if document.outline.header else []
+        header = document.outline.header
+        found += [("header", *header)] if header and header[1] - header[0] <= MOST_HEADER_BYTES else []
     elif document.kind == "prose":
         found += _trail(document, span, trail_share) if trail_share else []
     else:
         found += [
-            ("signature", block.signature_start, block.signature_end)
+            ("signature", block.signature_start, _named(document, block.signature_start, block.signature_end))
             for block in document.outline.enclosing(span.start, span.end)
             if block.kind in ("function", "class")
         ]
@@ -100,6 +105,14 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
             found.append(("heading", block.signature_start, block.signature_end))
             room -= size
     return found
+
+
+def _named(document: Document, start: int, end: int) -> int:
+    """Where a signature ends as it is shown: whole, or after the line that names it; nothing where that is too long."""
+    if end - start <= MOST_SIGNATURE_BYTES:
+        return end
+    line = document.content.find(b"\n", start, start + MOST_SIGNATURE_BYTES)
+    return max(line, start)
 
 
 def _speaker(content: bytes, position: int) -> re.Match[bytes] | None:
