@@ -99,3 +99,12 @@ def test_a_rare_word_gets_its_chapter_and_a_common_one_many_short_windows():
     assert [len(window.hits) for window in together] == [20]
     apart = inflate(hits_of(range(0, 100, 5)), [PAGE], sizing="field", budget=500)
     assert [len(window.hits) for window in apart] == [1] * 20
+
+
+def test_blank_lines_alone_are_no_window():
+    """A blank unit between two that matter is shown with them, and never by itself."""
+    page = Document("tea.md", "Tea.\n\n\nCoffee.\n")
+    blank = Hit("tea.md", 5, 7, 1.0)
+    assert field_cuts(Line((blank,), (blank,)), {"tea.md": page}) == []
+    (cut,) = field_cuts(Line((blank, Hit("tea.md", 0, 5, 2.0)), ()), {"tea.md": page})
+    assert (cut.span.start, cut.span.end) == (0, 7)

@@ -50,7 +50,7 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
 
 
 def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
-    """The windows above the line, where hits touch in one, and each hit just below it by itself."""
+    """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks."""
     cuts = []
     shown: dict[str, list[Span]] = {}
     for path, group in _by_path(line.above):
@@ -69,7 +69,8 @@ def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
         if not any(span.shared(other) for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], span, [hit]))
             shown.setdefault(hit.path, []).append(span)
-    return sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start))
+    said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
+    return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
 
 
 def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
