@@ -13,7 +13,6 @@ from pathlib import Path
 from brimful.corpus.ignores import glob_pattern
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import root_of, walk
-from brimful.densify.models import model_for
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
@@ -54,6 +53,8 @@ def context(
     """Index what is named, fill the budget, cite."""
     tokens_for(settings.model)  # an unknown model is named before anything is read
     if settings.densify is not None:
+        from brimful.densify.models import model_for  # only when asked for: it takes a while to load
+
         model_for(settings.densify)
     question = asked(question)
     corpus = corpus_of(store, paths)

@@ -8,18 +8,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Skipped
-from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.query import parse_query
 from brimful.search.repair import Correction
 from brimful.surfaces.cli.exits import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
 from brimful.windows.window import Window
+
+if TYPE_CHECKING:
+    from brimful.densify.digest import Digest
 
 _MOST_CITATIONS = 20
 _MOST_SKIPS = 5
