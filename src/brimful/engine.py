@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
-_MOST_TRIES = 4  # where headers cost less than was thought, or units are shorter than they are on average
+_MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
+_LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 _MOST_DOUBLINGS = 8
 _ANY_ROOM = 1 << 30
 _LONGEST_WHOLE = 16 << 20
@@ -465,7 +466,8 @@ class Engine:
                 line = min(line + max((room.available - cost) // price, 1), over - 1)
             else:
                 over = line
-                line = max(line - max(-(-(cost - room.available) // price), 1), fits + 1 if fits else 1)
+                step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
+                line = max(line - step, fits + 1)
         return fits or min(1, len(found.hits))
 
     def _estimate(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> int:
