@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from core import report
@@ -32,7 +33,7 @@ def main() -> int:
     print(textwrap.fill(report.facts_line(facts), report.WIDTH))
     scratch = Path(tempfile.mkdtemp(prefix="brimful-bench-", dir=options.scratch))
     stages: list[measures.Stage] = []
-    summary: list[str] = []
+    names: list[str] = []
     try:
         for megabytes in options.megabytes:
             home = scratch / f"{megabytes:g}"
@@ -40,21 +41,29 @@ def main() -> int:
             print(f"… {stage.label} at {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
             measures.measure(stage, options.systems, each=options.questions)
             stages.append(stage)
-            copies = f", {stage.corpus.copies} copies of what this machine has" if stage.corpus.copies > 1 else ""
-            summary.append(f"{stage.label}: {stage.corpus.files:,} files{copies}")
             shutil.rmtree(home, ignore_errors=True)
+            tables, summary = _told(stages, options.systems)
+            if not options.dry:  # after each size, so that a run which is ended early keeps what it has
+                names = report.write(tables, facts, folder=RESULTS, summary=summary, name="query")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    answers, lines = measures.answers(stages, options.systems)
-    memory, more = measures.memory(stages, options.systems)
-    tables = [answers, measures.stages_of(stages), measures.starts(stages, options.systems), memory]
-    summary += [*lines, *more]
     for table in tables:
         print(report.as_text(table), flush=True)
-    names = [] if options.dry else report.write(tables, facts, folder=RESULTS, summary=summary, name="query")
     print("", *(textwrap.fill(line, report.WIDTH, subsequent_indent="  ") for line in summary), sep="\n")
     print(f"\n{time.monotonic() - started:,.0f} s. Written to benchmarks/results: {', '.join(names) or 'nothing'}")
     return 0
+
+
+def _told(stages: Sequence[measures.Stage], systems: Sequence[str]) -> tuple[list[report.Table], list[str]]:
+    """Everything that was measured so far, as tables and in a few lines."""
+    corpora = []
+    for stage in stages:
+        copies = f", {stage.corpus.copies} copies of what this machine has" if stage.corpus.copies > 1 else ""
+        corpora.append(f"{stage.label}: {stage.corpus.files:,} files{copies}")
+    answers, lines = measures.answers(stages, systems)
+    memory, more = measures.memory(stages, systems)
+    tables = [answers, measures.stages_of(stages), measures.starts(stages, systems), memory]
+    return tables, [*corpora, *lines, *more]
 
 
 def _options() -> argparse.Namespace:
