@@ -212,13 +212,15 @@ class _Handler(BaseHTTPRequestHandler):
             if (fault := provider.fault(number)) is not None:
                 provider.note(number, prompt, fault.code if fault.kind == "status" else 0, headers)
                 _FAULTS[fault.kind](self, fault, prompt)
-            elif (over := provider.overflow(prompt, output)) is not None:
-                provider.note(number, prompt, 400, headers)
-                self.write_json(400, over)
-            else:
-                text = provider.reply(prompt)
-                provider.note(number, prompt, 200, headers)
-                self.write_stream(_events(self.path, text, provider.counter.count(prompt)))
+                return
+            over = provider.overflow(prompt, output)
+            text = provider.reply(prompt) if over is None else ""
+            provider.note(number, prompt, 200 if over is None else 400, headers)
+        # Who gets the answer may ask again at once, so from here on the call is no longer under way.
+        if over is None:
+            self.write_stream(_events(self.path, text, provider.counter.count(prompt)))
+        else:
+            self.write_json(400, over)
 
     def write_json(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
         """A body of JSON, or a text as it is."""
