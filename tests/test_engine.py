@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+import brimful.asking
 import brimful.engine
 from brimful import Document, tokens_for
 from brimful.engine import KEPT_CONTEXTS
@@ -417,7 +418,7 @@ def test_one_document_of_one_byte(tmp_path):
 def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, strategy):
     """Windows without their document are packed and cited right, beside those of short ones, no byte twice."""
     whole = {path: engine.document(path) for path in engine.ground.documents.paths}
-    monkeypatch.setattr(brimful.engine, "_LONGEST_WHOLE", 5_000)
+    monkeypatch.setattr(brimful.asking, "_LONGEST_WHOLE", 5_000)
     context = engine.context(
         "limerence romantic attraction machine consciousness",
         budget=900,
@@ -437,7 +438,7 @@ def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, stra
 
 def test_hits_that_touch_are_one_stretch(engine, monkeypatch):
     """The chapter of a long document comes as a block, marked where the document goes on."""
-    monkeypatch.setattr(brimful.engine, "_LONGEST_WHOLE", 5_000)
+    monkeypatch.setattr(brimful.asking, "_LONGEST_WHOLE", 5_000)
     context = engine.context("limerence romantic attraction", budget=400)
     best = min(context.windows, key=lambda window: window.order)
     assert best.path == "minds.md"

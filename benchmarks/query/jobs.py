@@ -66,16 +66,16 @@ class _Stages:
     """Processor time of the engine's stages, each without those that it calls."""
 
     def __init__(self) -> None:
-        from brimful import engine
+        from brimful import asking, engine
         from brimful.store.whole import WholeDocuments
 
         self.seconds: dict[str, float] = {}
         self._inner = 0.0
         for owner, name, stage in (
-            (engine, "search", "search"),
+            (asking, "search", "search"),
             (WholeDocuments, "one", "read"),
-            (engine, "inflate", "inflate"),
-            (engine, "pack", "pack"),
+            (asking, "inflate", "inflate"),
+            (asking, "pack", "pack"),
             (engine, "make_receipt", "receipt"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -17,36 +17,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from brimful.asking import Asked
 from brimful.assembly.checking import Finding, check_files, check_store
-from brimful.assembly.context import Context, Omitted, verify_determinism
+from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import Explanation
-from brimful.assembly.fill import FULL_PERCENT
-from brimful.assembly.pack import pack
 from brimful.assembly.receipt import Receipt, make_receipt
-from brimful.budget import LARGEST, Budget, budget_of
-from brimful.corpus.documents import Document, Hit
+from brimful.budget import Budget, budget_of
+from brimful.corpus.documents import Document
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.errors import DocumentError, FormatError, InputError, MissingPartError, SettingError, StoreError
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
-from brimful.search.pools import pools_of, related_to
 from brimful.search.search import Found, search
 from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.whole import WholeDocuments
-from brimful.text.spans import back_to_code_point, on_to_code_point
-from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.inflate import inflate
-from brimful.windows.loose import loose_windows
-from brimful.windows.overlaps import apart
-from brimful.windows.strategies import link
-from brimful.windows.water import RUNNERS_UP, water_line
-from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
     from brimful.densify.captures import Capture
@@ -57,13 +47,7 @@ if TYPE_CHECKING:
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
-_BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
-_MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
-_LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
-_MOST_DOUBLINGS = 8
 _ANY_ROOM = 1 << 30
-_LONGEST_WHOLE = 16 << 20
-"""Of a longer document only the windows are read: they can be packed, but do not grow."""
 
 
 def open(path: str | os.PathLike[str], *, vectors: bool = True) -> Engine:  # noqa: A001
@@ -235,7 +219,8 @@ class Engine:
             ground = self._now()
             key = _key(ground, question, room, settings, field)
             if key not in self._contexts:
-                self._keep(key, self._assemble(ground, question, room, settings, field))
+                context, found = self._asked(ground, question, settings, field).fullest(room)
+                self._keep(key, _with_receipt(ground, question, context, found, settings, field))
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
@@ -339,12 +324,6 @@ class Engine:
 
     # ---- how
 
-    def _assemble(
-        self, ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
-    ) -> Context:
-        context, found = self._fullest(ground, question, room, settings, field, tokens_for(settings.model))
-        return _with_receipt(ground, question, context, found, settings, field)
-
     def _condensed(
         self, question: str, room: Budget, settings: AskSettings, field: FieldSettings, model: Model | str
     ) -> Context:
@@ -364,13 +343,14 @@ class Engine:
                     key = _key(ground, question, room, settings, field)
                     if key in self._contexts:
                         return self._contexts[key]
-                    whole, found = self._fullest(ground, question, room, settings, field, counter)
-                    candidates = self._candidates(ground, question, room, settings, field, counter)
+                    asked = self._asked(ground, question, settings, field)
+                    whole, found = asked.fullest(room)
+                    candidates = asked.candidates(room)
                     left = rests(whole, candidates, available=_ANY_ROOM, most=most, counter=counter)
                     base = whole
                     if left:
                         share = budget_of(share_for(room.available, settings.densify_percent))
-                        base, found = self._fullest(ground, question, share, settings, field, counter)
+                        base, found = asked.fullest(share)
                         left = rests(base, candidates, available=room.available, most=most, counter=counter)
                 digests = condense(left, model, memory=memory, counter=counter)
                 with self._turn():
@@ -382,28 +362,12 @@ class Engine:
                             left,
                             digests,
                             candidates=candidates,
-                            pack=partial(_packed, room=room, settings=settings, counter=counter),
+                            pack=partial(asked.packed, room=room),
                             taken=ground.snapshot.row,
                             counter=counter,
                         )
                     return self._keep(key, _with_receipt(ground, question, whole, found, settings, field))
         raise AssertionError("the last try returns")
-
-    def _candidates(
-        self,
-        ground: Ground,
-        question: str,
-        room: Budget,
-        settings: AskSettings,
-        field: FieldSettings,
-        counter: TokenCounter,
-    ) -> Sequence[Window | Cluster]:
-        """What would be shown in a larger budget: what does not fit is a part of it."""
-        tokens = room.available * (settings.densify_breadth if settings.sizing == "field" else 1)
-        found = self._found(ground, question, _wanted(ground, tokens, settings), settings, field)
-        if settings.sizing != "field":
-            return self._windows(ground, found, tokens, settings, counter)
-        return self._field_windows(ground, found.hits, self._estimate(ground, found.hits, tokens, counter), settings)
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context
@@ -411,129 +375,16 @@ class Engine:
             self._contexts.popitem(last=False)
         return context
 
-    def _fullest(
-        self,
-        ground: Ground,
-        question: str,
-        room: Budget,
-        settings: AskSettings,
-        field: FieldSettings,
-        counter: TokenCounter,
-    ) -> tuple[Context, Found]:
-        """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
-        limit = _wanted(ground, room.available, settings)
-        found = self._found(ground, question, limit, settings, field)
-        if settings.sizing != "field":
-            return _packed(
-                self._windows(ground, found, room.available, settings, counter), room, settings, counter
-            ), found
-        line = self._line(ground, found, room, settings, counter)
-        while line == len(found.hits) == limit and not settings.top_k:  # all of it fits, and there may be more
-            limit *= 4
-            found = self._found(ground, question, limit, settings, field)
-            line = self._line(ground, found, room, settings, counter)
-        above = self._field_windows(ground, found.hits, line, settings)
-        best = _packed(above, room, settings, counter)
-        if line == len(found.hits):
-            return best, found
-        both = self._field_windows(ground, found.hits, line, settings, below=RUNNERS_UP)
-        if settings.fill == "brim" and not _is_full(best):
-            # Its documents have no more to say: the next hits may, if they push out none of the better ones.
-            fuller = _packed(both, room, settings, counter)
-            kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
-            if kept and fuller.tokens > best.tokens:
-                return fuller, found
-        return _naming(best, both, partial(_packed, settings=settings, counter=counter)), found
-
-    def _line(self, ground: Ground, found: Found, room: Budget, settings: AskSettings, counter: TokenCounter) -> int:
-        """How many of the best hits fit together, headers, edges and seams included.
-
-        What windows cost is known when they are packed, so the estimate is tried, and moved by what it is off.
-        """
-        fits, over = 0, len(found.hits) + 1
-        line = self._estimate(ground, found.hits, room.available, counter)
-        for _ in range(_MOST_TRIES):
-            if not fits < line < over:
-                break
-            windows = self._field_windows(ground, found.hits, line, settings)
-            trial = replace(settings, fill="relevant", trim=False, packing="greedy")
-            cost = _packed(windows, Budget(LARGEST, 0, 0, 0), trial, counter).tokens
-            price = max(cost // line, 1)
-            if cost <= room.available:
-                fits = line
-                if (room.available - cost) * 100 < room.available:
-                    break
-                line = min(line + max((room.available - cost) // price, 1), over - 1)
-            else:
-                over = line
-                step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
-                line = max(line - step, fits + 1)
-        return fits or min(1, len(found.hits))
-
-    def _estimate(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> int:
-        """About how many hits the budget has room for."""
-        whole, long = self._split(ground, hits)
-        return len(self._above_water(ground, whole, tokens, counter)) + len(long) if whole else len(long)
-
-    def _field_windows(
-        self, ground: Ground, hits: Sequence[Hit], line: int, settings: AskSettings, *, below: int = 0
-    ) -> Sequence[Window | Cluster]:
-        """Windows of the hits above the line, and of so many below it each by itself."""
-        shown, next_ones = hits[:line], hits[line : line + below]
-        whole, long = self._split(ground, shown)
-        whole_below, long_below = self._split(ground, next_ones)
-        paths = {hit.path for hit in (*whole, *whole_below)}
-        known = self._documents.many(ground.snapshot, paths, as_stored=True)
-        windows = list(inflate(whole, known, sizing="field", settings=settings.windows, below=whole_below).windows)
-        windows += loose_windows([*long, *long_below], _read_from(ground), most_bytes=_LONGEST_WHOLE)
-        return (
-            windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
+    def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
+        return Asked(
+            question,
+            ground,
+            self._documents,
+            self._vectors(ground),
+            settings,
+            field,
+            tokens_for(settings.model),
         )
-
-    def _found(self, ground: Ground, question: str, limit: int, settings: AskSettings, field: FieldSettings) -> Found:
-        recent_days = settings.recent_half_life_days if settings.prefer_recent else None
-        vectors = self._vectors(ground)
-        return search(ground, question, limit=limit, settings=field, vectors=vectors, recent_days=recent_days)
-
-    def _windows(
-        self, ground: Ground, found: Found, tokens: int, settings: AskSettings, counter: TokenCounter
-    ) -> Sequence[Window | Cluster]:
-        """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
-        near = related_to(ground, found, vectors=self._vectors(ground)) if settings.related else ()
-        pools = pools_of(ground, found, tokens=tokens, related=near)
-        windows: list[Window] = []
-        for pool in pools:
-            whole, long = self._split(ground, pool.hits)
-            inflation = inflate(
-                whole,
-                self._documents.many(ground.snapshot, {hit.path for hit in whole}, as_stored=False),
-                budget=max(pool.tokens, 1),
-                sizing=settings.sizing,
-                settings=settings.windows,
-                counter=counter,
-            )
-            windows += inflation.windows
-            windows += loose_windows(long, _read_from(ground), most_bytes=pool.tokens * _BYTES_PER_TOKEN)
-        windows = windows if len(pools) == 1 else apart(windows)
-        return (
-            windows if settings.strategy == "adjacent" else link(windows, settings.strategy, settings=settings.windows)
-        )
-
-    def _above_water(self, ground: Ground, hits: Sequence[Hit], tokens: int, counter: TokenCounter) -> list[Hit]:
-        """About the hits that the budget has room for: documents of the others need not be read."""
-
-        def text_of(hit: Hit) -> str:
-            content = self._documents.one(ground.snapshot, hit.path, as_stored=True).content
-            return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
-
-        return list(water_line(hits, text_of, tokens=tokens, cost=counter.count).above)
-
-    def _split(self, ground: Ground, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
-        """Hits of documents that are read whole, and of those that are too long for it."""
-        lengths, paths = ground.documents.lengths, ground.documents.paths
-        long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
-        whole = [hit for hit in hits if hit.path not in long]
-        return whole, [hit for hit in hits if hit.path in long]
 
     def _vectors(self, ground: Ground) -> TermVectors | None:
         """The table of the store's own model, if it is the static one and installed."""
@@ -578,15 +429,6 @@ def _static_embedder() -> StaticEmbedder:
     return _embedder[0]
 
 
-def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
-    def read(path: str, start: int, end: int) -> tuple[bytes, int]:
-        row = ground.snapshot.row(path)
-        assert row is not None
-        return ground.snapshot.read(row.number, start, end), row.length
-
-    return read
-
-
 def _readable(question: object) -> str:
     """A question that can be written down: half a surrogate pair becomes a question mark, as it is read."""
     if not isinstance(question, str):
@@ -615,64 +457,3 @@ def _with_receipt(
         run={"version": VERSION},
     )
     return replace(context, receipt=receipt)
-
-
-def _wanted(ground: Ground, tokens: int, settings: AskSettings) -> int:
-    """How many units to ask for, so that they surely fill the budget."""
-    return settings.top_k or max(tokens * _BYTES_PER_TOKEN // ground.unit_size, 64)
-
-
-def _is_full(context: Context) -> bool:
-    return context.tokens * 100 >= context.budget.available * FULL_PERCENT
-
-
-def _shown(hits: Sequence[Hit], context: Context) -> int:
-    """How many of these hits are shown whole."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for window in context.windows:
-        spans.setdefault(window.path, []).append((window.start, window.end))
-    return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
-
-
-def _naming(context: Context, windows: Sequence[Window | Cluster], packed: Callable[..., Context]) -> Context:
-    """The context with the windows just below the water among what was left out."""
-
-    def price(window: Window) -> int | None:
-        """The smallest budget at which packing takes it, found by packing again."""
-        low = high = context.budget.available
-        while not _holds(packed(windows, Budget(high, 0, 0, 0)), window):
-            low, high = high, 2 * high
-            if high > context.budget.available << _MOST_DOUBLINGS:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if _holds(packed(windows, Budget(middle, 0, 0, 0)), window) else (middle, high)
-        return high
-
-    known = {each.window.id for each in context.omitted}
-    singles = [each for each in windows if isinstance(each, Window)]
-    left = [each for each in singles if each.id not in known and not _holds(context, each)]
-    named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
-    return replace(context, omitted=(*context.omitted, *named))
-
-
-def _holds(context: Context, window: Window) -> bool:
-    return any(
-        each.path == window.path and each.start <= window.start and window.end <= each.end for each in context.windows
-    )
-
-
-def _packed(windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings, counter: TokenCounter) -> Context:
-    return pack(
-        windows,
-        budget=room,
-        model=counter,
-        format=settings.format,
-        packing=settings.packing,
-        trim=settings.trim,
-        fill=settings.fill,
-        order=settings.order,
-        dedup_threshold=settings.dedup_threshold,
-        max_per_document=settings.max_per_document,
-        include_metadata=settings.include_metadata,
-    )

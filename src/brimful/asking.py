@@ -1,0 +1,238 @@
+"""How does a question become a full context? From hits over windows to what just fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from brimful.assembly.context import Context, Omitted
+from brimful.assembly.fill import FULL_PERCENT
+from brimful.assembly.pack import pack
+from brimful.budget import LARGEST, Budget
+from brimful.corpus.documents import Hit
+from brimful.index.vectors import TermVectors
+from brimful.search.ground import Ground
+from brimful.search.pools import pools_of, related_to
+from brimful.search.search import Found, search
+from brimful.settings import AskSettings, FieldSettings
+from brimful.store.whole import WholeDocuments
+from brimful.text.spans import back_to_code_point, on_to_code_point
+from brimful.text.tokens import TokenCounter
+from brimful.windows.inflate import inflate
+from brimful.windows.loose import loose_windows
+from brimful.windows.overlaps import apart
+from brimful.windows.strategies import link
+from brimful.windows.water import RUNNERS_UP, water_line
+from brimful.windows.window import Cluster, Window
+
+_BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
+_MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
+_LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
+_MOST_DOUBLINGS = 8
+_LONGEST_WHOLE = 16 << 20
+"""Of a longer document only the windows are read: they can be packed, but do not grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a corpus as it is at one moment, with all that was chosen for its answer."""
+
+    question: str
+    ground: Ground
+    documents: WholeDocuments
+    vectors: TermVectors | None
+    settings: AskSettings
+    field: FieldSettings
+    counter: TokenCounter
+
+    def fullest(self, room: Budget) -> tuple[Context, Found]:
+        """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
+        limit = self._wanted(room.available)
+        found = self._found(limit)
+        if self.settings.sizing != "field":
+            return self.packed(self._windows(found, room.available), room), found
+        line = self._line(found, room)
+        while line == len(found.hits) == limit and not self.settings.top_k:  # all of it fits, and there may be more
+            limit *= 4
+            found = self._found(limit)
+            line = self._line(found, room)
+        above = self._field_windows(found.hits, line)
+        best = self.packed(above, room)
+        if line == len(found.hits):
+            return best, found
+        both = self._field_windows(found.hits, line, below=RUNNERS_UP)
+        if self.settings.fill == "brim" and not _is_full(best):
+            # Its documents have no more to say: the next hits may, if they push out none of the better ones.
+            fuller = self.packed(both, room)
+            kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
+            if kept and fuller.tokens > best.tokens:
+                return fuller, found
+        return _naming(best, both, self.packed), found
+
+    def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
+        """What would be shown in a larger budget: what does not fit is a part of it."""
+        tokens = room.available * (self.settings.densify_breadth if self.settings.sizing == "field" else 1)
+        found = self._found(self._wanted(tokens))
+        if self.settings.sizing != "field":
+            return self._windows(found, tokens)
+        return self._field_windows(found.hits, self._estimate(found.hits, tokens))
+
+    def packed(self, windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings | None = None) -> Context:
+        """What of these windows fits, written down."""
+        settings = settings or self.settings
+        return pack(
+            windows,
+            budget=room,
+            model=self.counter,
+            format=settings.format,
+            packing=settings.packing,
+            trim=settings.trim,
+            fill=settings.fill,
+            order=settings.order,
+            dedup_threshold=settings.dedup_threshold,
+            max_per_document=settings.max_per_document,
+            include_metadata=settings.include_metadata,
+        )
+
+    def _wanted(self, tokens: int) -> int:
+        """How many units to ask for, so that they surely fill the budget."""
+        return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
+
+    def _found(self, limit: int) -> Found:
+        recent_days = self.settings.recent_half_life_days if self.settings.prefer_recent else None
+        return search(
+            self.ground,
+            self.question,
+            limit=limit,
+            settings=self.field,
+            vectors=self.vectors,
+            recent_days=recent_days,
+        )
+
+    def _line(self, found: Found, room: Budget) -> int:
+        """How many of the best hits fit together, headers, edges and seams included.
+
+        What windows cost is known when they are packed, so the estimate is tried, and moved by what it is off.
+        """
+        fits, over = 0, len(found.hits) + 1
+        line = self._estimate(found.hits, room.available)
+        trial = replace(self.settings, fill="relevant", trim=False, packing="greedy")
+        for _ in range(_MOST_TRIES):
+            if not fits < line < over:
+                break
+            windows = self._field_windows(found.hits, line)
+            cost = self.packed(windows, Budget(LARGEST, 0, 0, 0), trial).tokens
+            price = max(cost // line, 1)
+            if cost <= room.available:
+                fits = line
+                if (room.available - cost) * 100 < room.available:
+                    break
+                line = min(line + max((room.available - cost) // price, 1), over - 1)
+            else:
+                over = line
+                step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
+                line = max(line - step, fits + 1)
+        return fits or min(1, len(found.hits))
+
+    def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
+        """About how many hits the budget has room for: documents of the others need not be read."""
+        whole, long = self._split(hits)
+
+        def text_of(hit: Hit) -> str:
+            content = self.documents.one(self.ground.snapshot, hit.path, as_stored=True).content
+            return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+
+        above = water_line(whole, text_of, tokens=tokens, cost=self.counter.count).above if whole else ()
+        return len(above) + len(long)
+
+    def _field_windows(self, hits: Sequence[Hit], line: int, *, below: int = 0) -> Sequence[Window | Cluster]:
+        """Windows of the hits above the line, and of so many below it each by itself."""
+        shown, next_ones = hits[:line], hits[line : line + below]
+        whole, long = self._split(shown)
+        whole_below, long_below = self._split(next_ones)
+        known = self.documents.many(self.ground.snapshot, {hit.path for hit in (*whole, *whole_below)}, as_stored=True)
+        inflation = inflate(whole, known, sizing="field", settings=self.settings.windows, below=whole_below)
+        loose = loose_windows([*long, *long_below], _read_from(self.ground), most_bytes=_LONGEST_WHOLE)
+        return self._linked([*inflation.windows, *loose])
+
+    def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
+        """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
+        near = related_to(self.ground, found, vectors=self.vectors) if self.settings.related else ()
+        pools = pools_of(self.ground, found, tokens=tokens, related=near)
+        windows: list[Window] = []
+        for pool in pools:
+            whole, long = self._split(pool.hits)
+            inflation = inflate(
+                whole,
+                self.documents.many(self.ground.snapshot, {hit.path for hit in whole}, as_stored=False),
+                budget=max(pool.tokens, 1),
+                sizing=self.settings.sizing,
+                settings=self.settings.windows,
+                counter=self.counter,
+            )
+            windows += inflation.windows
+            windows += loose_windows(long, _read_from(self.ground), most_bytes=pool.tokens * _BYTES_PER_TOKEN)
+        return self._linked(windows if len(pools) == 1 else apart(windows))
+
+    def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
+        strategy = self.settings.strategy
+        return windows if strategy == "adjacent" else link(windows, strategy, settings=self.settings.windows)
+
+    def _split(self, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Hits of documents that are read whole, and of those that are too long for it."""
+        lengths, paths = self.ground.documents.lengths, self.ground.documents.paths
+        too_long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
+        whole: list[Hit] = []
+        long: list[Hit] = []
+        for hit in hits:
+            (long if hit.path in too_long else whole).append(hit)
+        return whole, long
+
+
+def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
+    def read(path: str, start: int, end: int) -> tuple[bytes, int]:
+        row = ground.snapshot.row(path)
+        assert row is not None
+        return ground.snapshot.read(row.number, start, end), row.length
+
+    return read
+
+
+def _is_full(context: Context) -> bool:
+    return context.tokens * 100 >= context.budget.available * FULL_PERCENT
+
+
+def _shown(hits: Sequence[Hit], context: Context) -> int:
+    """How many of these hits are shown whole."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for window in context.windows:
+        spans.setdefault(window.path, []).append((window.start, window.end))
+    return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
+
+
+def _naming(context: Context, windows: Sequence[Window | Cluster], packed: Callable[..., Context]) -> Context:
+    """The context with the windows just below the water among what was left out."""
+
+    def price(window: Window) -> int | None:
+        """The smallest budget at which packing takes it, found by packing again."""
+        low = high = context.budget.available
+        while not _holds(packed(windows, Budget(high, 0, 0, 0)), window):
+            low, high = high, 2 * high
+            if high > context.budget.available << _MOST_DOUBLINGS:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _holds(packed(windows, Budget(middle, 0, 0, 0)), window) else (middle, high)
+        return high
+
+    known = {each.window.id for each in context.omitted}
+    singles = [each for each in windows if isinstance(each, Window)]
+    left = [each for each in singles if each.id not in known and not _holds(context, each)]
+    named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
+    return replace(context, omitted=(*context.omitted, *named))
+
+
+def _holds(context: Context, window: Window) -> bool:
+    return any(
+        each.path == window.path and each.start <= window.start and window.end <= each.end for each in context.windows
+    )
