@@ -40,6 +40,7 @@ from brimful.text.vocabularies import tokens_for
 
 if TYPE_CHECKING:
     from brimful.densify.captures import Capture
+    from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
@@ -75,6 +76,7 @@ class Engine:
         self._snapshot: SqliteSnapshot | None = None
         self._ground: Ground | None = None
         self._is_closed = False
+        self._held = 0  # by how many `one_state`
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
@@ -148,6 +150,23 @@ class Engine:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
             return tuple(place_of(prefix) for prefix in self._store.roots())
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
+        with self._turn():
+            self._now()
+            self._held += 1
+            try:
+                yield
+            finally:
+                self._held -= 1
+
+    def length(self, path: str) -> int | None:
+        """How many bytes a stored document has, without reading it; None where there is none."""
+        with self._turn():
+            row = self._now().snapshot.row(path)
+            return None if row is None else row.length
 
     def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
@@ -268,7 +287,25 @@ class Engine:
 
         return verify_determinism(assemble)
 
-    # ---- captures
+    # ---- condensing
+
+    def densify(
+        self,
+        text: str | Document,
+        *,
+        model: Model | str = "extractive:",
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Digest:
+        """Condense a text; what a model answers is remembered beside the store, so that nothing is paid twice."""
+        from brimful.densify.densify import densify
+        from brimful.densify.extractive import ExtractiveModel
+        from brimful.densify.models import model_for
+
+        chosen = model_for(model) if isinstance(model, str) else model
+        memory = None if isinstance(chosen, ExtractiveModel) else self.memory
+        return densify(text, chosen, settings=settings, memory=memory, progress=progress, cancel=cancel)
 
     def capture(
         self,
@@ -288,6 +325,12 @@ class Engine:
         name = name or name_of(text)
         chosen = Captures(self.memory).capture(text, model, name=name, settings=settings, progress=progress)
         return self._stored(chosen)
+
+    def one_capture(self, name: str) -> Capture:
+        """A capture by its name."""
+        from brimful.densify.captures import Captures
+
+        return Captures(self.memory).get(name)
 
     def captures(self) -> list[Capture]:
         """All captures by name, with their status."""
@@ -414,7 +457,9 @@ class Engine:
 
     def _refresh(self, *, drop: bool = False) -> None:
         """Let go of a snapshot that is no longer the newest."""
-        if self._snapshot is not None and (drop or self._snapshot.generation != self._store.generation()):
+        if self._snapshot is None or (self._held and not drop):
+            return
+        if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = None
 
@@ -446,7 +491,7 @@ def _key(
 def _with_receipt(
     ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
 ) -> Context:
-    context = replace(context, question=question, corrections=found.corrections)
+    context = replace(context, question=question, corrections=found.corrections, senses=found.senses)
     chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
     receipt = make_receipt(
         context,

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from brimful.assembly.account import Account, account_of
 from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.repair import Correction
+from brimful.search.search import Sense
 from brimful.settings import FormatName, Packing
 from brimful.text.spans import Span
+from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
@@ -110,6 +114,8 @@ class Context:
     corrections: tuple[Correction, ...] = ()
     digests: tuple[Condensed, ...] = ()
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
+    senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
+    counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the one that `model` names
 
     def __str__(self) -> str:
         return self.text
@@ -134,6 +140,17 @@ class Context:
     def pieces(self) -> tuple[Piece, ...]:
         """Every byte of the text, in order: which source bytes it is, or which literal (invariant 3)."""
         return tuple(_pieces(self))
+
+    @cached_property
+    def account(self) -> Account:
+        """Where the tokens of the budget went; everything adds up to its total."""
+        written_text = list(written(self.blocks, form=form_for(self.format), metadata=self.include_metadata))
+        return account_of(
+            written_text,
+            counter=self.counter or tokens_for(self.model),
+            budget=self.budget,
+            generated={each.path for each in self.digests},
+        )
 
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
         """Re-read every cited byte and name what has changed; an empty list means all is as cited.

@@ -88,6 +88,7 @@ def pack(
         include_metadata=include_metadata,
         omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
         trimmed=_shown_in(blocks, trimmed) if trimmed else (),
+        counter=counter,
     )
 
 

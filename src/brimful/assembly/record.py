@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
-from brimful.assembly.context import Condensed, Context
+from brimful.assembly.context import Condensed, Context, Omitted
+from brimful.assembly.matches import matches
 from brimful.search.repair import Correction
+from brimful.search.search import Sense
 from brimful.windows.window import Window
 
 
-def context_record(context: Context) -> dict[str, object]:
-    """A context with its citations and its account."""
+def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
+    """A context with its citations and its account.
+
+    `prices` is for how many of what was left out the budget is worked out at which it enters: each costs packings.
+    """
     return {
         "question": context.question,
         "text": context.text,
@@ -18,25 +24,19 @@ def context_record(context: Context) -> dict[str, object]:
         "tokens": context.tokens,
         "content_tokens": context.content_tokens,
         "budget": context.budget.available,
+        "account": asdict(context.account),
         "model": context.model,
         "exact": context.exact,
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [_window(window) for window in context.windows],
+        "windows": [_window(window, context.senses) for window in context.windows],
         "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
-            {
-                "path": each.window.path,
-                "start": each.window.start,
-                "end": each.window.end,
-                "score": each.window.score,
-                "reason": each.reason,
-                "duplicate_of": each.duplicate_of,
-            }
-            for each in context.omitted
+            _omitted(each, price=number < prices and each.reason in ("budget", "stopped"))
+            for number, each in enumerate(context.omitted)
         ],
     }
 
@@ -72,13 +72,31 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
-def _window(window: Window) -> dict[str, object]:
+def _omitted(omitted: Omitted, *, price: bool) -> dict[str, object]:
+    window = omitted.window
+    record: dict[str, object] = {
+        "path": window.path,
+        "start": window.start,
+        "end": window.end,
+        "score": window.score,
+        "reason": omitted.reason,
+        "duplicate_of": omitted.duplicate_of,
+    }
+    return {**record, "enters_at": omitted.enters_at} if price else record
+
+
+def _window(window: Window, senses: tuple[Sense, ...]) -> dict[str, object]:
+    best = min(window.hits, key=lambda hit: hit.order, default=None)
     return {
         "path": window.path,
         "start": window.start,
         "end": window.end,
         "lines": window.lines,
+        "length": len(window.document) if window.document else None,
         "score": window.score,
+        "lexical": best.lexical if best else None,
+        "semantic": best.semantic if best else None,
         "text": window.text,
         "terms": sorted({term for hit in window.hits for term in hit.terms}),
+        "matches": [match._asdict() for match in matches(window, senses)],
     }

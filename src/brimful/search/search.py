@@ -32,6 +32,14 @@ _RECENT = 500  # thousandths
 
 
 @dataclass(frozen=True, slots=True)
+class Sense:
+    """A word of a question, and the terms that it was looked for as; two terms mean that one follows the other."""
+
+    word: str
+    forms: tuple[tuple[bytes, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a question found: the best units first, and how it was understood."""
 
@@ -40,6 +48,7 @@ class Found:
     corrections: tuple[Correction, ...] = ()
     documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
+    senses: tuple[Sense, ...] = ()  # words that say something, unless all of them only ask
 
 
 def search(
@@ -77,7 +86,7 @@ def search(
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
-    return Found(query, hits, mended, _documents(ground, field, limit), words)
+    return Found(query, hits, mended, _documents(ground, field, limit), words, _senses(ground, forms, mended))
 
 
 def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
@@ -85,6 +94,17 @@ def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
     asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
     singles = (WordForms((each.term,), ground.forms_of(each, _WEIGHTS)) for each in asked)
     return (*singles, *joined_forms(query, ground, weights=_WEIGHTS))
+
+
+def _senses(ground: Ground, forms: Sequence[WordForms], mended: Sequence[Correction]) -> tuple[Sense, ...]:
+    """What a reader would mark: all that a word stands for, and what was looked for in its place."""
+    found: dict[bytes, list[tuple[bytes, ...]]] = {}
+    for word in forms:
+        found.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
+    for each in mended:
+        found.setdefault(each.word, []).append((each.term,))
+    telling = [word for word in found if not only_asks(word, ground.languages)] or list(found)
+    return tuple(Sense(word.decode("utf-8", "replace"), tuple(found[word])) for word in telling if found[word])
 
 
 def _sought(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from brimful.assembly.context import Context
+from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
@@ -26,14 +27,27 @@ def as_json(record: Record) -> str:
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
 
 
-def answer_record(engine: Engine, context: Context) -> dict[str, object]:
-    """A context, with the places in the original file of what had to be converted."""
-    record = context_record(context)
-    origins = [engine.origins(window.path, window.start, window.end) for window in context.windows]
+def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[str, object]:
+    """A context, with the places in the original file of what had to be converted, and the state it was made from."""
+    record = context_record(context, prices=prices)
     windows = record["windows"]
     assert isinstance(windows, list)
-    record["windows"] = [{**each, "origins": found} for each, found in zip(windows, origins, strict=True)]
-    return {**record, "root": engine.root}
+    with engine.one_state():
+        for window, each in zip(context.windows, windows, strict=True):
+            each["origins"] = engine.origins(window.path, window.start, window.end)
+            if each["length"] is None:  # too long to be read whole
+                each["length"] = engine.length(window.path)
+        root = engine.root
+    return {**record, "root": context.receipt.state_root if context.receipt else root}
+
+
+def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
+    """How a question was understood, and the answer with the budgets at which the next windows enter."""
+    return {
+        "words": dict(explanation.found.census),
+        "said": str(explanation).splitlines(),
+        **answer_record(engine, explanation.context, prices=PRICED),
+    }
 
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:

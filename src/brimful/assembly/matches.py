@@ -1,0 +1,56 @@
+"""Where in a window do the words of a question stand?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from brimful.search.search import Sense
+from brimful.text.terms import QueryTerm, query_terms
+from brimful.windows.window import Window
+
+_GAP_BYTES = 8  # between two terms that one word is written as
+
+
+class Match(NamedTuple):
+    """Bytes of a document that a word of the question was found as."""
+
+    start: int
+    end: int
+    word: str
+
+
+def matches(window: Window, senses: Sequence[Sense]) -> tuple[Match, ...]:
+    """The places of all words in a window, in order and apart; a whole word hides the parts of itself.
+
+    >>> tea = Sense("tea", ((b"tea",), (b"teas",)))
+    >>> matches(Window("a.md", "Green teas, and tea.", 100), [tea])
+    (Match(start=106, end=110, word='tea'), Match(start=116, end=119, word='tea'))
+    """
+    found = query_terms(window.text)
+    single = {form[0]: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 1}
+    pairs = {form: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 2}
+    wholes = [term for term in found if not term.is_part]
+    places = [Match(term.start, term.end, single[term.term]) for term in found if term.term in single]
+    return tuple(
+        Match(window.start + start, window.start + end, word)
+        for start, end, word in _apart([*places, *_following(wholes, pairs)])
+    )
+
+
+def _following(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, ...], str]) -> Iterator[Match]:
+    if not pairs:
+        return
+    for first, second in pairwise(terms):
+        word = pairs.get((first.term, second.term))
+        if word is not None and second.start - first.end <= _GAP_BYTES:
+            yield Match(first.start, second.end, word)
+
+
+def _apart(places: Iterable[Match]) -> Iterator[Match]:
+    reached = 0
+    for place in sorted(places, key=lambda place: (place.start, -place.end, place.word)):
+        if place.start >= reached:
+            yield place
+            reached = place.end
