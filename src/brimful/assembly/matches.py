@@ -39,7 +39,7 @@ def matches(window: Window, senses: Sequence[Sense]) -> tuple[Match, ...]:
     )
 
 
-def _following(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, ...], str]) -> Iterator[Match]:
+def _following(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, bytes], str]) -> Iterator[Match]:
     if not pairs:
         return
     for first, second in pairwise(terms):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
@@ -18,6 +19,8 @@ from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
+from brimful.store.protocol import NO_TIME, Documents
+from brimful.text.spans import back_to_code_point, check_span
 
 Record = Mapping[str, object]
 
@@ -112,6 +115,67 @@ def capture_record(capture: Capture) -> dict[str, object]:
     }
 
 
+def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
+    """So many captures by name, after the one that is named; `last` names the last where there are more."""
+    found = engine.captures()
+    rest = [each for each in found if after is None or each.name > after]
+    page = [capture_record(each) for each in rest[:limit]]
+    return {"captures": page, "total": len(found), "last": page[-1]["name"] if len(rest) > limit else None}
+
+
+def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
+    """So many documents by path, after the one that is named; `last` names the last where there are more."""
+    with engine.one_state():
+        known = engine.ground.documents
+        start = 0 if after is None else bisect_right(known.paths, after)
+        rows = range(start, min(start + limit, len(known)))
+        page = [_listed(known, row) for row in rows]
+        more = bool(page) and start + limit < len(known)
+        return {
+            "documents": page,
+            "total": len(known),
+            "last": page[-1]["path"] if more else None,
+            "root": engine.root,
+        }
+
+
+def _listed(known: Documents, row: int) -> dict[str, object]:
+    time = int(known.times[row])
+    return {
+        "path": known.paths[row],
+        "title": known.titles[row],
+        "bytes": int(known.lengths[row]),
+        "kind": known.kinds[row],
+        "language": known.languages[row],
+        "time": None if time == NO_TIME else time,
+    }
+
+
+def passage_record(
+    engine: Engine, path: str, *, start: int = 0, end: int | None = None, most_bytes: int
+) -> dict[str, object]:
+    """Bytes of a document as text, at most so many; `next` is where the rest of what was asked for begins."""
+    with engine.one_state():
+        document = engine.document(path)
+        wanted = len(document) if end is None else end
+        check_span(start, wanted, length=len(document), where=f" {path}")
+        shown = min(wanted, back_to_code_point(document.content, start + most_bytes))
+        return {
+            "path": path,
+            "bytes": len(document),
+            "kind": document.kind,
+            "language": document.language,
+            "time": document.time,
+            "start": start,
+            "end": shown,
+            "lines": document.lines(start, shown),
+            "origins": engine.origins(path, start, shown),
+            "text": document.text(start, shown),
+            "next": shown if shown < wanted else None,
+            "root": engine.root,
+        }
+
+
 def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: str) -> dict[str, object]:
     """What a check of a receipt found."""
     found = [asdict(each) for each in findings]
@@ -120,14 +184,15 @@ def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: s
 
 def status_record(engine: Engine) -> dict[str, object]:
     """What a store holds."""
-    documents = engine.ground.documents
+    ground = engine.ground
+    documents = ground.documents
     kinds: dict[str, int] = {}
     for kind in documents.kinds:
         kinds[kind] = kinds.get(kind, 0) + 1
     return {
         "store": str(engine.path),
         "store_bytes": engine.path.stat().st_size,
-        "root": engine.root,
+        "root": ground.snapshot.root.hex(),
         "documents": len(documents),
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),

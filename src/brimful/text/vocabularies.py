@@ -116,6 +116,11 @@ _COUNTERS: dict[str, TokenCounter] = {
     },
 }
 
+KNOWN_MODELS: tuple[str, ...] = tuple(
+    dict.fromkeys([*_COUNTERS, *(prefix for prefix in _BY_PREFIX if not prefix.endswith("."))])
+)
+"""Vocabularies and estimates, then the names that models' names begin with."""
+
 
 def tokens_for(model: str) -> TokenCounter:
     """The counter for a model or vocabulary; always the same object for the same vocabulary.
@@ -171,9 +176,8 @@ def _claude(name: str) -> str:
 
 def _unknown(model: str, plain: str, *, reason: str = "") -> UnknownModelError:
     why = f" ({reason})" if reason else ""
-    names = dict.fromkeys([*_COUNTERS, *(prefix for prefix in _BY_PREFIX if not prefix.endswith("."))])
     return UnknownModelError(
-        f"no vocabulary is known for model {model!r}{why}; {suggest(plain, names)}"
+        f"no vocabulary is known for model {model!r}{why}; {suggest(plain, KNOWN_MODELS)}"
         "give a vocabulary (o200k_base, llama3, …) if you know which it uses, or bring your own count: "
         f"brimful.text.tokens.counting({model!r}, function)"
     )

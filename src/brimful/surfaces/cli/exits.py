@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from brimful.errors import BrimfulError
+from brimful.surfaces import outcomes
 
 FOUND = 0
 NOTHING = 1  # nothing found; for `verify`: something is not as cited
-USAGE = 2
+USAGE = outcomes.USAGE
 PARTIAL = 3  # answered, but something that belongs to the corpus could not be read
-PROVIDER = 4
-STORAGE = 5
+PROVIDER = outcomes.PROVIDER
+STORAGE = outcomes.STORAGE
 INTERRUPTED = 130
-
-_EXITS = {"input": USAGE, "endpoint": PROVIDER, "missing": PROVIDER, "provider": PROVIDER, "store": STORAGE}
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
@@ -34,4 +33,4 @@ def exit_of_code(code: str) -> int:
     >>> exit_of_code("provider.quota")
     4
     """
-    return _EXITS.get(code.partition(".")[0], USAGE)
+    return outcomes.outcome_of(code).exit

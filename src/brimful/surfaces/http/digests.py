@@ -1,0 +1,154 @@
+"""What does a program condense? A text once, with its progress as events, or to keep."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from brimful.corpus.documents import Document
+from brimful.densify.plan import DensifySettings
+from brimful.densify.running import Progress
+from brimful.errors import BrimfulError, DocumentError
+from brimful.surfaces import records
+from brimful.surfaces.http.answers import answer, described, tagged
+from brimful.surfaces.http.cursors import after_cursor, cursor_after
+from brimful.surfaces.http.documents import Cursor, Limit
+from brimful.surfaces.http.house import House
+from brimful.surfaces.http.problems import RefusedRequest, problem_record
+from brimful.surfaces.schemas import (
+    LONGEST_PATH,
+    CaptureBody,
+    CaptureRequest,
+    CapturesBody,
+    DensifyRequest,
+    DigestBody,
+    RetryRequest,
+)
+
+_EVENTS = "text/event-stream"
+_QUIET_SECONDS = 15.0
+CaptureName = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it was captured")]
+
+
+def router(house: House) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1", tags=["digests"])
+    digest = described(DigestBody, 400, 404, 413, 415, 501, 502)
+    digest[200]["content"] = {_EVENTS: {"schema": {"type": "string"}}}
+
+    @routes.post("/densify", responses=digest)
+    async def densify(request: Request, body: DensifyRequest) -> Response:
+        """Condense a text; who accepts `text/event-stream` gets `progress` events, then `digest` or `problem`."""
+        house.check_model(body.model)
+        if _EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(_events(house, body), media_type=_EVENTS)
+        cancel = threading.Event()
+        try:
+            return answer(await house.workers.run(lambda: _digest(house, body, cancel=cancel)))
+        finally:
+            cancel.set()
+
+    @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
+    async def capture(body: CaptureRequest) -> Response:
+        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status."""
+        house.check_model(body.model)
+        return answer(await house.workers.run(lambda: _captured(house, body)))
+
+    @routes.get("/captures", responses=described(CapturesBody, tag=True))
+    async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
+        """The captures by name, a page at a time."""
+        house.check_results(limit, most=house.settings.page_items)
+        after = None if cursor is None else after_cursor(cursor, of="captures")
+        record = await house.workers.run(lambda: records.captures_record(house.engine, after=after, limit=limit))
+        last = record.pop("last")
+        return tagged(request, {**record, "next": None if last is None else cursor_after(str(last), of="captures")})
+
+    @routes.get("/captures/one", responses=described(CaptureBody, 404, tag=True))
+    async def one(request: Request, name: CaptureName) -> Response:
+        """One capture."""
+        return tagged(request, await house.workers.run(lambda: _one(house, name)))
+
+    @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
+    async def retry(body: RetryRequest) -> Response:
+        """Try a failed or pending capture again, which pays only for what is missing; a done one stays as it is."""
+        return answer(await house.workers.run(lambda: _retried(house, body)))
+
+    return routes
+
+
+def _settings(house: House, target_tokens: int | None = None) -> DensifySettings:
+    return DensifySettings(target_tokens=target_tokens, deadline_seconds=house.settings.densify_seconds)
+
+
+def _digest(house: House, body: DensifyRequest, *, cancel: threading.Event, progress: object = None) -> records.Record:
+    if body.path is not None and house.engine.length(body.path) is None:
+        raise RefusedRequest(
+            "request.not_found", f"{body.path[:200]!r} is not in the store; paths are as they are cited"
+        )
+    source = house.engine.document(body.path) if body.path is not None else Document("text", body.text or "")
+    made = house.engine.densify(
+        source,
+        model=body.model,
+        settings=_settings(house, body.target_tokens),
+        progress=progress if callable(progress) else None,
+        cancel=cancel,
+    )
+    return records.digest_record(made)
+
+
+async def _events(house: House, body: DensifyRequest) -> AsyncIterator[str]:
+    """Progress as it is made, a sign of life where there is none, and how it ended."""
+    loop, cancel = asyncio.get_running_loop(), threading.Event()
+    told: asyncio.Queue[Progress] = asyncio.Queue()
+
+    def tell(progress: Progress) -> None:
+        loop.call_soon_threadsafe(told.put_nowait, progress)
+
+    work = asyncio.ensure_future(house.workers.run(lambda: _digest(house, body, cancel=cancel, progress=tell)))
+    try:
+        while not (work.done() and told.empty()):
+            waiting = asyncio.ensure_future(told.get())
+            await asyncio.wait({waiting, work}, timeout=_QUIET_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield _event("progress", asdict(waiting.result()))
+                continue
+            waiting.cancel()
+            if not work.done():
+                yield ": still at work\n\n"
+        try:
+            yield _event("digest", await work)
+        except BrimfulError as error:
+            yield _event("problem", problem_record(error.code, str(error)))
+        except RefusedRequest as error:
+            yield _event("problem", problem_record(error.code, error.detail))
+    finally:
+        cancel.set()
+        work.cancel()
+
+
+def _event(name: str, record: Mapping[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(record)}\n\n"
+
+
+def _captured(house: House, body: CaptureRequest) -> records.Record:
+    made = house.engine.capture(body.text, name=body.name, model=body.model, settings=_settings(house))
+    return records.capture_record(made)
+
+
+def _one(house: House, name: str) -> records.Record:
+    try:
+        return records.capture_record(house.engine.one_capture(name))
+    except DocumentError as error:
+        raise RefusedRequest("request.not_found", str(error)) from error
+
+
+def _retried(house: House, body: RetryRequest) -> records.Record:
+    house.check_model(body.model or str(_one(house, body.name)["model"]))
+    return records.capture_record(house.engine.retry_capture(body.name, model=body.model, settings=_settings(house)))

@@ -1,0 +1,192 @@
+"""Who may ask, and how much? What is checked of every request before any of it is understood.
+
+Host (a name bent to this machine), Origin (another site's page), token, media type, size, JSON that means one thing,
+time. Everything that is refused is refused with a problem, and every answer has headers that keep it inert.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from brimful.surfaces.http.bodies import check_json
+from brimful.surfaces.http.metrics import Metrics
+from brimful.surfaces.http.problems import RefusedRequest, problem
+from brimful.surfaces.http.settings import ServeSettings, is_served
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_LONG = ("/v1/densify", "/v1/captures")
+_OPEN = ("/", "/health/live", "/health/ready")
+_GRACE_SECONDS = 5.0  # for a run that ends itself at its own deadline
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What was sent so far."""
+
+    status: int = 0
+
+
+class Guard:
+    """The application behind its checks."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServeSettings, metrics: Metrics) -> None:
+        self._app, self._settings, self._metrics = app, settings, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then hand on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer, begun = _Answer(), time.monotonic()
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer.status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        path = scope["path"]
+        seconds = self._settings.seconds
+        if path.startswith(_LONG):
+            seconds = self._settings.densify_seconds + _GRACE_SECONDS
+        refusal: RefusedRequest | None = None
+        try:
+            async with asyncio.timeout(seconds):
+                self._check(scope)
+                await self._app(scope, await self._checked(scope, receive), sending)
+        except TimeoutError:
+            refusal = RefusedRequest("request.deadline", f"{path} took more than {seconds:g} s; ask for less")
+        except RefusedRequest as error:
+            refusal = error
+        except Exception:  # noqa: BLE001  (whatever it is, the client gets a problem and the log the reason)
+            _log.exception("%s %s failed", scope["method"], path)
+            refusal = RefusedRequest("error", "the server failed; its log has the reason")
+        if refusal is not None and not answer.status:
+            await problem(refusal.code, refusal.detail, headers=refusal.headers)(scope, receive, sending)
+        self._metrics.request(_route(scope), _method(scope), answer.status, time.monotonic() - begun)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        self._check_origin(headers, scope)
+        self._check_token(headers, scope)
+
+    def _check_host(self, headers: Headers) -> None:
+        names = headers.getlist("host")
+        name = _host_of(names[0]) if len(names) == 1 else None
+        if name is None or not is_served(name, self._settings):
+            raise RefusedRequest(
+                "request.host", f"Host {names[0][:100] if names else ''!r} is not a name of this server; use its own"
+            )
+
+    def _check_origin(self, headers: Headers, scope: Scope) -> None:
+        """Pages of other sites may not ask; a link from one may open our page."""
+        origin, host = headers.get("origin"), headers.get("host", "")
+        found = None if origin is None else urlsplit(origin)
+        is_foreign = found is not None and (found.scheme not in ("http", "https") or found.netloc != host)
+        is_bidden = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+        if is_foreign or (not is_bidden and scope["path"] not in _OPEN):
+            raise RefusedRequest("request.origin", "only this server's own page and programs may ask, no other site's")
+
+    def _check_token(self, headers: Headers, scope: Scope) -> None:
+        token = self._settings.token
+        if token is None or scope["path"] in _OPEN or scope["path"].startswith("/assets/"):
+            return
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+            raise RefusedRequest(
+                "request.token",
+                "send the server's token: Authorization: Bearer …",
+                headers={"www-authenticate": 'Bearer realm="brimful"'},
+            )
+
+    async def _checked(self, scope: Scope, receive: Receive) -> Receive:
+        """What receives the same body again, once it was read and found to be good."""
+        headers = Headers(scope=scope)
+        most = self._settings.body_bytes
+        if int(headers.get("content-length", "0") if headers.get("content-length", "0").isdigit() else 0) > most:
+            raise RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return receive
+        body = bytearray()
+        message: MutableMapping[str, Any] = {"more_body": True}
+        while message.get("more_body", False):
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return receive
+            body += message.get("body", b"")
+            if len(body) > most:
+                raise RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
+        if body or scope["method"] in ("POST", "PUT", "PATCH"):
+            _check_media_type(headers)
+            if body:
+                await asyncio.to_thread(check_json, bytes(body), nesting=self._settings.nesting)
+        return _replayed(bytes(body), receive)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
+
+    async def again() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _check_media_type(headers: Headers) -> None:
+    given = headers.get("content-type", "")
+    kind, _, parameters = given.partition(";")
+    charset = parameters.strip().lower().removeprefix("charset=").strip('"')
+    if kind.strip().lower() != "application/json" or charset not in ("", "utf-8"):
+        raise RefusedRequest("request.media_type", f"Content-Type is {given[:100]!r}; send application/json as UTF-8")
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise RefusedRequest("request.media_type", "a compressed body is not accepted; send it as it is")
+
+
+def _host_of(header: str) -> str | None:
+    """The name in a Host header, without its port; None where it is none.
+
+    >>> _host_of("localhost:8080"), _host_of("[::1]:8080"), _host_of("evil.example@localhost")
+    ('localhost', '[::1]', None)
+    """
+    name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "")
+    is_sound = bool(name) and not set(name) & set("@/\\?# ,") and (not port or port.isdigit())
+    return name if is_sound else None
+
+
+def _route(scope: Scope) -> str:
+    """The template of the route: one line of the metrics for each, whatever is asked for."""
+    return str(getattr(scope.get("route"), "path", "other"))
+
+
+def _method(scope: Scope) -> str:
+    known = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    return scope["method"] if scope["method"] in known else "other"

@@ -1,0 +1,75 @@
+"""What do all routes share? The engine, the threads that ask it, the limits, and the receipts given out."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from brimful.engine import Engine
+from brimful.errors import BudgetError, InputTooLongError, SettingError, choose
+from brimful.surfaces.http.metrics import Metrics
+from brimful.surfaces.http.problems import RefusedRequest
+from brimful.surfaces.http.settings import ServeSettings
+from brimful.surfaces.http.working import Workers
+
+_RECEIPTS_BYTES = 64 << 20
+
+
+class Receipts:
+    """The receipts of the contexts that were made last, by id."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+
+    def keep(self, id: str, content: bytes) -> None:  # noqa: A002
+        """Keep one, and let go of the oldest that are too many."""
+        with self._lock:
+            self._held += len(content) - len(self._kept.pop(id, b""))
+            self._kept[id] = content
+            while len(self._kept) > self._most or (self._held > _RECEIPTS_BYTES and len(self._kept) > 1):
+                self._held -= len(self._kept.popitem(last=False)[1])
+
+    def get(self, id: str) -> bytes | None:  # noqa: A002
+        """One of them."""
+        with self._lock:
+            return self._kept.get(id)
+
+
+class House:
+    """An engine that is served."""
+
+    def __init__(self, engine: Engine, settings: ServeSettings) -> None:
+        self.engine, self.settings = engine, settings
+        self.metrics = Metrics()
+        self.workers = Workers(threads=settings.workers, waiting=settings.waiting)
+        self.receipts = Receipts(settings.receipts)
+
+    def check_question(self, question: str) -> None:
+        """Refuse a question that is longer than this server reads."""
+        most = self.settings.question_characters
+        if len(question) > most:
+            raise InputTooLongError(f"the question has {len(question)} characters and {most} is the limit; shorten it")
+
+    def check_budget(self, tokens: int) -> None:
+        """Refuse a budget that is larger than this server fills."""
+        most = self.settings.budget_tokens
+        if tokens > most:
+            raise BudgetError(f"a budget of {tokens} tokens is above the server's limit of {most}; ask for less")
+
+    def check_results(self, limit: int, *, most: int) -> None:
+        """Refuse to list more than is listed at once."""
+        if limit > most:
+            raise SettingError(f"limit is {limit}; this server lists {most} at most")
+
+    def check_stored(self, path: str) -> None:
+        """Refuse a path that the store does not have."""
+        if self.engine.length(path) is None:
+            raise RefusedRequest(
+                "request.not_found", f"{path[:200]!r} is not in the store; paths are as they are cited"
+            )
+
+    def check_model(self, model: str) -> None:
+        """Refuse a model that this server was not told to use: a name may hold any address, and cost money."""
+        choose(model, self.settings.densify_models, what="model for condensing on this server")

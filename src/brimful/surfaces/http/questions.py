@@ -1,0 +1,113 @@
+"""What does a program ask? A context, the places that matter, why, and whether all is still as cited."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from brimful.assembly.explain import PRICED
+from brimful.assembly.receipt import Receipt
+from brimful.budget import Budget
+from brimful.settings import AskSettings
+from brimful.surfaces import records
+from brimful.surfaces.http.answers import answer, described, tagged_bytes
+from brimful.surfaces.http.house import House
+from brimful.surfaces.http.problems import RefusedRequest
+from brimful.surfaces.schemas import (
+    BudgetBody,
+    ContextBody,
+    ContextRequest,
+    ExplanationBody,
+    FoundBody,
+    ReceiptBody,
+    SearchRequest,
+    VerifiedBody,
+    VerifyRequest,
+)
+
+_OUTSIDE = {"question", "budget", "prices"}
+ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
+
+
+def router(house: House) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1", tags=["questions"])
+
+    @routes.post("/context", responses=described(ContextBody, 400, 413, 415, 501, 502))
+    async def context(body: ContextRequest) -> Response:
+        """Fill a budget with what the corpus says about a question; no hits give an empty text."""
+        return answer(await house.workers.run(lambda: _context(house, body)))
+
+    @routes.post("/explain", responses=described(ExplanationBody, 400, 413, 415, 501, 502))
+    async def explain(body: ContextRequest) -> Response:
+        """How a question was understood, why each window is in, and at which budget the next ones enter."""
+        return answer(await house.workers.run(lambda: _explanation(house, body)))
+
+    @routes.post("/search", responses=described(FoundBody, 400, 413, 415))
+    async def search(body: SearchRequest) -> Response:
+        """The places that matter most for a question, with their text."""
+        return answer(await house.workers.run(lambda: _found(house, body)))
+
+    @routes.post("/verify", responses=described(VerifiedBody, 400, 413, 415))
+    async def verify(body: VerifyRequest) -> Response:
+        """What is no longer as a receipt cites it; nothing means that all is."""
+        return answer(await house.workers.run(lambda: _verified(house, body)))
+
+    @routes.get("/receipts/{id}", responses=described(ReceiptBody, 404, tag=True))
+    async def receipt(request: Request, id: ReceiptId) -> Response:  # noqa: A002
+        """The receipt of a context that this server made; the last ones are kept."""
+        found = house.receipts.get(id)
+        if found is None:
+            raise RefusedRequest("request.not_found", f"receipt {id} is not kept here; ask for its context again")
+        return tagged_bytes(request, found, media_type="application/json", root=json.loads(found)["state_root"])
+
+    return routes
+
+
+def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSettings]:
+    house.check_question(body.question)
+    budget = body.budget
+    room: Budget | int = Budget(**budget.model_dump()) if isinstance(budget, BudgetBody) else budget
+    house.check_budget(room.total if isinstance(room, Budget) else room)
+    if body.densify is not None:
+        house.check_model(body.densify)
+    return room, AskSettings(**body.model_dump(exclude=_OUTSIDE))
+
+
+def _context(house: House, body: ContextRequest) -> records.Record:
+    budget, settings = _settings(house, body)
+    made = house.engine.context(body.question, budget=budget, settings=settings)
+    _keep(house, made.receipt)
+    house.metrics.count("contexts")
+    house.metrics.count("context_tokens", made.tokens)
+    return records.answer_record(house.engine, made, prices=PRICED if body.prices else 0)
+
+
+def _explanation(house: House, body: ContextRequest) -> records.Record:
+    budget, settings = _settings(house, body)
+    made = house.engine.explain(body.question, budget=budget, settings=settings)
+    _keep(house, made.context.receipt)
+    return records.explanation_record(house.engine, made)
+
+
+def _keep(house: House, receipt: Receipt | None) -> None:
+    assert receipt is not None  # the engine gives every context one
+    house.receipts.keep(receipt.id, receipt.to_json().encode())
+
+
+def _found(house: House, body: SearchRequest) -> records.Record:
+    house.check_question(body.question)
+    house.check_results(body.limit, most=house.settings.results)
+    with house.engine.one_state():
+        found = house.engine.search(body.question, limit=body.limit)
+        record = records.found_record(house.engine, found)
+        return {"question": body.question, **record, "root": house.engine.root}
+
+
+def _verified(house: House, body: VerifyRequest) -> records.Record:
+    receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
+    findings = house.engine.verify(receipt, text=body.text)
+    return records.findings_record(receipt, findings, against="store")

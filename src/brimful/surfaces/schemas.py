@@ -1,0 +1,431 @@
+"""What may a program send, and what does it get? The bodies of HTTP, as pydantic models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from brimful.budget import LARGEST
+from brimful.errors import suggest
+from brimful.search.query import MOST_CHARACTERS
+from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, Sizing, Strategy
+
+LONGEST_PATH = 4_096
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
+Tokens = Annotated[int, Field(ge=0, le=LARGEST)]
+Seconds = Annotated[int, Field(ge=_FIRST_SECOND, le=_LAST_SECOND, description="Seconds since 1970, UTC")]
+
+
+class Asked(BaseModel):
+    """A body of a request: its fields and no others, of their own types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
+        if unknown:
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"unknown field {unknown[0]!r}; {suggest(unknown[0], cls.model_fields)}fields: {known}")
+        return given
+
+
+class BudgetBody(Asked):
+    """A whole model call's tokens, some of them reserved."""
+
+    total: Annotated[int, Field(ge=1, le=LARGEST)]
+    reserved_system: Tokens = 200
+    reserved_query: Tokens = 100
+    reserved_response: Tokens = 500
+
+
+class ContextRequest(Asked):
+    """A question, a budget and what is chosen for the answer."""
+
+    question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    budget: Annotated[int, Field(ge=1, le=LARGEST)] | BudgetBody = Field(
+        4_000, description="Tokens for the context itself, or a whole call's tokens with reserves"
+    )
+    model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
+    format: FormatName = "plain"
+    sizing: Sizing = "field"
+    strategy: Strategy = "adjacent"
+    packing: Packing = "greedy"
+    fill: Fill = "brim"
+    trim: bool = True
+    order: Order = "relevance"
+    dedup_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    max_per_document: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
+    prefer_recent: bool = False
+    recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
+    include_metadata: bool = False
+    top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    related: bool = False
+    densify: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="The model that condenses what does not fit; one of those that status names"
+    )
+    prices: bool = Field(default=False, description="Work out at which budget the best of what was left out enters")
+
+
+class SearchRequest(Asked):
+    """A question, and how many places are wanted."""
+
+    question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 10
+
+
+class TextBody(Asked):
+    """A text to store under a path that it is cited by; no file is read or written."""
+
+    path: Name
+    text: str
+    time: Seconds | None = None
+
+
+class AddRequest(Asked):
+    """Texts to store, in place of what was there under the same paths."""
+
+    documents: Annotated[list[TextBody], Field(min_length=1, max_length=1_000)]
+
+
+class DensifyRequest(Asked):
+    """A text to condense: one's own, or a stored document's."""
+
+    text: str | None = None
+    path: Name | None = None
+    model: Annotated[str, Field(max_length=200)] = "extractive:"
+    target_tokens: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DensifyRequest:
+        if (self.text is None) == (self.path is None):
+            raise ValueError("give either text or path")
+        return self
+
+
+class CaptureRequest(Asked):
+    """A text to keep and to condense."""
+
+    text: str
+    name: Name | None = None
+    model: Annotated[str, Field(max_length=200)] = "extractive:"
+
+
+class RetryRequest(Asked):
+    """A capture to try again."""
+
+    name: Name
+    model: Annotated[str, Field(max_length=200)] | None = None
+
+
+class VerifyRequest(Asked):
+    """A receipt as it was given, and the text that it is for, if that is to be checked too."""
+
+    receipt: dict[str, Any]
+    text: str | None = None
+
+
+# ---- answers
+
+
+class ProblemBody(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(description="urn:brimful:error: and the code")
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[FieldError] | None = None
+
+
+class FieldError(BaseModel):
+    """A field or parameter that can't be used, and why."""
+
+    where: str
+    problem: str
+
+
+class AccountBody(BaseModel):
+    """Tokens: reserves, headers, seams, markers, content, digests and free add up to total."""
+
+    total: int
+    reserved_system: int
+    reserved_query: int
+    reserved_response: int
+    available: int
+    used: int
+    headers: int
+    seams: int
+    markers: int
+    content: int
+    digests: int
+    free: int
+
+
+class MatchBody(BaseModel):
+    """Bytes of the document that a word of the question was found as."""
+
+    start: int
+    end: int
+    word: str
+
+
+class WindowBody(BaseModel):
+    """A window, and why it is in."""
+
+    path: str
+    start: int
+    end: int
+    lines: list[int] | None
+    length: int | None
+    score: float
+    lexical: float | None
+    semantic: float | None
+    text: str
+    terms: list[str]
+    matches: list[MatchBody]
+    origins: list[str]
+
+
+class OmittedBody(BaseModel):
+    """A window that is not in, and why; `enters_at` where prices were asked for."""
+
+    path: str
+    start: int
+    end: int
+    score: float
+    reason: str
+    duplicate_of: str | None
+    enters_at: int | None = None
+
+
+class CorrectionBody(BaseModel):
+    """A word that was searched for in place of another."""
+
+    word: str
+    term: str
+    how: str
+    distance: int
+    weight: int
+
+
+class ContextBody(BaseModel):
+    """A full context with its citations and its account."""
+
+    question: str | None
+    text: str
+    payload: list[dict[str, Any]] | None
+    tokens: int
+    content_tokens: int
+    budget: int
+    account: AccountBody
+    model: str
+    exact: bool
+    format: str
+    packing: str
+    truncated: bool
+    windows: list[WindowBody]
+    digests: list[dict[str, Any]]
+    receipt: str | None
+    corrections: list[CorrectionBody]
+    omitted: list[OmittedBody]
+    root: str
+
+
+class ReceiptBody(BaseModel):
+    """What went into a context, from which state, and why the rest did not; docs/receipts.md has every field."""
+
+    version: int
+    id: str
+    question: str | None
+    state_root: str
+    context_hash: str
+    tokens: int
+
+
+class ExplanationBody(ContextBody):
+    """A context, how the question was understood, and the same in sentences."""
+
+    words: dict[str, int]
+    said: list[str]
+
+
+class HitBody(BaseModel):
+    """A place that matters."""
+
+    path: str
+    start: int
+    end: int
+    lines: list[int]
+    origins: list[str]
+    score: float
+    lexical: float | None
+    semantic: float | None
+    terms: list[str]
+    text: str
+
+
+class FoundBody(BaseModel):
+    """The places that matter most, best first."""
+
+    question: str
+    hits: list[HitBody]
+    corrections: list[CorrectionBody]
+    census: dict[str, int]
+    root: str
+
+
+class ListedBody(BaseModel):
+    """A stored document without its text."""
+
+    path: str
+    title: str | None
+    bytes: int
+    kind: str
+    language: str | None
+    time: int | None
+
+
+class DocumentsBody(BaseModel):
+    """A page of the documents by path; `next` is the cursor of the page after it."""
+
+    documents: list[ListedBody]
+    total: int
+    next: str | None
+    root: str
+
+
+class PassageBody(BaseModel):
+    """Bytes of a document as text; `next` is where the rest begins."""
+
+    path: str
+    bytes: int
+    kind: str
+    language: str | None
+    time: int | None
+    start: int
+    end: int
+    lines: list[int]
+    origins: list[str]
+    text: str
+    next: int | None
+    root: str
+
+
+class AddedBody(BaseModel):
+    """How many documents were stored, and the state since."""
+
+    added: int
+    root: str
+
+
+class RemovedBody(BaseModel):
+    """How many documents were forgotten, and the state since."""
+
+    removed: int
+    root: str
+
+
+class DigestBody(BaseModel):
+    """A condensed text with its citations and its cost."""
+
+    text: str
+    sentences: list[dict[str, Any]]
+    complete: bool
+    model: str
+    tokens: int
+    source_bytes: int
+    source_tokens: int
+    gaps: list[dict[str, Any]]
+    calls: int
+
+
+class CaptureBody(BaseModel):
+    """A capture without its original."""
+
+    name: str
+    status: Literal["pending", "done", "failed"]
+    model: str
+    message: str
+    path: str | None
+    original_bytes: int
+    digest: str
+    sentences: list[dict[str, Any]]
+
+
+class CapturesBody(BaseModel):
+    """A page of the captures by name."""
+
+    captures: list[CaptureBody]
+    total: int
+    next: str | None
+
+
+class FindingBody(BaseModel):
+    """Something that is not as it was cited, or could not be checked."""
+
+    kind: str
+    path: str | None
+    start: int | None
+    end: int | None
+    message: str
+
+
+class VerifiedBody(BaseModel):
+    """What a check of a receipt found; nothing means that all is as cited."""
+
+    receipt: str
+    against: str
+    as_cited: bool
+    findings: list[FindingBody]
+
+
+class ChoicesBody(BaseModel):
+    """What a request may choose from."""
+
+    formats: list[str]
+    sizings: list[str]
+    strategies: list[str]
+    packings: list[str]
+    fills: list[str]
+    orders: list[str]
+    models: list[str]
+    densify: list[str]
+
+
+class LimitsBody(BaseModel):
+    """How much a request may ask for."""
+
+    body_bytes: int
+    budget_tokens: int
+    question_characters: int
+    results: int
+    passage_bytes: int
+    seconds: float
+
+
+class StatusBody(BaseModel):
+    """What the store holds, and what a request may choose from."""
+
+    version: str
+    store: str
+    store_bytes: int
+    root: str
+    documents: int
+    bytes: int
+    kinds: dict[str, int]
+    places: list[str]
+    choices: ChoicesBody
+    limits: LimitsBody
+    defaults: dict[str, Any]
+
+
+class HealthBody(BaseModel):
+    """Whether the server runs, or is ready to answer."""
+
+    status: Literal["live", "ready"]
