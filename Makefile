@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs openapi lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaI
 
 cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md
 	@$(BIN)/python scripts/cli_docs.py
+
+openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openapi.json
+	@$(BIN)/python scripts/openapi.py
 
 ablation: $(STAMP)  ## What each part of the ranking brings, on the shared evaluation sets (several minutes)
 	@$(BIN)/python benchmarks/ablation.py
