@@ -35,7 +35,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
-            _omitted(each, price=number < prices and each.reason in ("budget", "stopped"))
+            _omitted(each) | ({"enters_at": each.enters_at if number < prices else None} if prices else {})
             for number, each in enumerate(context.omitted)
         ],
     }
@@ -72,9 +72,9 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
-def _omitted(omitted: Omitted, *, price: bool) -> dict[str, object]:
+def _omitted(omitted: Omitted) -> dict[str, object]:
     window = omitted.window
-    record: dict[str, object] = {
+    return {
         "path": window.path,
         "start": window.start,
         "end": window.end,
@@ -82,7 +82,6 @@ def _omitted(omitted: Omitted, *, price: bool) -> dict[str, object]:
         "reason": omitted.reason,
         "duplicate_of": omitted.duplicate_of,
     }
-    return {**record, "enters_at": omitted.enters_at} if price else record
 
 
 def _window(window: Window, senses: tuple[Sense, ...]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
-from brimful.corpus.documents import Hit
+from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.densify.captures import Capture
 from brimful.densify.digest import Digest
@@ -20,7 +20,7 @@ from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
 from brimful.store.protocol import NO_TIME, Documents
-from brimful.text.spans import back_to_code_point, check_span
+from brimful.text.spans import Span, back_to_code_point
 
 Record = Mapping[str, object]
 
@@ -42,15 +42,6 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
                 each["length"] = engine.length(window.path)
         root = engine.root
     return {**record, "root": context.receipt.state_root if context.receipt else root}
-
-
-def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
-    """How a question was understood, and the answer with the budgets at which the next windows enter."""
-    return {
-        "words": dict(explanation.found.census),
-        "said": str(explanation).splitlines(),
-        **answer_record(engine, explanation.context, prices=PRICED),
-    }
 
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
@@ -76,6 +67,61 @@ def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
         "semantic": hit.semantic,
         "terms": list(hit.terms),
         "text": document.text(hit.start, hit.end),
+    }
+
+
+def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
+    """How a question was understood, why each window is in, and at which budget the best of the others enter."""
+    answer = answer_record(engine, explanation.context, prices=PRICED)
+    return {**answer, "census": dict(explanation.found.census)}
+
+
+def cited_record(receipt: Receipt, findings: Iterable[Finding]) -> dict[str, object]:
+    """What a receipt says of its context, and what is no longer as it says."""
+    return {
+        "question": receipt.question,
+        "tokens": receipt.tokens,
+        "budget": receipt.budget.available,
+        "model": receipt.model,
+        "truncated": receipt.truncated,
+        "windows": [
+            {"path": each.path, "start": each.start, "end": each.end, "score": float(each.score), "terms": each.terms}
+            for each in receipt.windows
+        ],
+        "omitted": [
+            {
+                "path": each.path,
+                "start": each.start,
+                "end": each.end,
+                "score": float(each.score),
+                "reason": each.reason,
+                "enters_at": each.enters_at,
+            }
+            for each in receipt.omitted
+        ],
+        "corrections": list(receipt.corrections),
+        "receipt": receipt.id,
+        "root": receipt.state_root,
+        "findings": [asdict(each) for each in findings],
+    }
+
+
+def passage_record(engine: Engine, document: Document, wanted: Span, *, most_bytes: int) -> dict[str, object]:
+    """A stretch of a document, whole characters and at most so many bytes, with where the document goes on."""
+    start = back_to_code_point(document.content, wanted.start)
+    asked = back_to_code_point(document.content, wanted.end)
+    end = min(asked, back_to_code_point(document.content, start + most_bytes))
+    return {
+        "path": document.path,
+        "start": start,
+        "end": end,
+        "lines": document.lines(start, end),
+        "origins": engine.origins(document.path, start, end),
+        "text": document.text(start, end),
+        "truncated": end < asked,
+        "next_start": end if end < len(document) else None,
+        "document_bytes": len(document),
+        "document_lines": document.line_count,
     }
 
 
@@ -149,31 +195,6 @@ def _listed(known: Documents, row: int) -> dict[str, object]:
         "language": known.languages[row],
         "time": None if time == NO_TIME else time,
     }
-
-
-def passage_record(
-    engine: Engine, path: str, *, start: int = 0, end: int | None = None, most_bytes: int
-) -> dict[str, object]:
-    """Bytes of a document as text, at most so many; `next` is where the rest of what was asked for begins."""
-    with engine.one_state():
-        document = engine.document(path)
-        wanted = len(document) if end is None else end
-        check_span(start, wanted, length=len(document), where=f" {path}")
-        shown = min(wanted, back_to_code_point(document.content, start + most_bytes))
-        return {
-            "path": path,
-            "bytes": len(document),
-            "kind": document.kind,
-            "language": document.language,
-            "time": document.time,
-            "start": start,
-            "end": shown,
-            "lines": document.lines(start, shown),
-            "origins": engine.origins(path, start, shown),
-            "text": document.text(start, shown),
-            "next": shown if shown < wanted else None,
-            "root": engine.root,
-        }
 
 
 def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: str) -> dict[str, object]:

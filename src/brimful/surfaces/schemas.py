@@ -249,10 +249,9 @@ class ReceiptBody(BaseModel):
 
 
 class ExplanationBody(ContextBody):
-    """A context, how the question was understood, and the same in sentences."""
+    """A context, and how often each word of the question stands anywhere, in all its forms."""
 
-    words: dict[str, int]
-    said: list[str]
+    census: dict[str, int]
 
 
 class HitBody(BaseModel):
@@ -301,19 +300,18 @@ class DocumentsBody(BaseModel):
 
 
 class PassageBody(BaseModel):
-    """Bytes of a document as text; `next` is where the rest begins."""
+    """Whole characters of a document; `next_start` is where it goes on."""
 
     path: str
-    bytes: int
-    kind: str
-    language: str | None
-    time: int | None
     start: int
     end: int
     lines: list[int]
     origins: list[str]
     text: str
-    next: int | None
+    truncated: bool
+    next_start: int | None
+    document_bytes: int
+    document_lines: int
     root: str
 
 

@@ -20,6 +20,7 @@ from brimful.surfaces.schemas import (
     PassageBody,
     RemovedBody,
 )
+from brimful.text.spans import Span, check_span
 
 _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
@@ -65,9 +66,14 @@ def router(house: House) -> APIRouter:
 
 
 def _passage(house: House, path: str, start: int, end: int | None) -> records.Record:
-    with house.engine.one_state():
+    engine = house.engine
+    with engine.one_state():
         house.check_stored(path)
-        return records.passage_record(house.engine, path, start=start, end=end, most_bytes=house.settings.passage_bytes)
+        document = engine.document(path)
+        stop = len(document) if end is None else end
+        check_span(start, stop, length=len(document), where=f" {path[:200]}")
+        record = records.passage_record(engine, document, Span(start, stop), most_bytes=house.settings.passage_bytes)
+        return {**record, "root": engine.root}
 
 
 def _add(house: House, body: AddRequest) -> records.Record:
