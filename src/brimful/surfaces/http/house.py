@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 
 from brimful.engine import Engine
-from brimful.errors import BudgetError, InputTooLongError, SettingError, choose
+from brimful.errors import BudgetError, DocumentError, InputTooLongError, SettingError, choose
 from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.http.settings import ServeSettings
@@ -64,11 +64,12 @@ class House:
             raise SettingError(f"limit is {limit}; this server lists {most} at most")
 
     def check_stored(self, path: str) -> None:
-        """Refuse a path that the store does not have."""
+        """Refuse a path that the store does not have, with the close ones that it has."""
         if self.engine.length(path) is None:
-            raise RefusedRequest(
-                "request.not_found", f"{path[:200]!r} is not in the store; paths are as they are cited"
-            )
+            try:
+                self.engine.document(path)
+            except DocumentError as error:
+                raise RefusedRequest("request.not_found", str(error)) from error
 
     def check_model(self, model: str) -> None:
         """Refuse a model that this server was not told to use: a name may hold any address, and cost money."""

@@ -17,8 +17,8 @@ class Workers:
     """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then."""
 
     def __init__(self, *, threads: int, waiting: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-http")
-        self._most = threads + waiting
+        self._threads, self._most = threads, threads + waiting
+        self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         self._running = 0
 
@@ -28,13 +28,17 @@ class Workers:
             if self._running >= self._most:
                 raise RefusedRequest("request.busy", f"{self._running} requests are being answered; try again later")
             self._running += 1
-        future = self._pool.submit(work)
+            self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="brimful-http")
+            future = self._pool.submit(work)
         future.add_done_callback(self._done)
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Take no more work; what has begun is finished."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Let go of the threads; what has begun is finished, what has not is dropped."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, _: Future[Answer]) -> None:
         with self._lock:
