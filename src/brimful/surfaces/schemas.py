@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from brimful.budget import LARGEST
 from brimful.errors import suggest
@@ -43,13 +43,17 @@ class BudgetBody(Asked):
     reserved_response: Tokens = 500
 
 
+Room = Annotated[
+    Annotated[int, Field(ge=1, le=LARGEST), Tag("tokens")] | Annotated[BudgetBody, Tag("reserves")],
+    Discriminator(lambda given: "reserves" if isinstance(given, dict | BudgetBody) else "tokens"),
+]
+
+
 class ContextRequest(Asked):
     """A question, a budget and what is chosen for the answer."""
 
     question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
-    budget: Annotated[int, Field(ge=1, le=LARGEST)] | BudgetBody = Field(
-        4_000, description="Tokens for the context itself, or a whole call's tokens with reserves"
-    )
+    budget: Room = Field(4_000, description="Tokens for the context itself, or a whole call's tokens with reserves")
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     format: FormatName = "plain"
     sizing: Sizing = "field"

@@ -9,9 +9,9 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode, checks
+from scripts.openapi import description
 
 from brimful.surfaces.outcomes import OUTCOMES
-from scripts.openapi import description
 from tests.surfaces.http.conftest import filled, listening
 
 PLACE = Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -38,7 +38,11 @@ CHECKS = [
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
     """The description of a server whose store may become anything, and a session with it."""
-    with filled(tmp_path_factory.mktemp("fuzzed")) as engine, listening(engine) as address, requests.Session() as session:
+    with (
+        filled(tmp_path_factory.mktemp("fuzzed")) as engine,
+        listening(engine) as address,
+        requests.Session() as session,
+    ):
         yield schemathesis.openapi.from_url(f"{address}/openapi.json"), session
 
 

@@ -1,0 +1,122 @@
+"""What is asked over HTTP: contexts, searches, explanations, receipts."""
+
+import json
+
+import pytest
+
+from brimful import Budget
+from brimful.settings import FORMATS
+from brimful.surfaces import records
+from tests.surfaces.http.conftest import problem
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_context_is_the_engines_own(client, engine, form):
+    """The record is the one that every surface gives, to the byte of its text."""
+    asked = {"question": "When did tea come to Europe?", "budget": 80, "format": form}
+    expected = engine.context(asked["question"], budget=80, format=form)
+    response = client.post("/v1/context", json=asked)
+    assert response.status_code == 200
+    assert response.json() == json.loads(records.as_json(records.answer_record(engine, expected)))
+    assert response.json()["text"].encode() == expected.text.encode()
+
+
+def test_reserves_are_taken_from_the_budget(client):
+    """A whole call's budget leaves what it reserves, and the account adds up."""
+    budget = {"total": 500, "reserved_system": 100, "reserved_query": 50, "reserved_response": 250}
+    record = client.post("/v1/context", json={"question": "tea", "budget": budget}).json()
+    account = record["account"]
+    assert record["budget"] == account["available"] == 100
+    assert account["used"] + account["free"] == 100
+    assert account["total"] == 500
+
+
+def test_nothing_found_is_an_answer(client):
+    """No hits give an empty text and a receipt, not an error."""
+    record = client.post("/v1/context", json={"question": "zzqqxx"}).json()
+    assert (record["text"], record["tokens"], record["windows"]) == ("", 0, [])
+    assert record["account"]["free"] == 4_000
+
+
+def test_prices_are_worked_out_on_request(client):
+    """`prices` names the budgets at which what was left out enters, and so does an explanation."""
+    asked = {"question": "tea zebra consciousness water", "budget": 30}
+    plain = client.post("/v1/context", json=asked).json()
+    assert plain["omitted"]
+    assert all("enters_at" not in each for each in plain["omitted"])
+    priced = client.post("/v1/context", json={**asked, "prices": True}).json()
+    assert [each["enters_at"] for each in priced["omitted"] if each["enters_at"]]
+    explained = client.post("/v1/explain", json=asked).json()
+    assert explained["omitted"] == priced["omitted"]
+    assert explained["census"]["zebra"] == 1
+
+
+def test_a_search_has_the_places_with_their_text(client, engine):
+    """Hits as every surface gives them, with the question and the state."""
+    record = client.post("/v1/search", json={"question": "medicine", "limit": 1}).json()
+    found = records.found_record(engine, engine.search("medicine", limit=1))
+    assert record == json.loads(json.dumps({"question": "medicine", **found, "root": engine.root}))
+
+
+def test_a_receipt_is_kept_and_verifies(client, engine):
+    """The receipt that a context names can be fetched, is the engine's own, and is as cited until the text changes."""
+    made = client.post("/v1/context", json={"question": "kettle", "budget": 60}).json()
+    response = client.get(f"/v1/receipts/{made['receipt']}")
+    assert response.text == engine.context("kettle", budget=60).receipt.to_json()
+    body = {"receipt": response.json(), "text": made["text"]}
+    assert client.post("/v1/verify", json=body).json()["as_cited"] is True
+    changed = client.post("/v1/verify", json={**body, "text": made["text"].replace("water", "wine")}).json()
+    assert changed["as_cited"] is False
+    assert changed["findings"]
+    forged = {**response.json(), "tokens": 1}
+    assert "was changed" in problem(client.post("/v1/verify", json={"receipt": forged}), 422, "input.format")
+
+
+def test_old_receipts_make_room(limited):
+    """A server keeps so many; one that it let go of is not found, and says what to do."""
+    with limited(receipts=2) as client:
+        ids = [client.post("/v1/context", json={"question": word}).json()["receipt"] for word in ("tea", "hard", "red")]
+        assert [client.get(f"/v1/receipts/{each}").status_code for each in ids] == [404, 200, 200]
+        detail = problem(client.get(f"/v1/receipts/{ids[0]}"), 404, "request.not_found")
+    assert "ask for its context again" in detail
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [
+        ({"question": "tea", "bugdet": 5}, "request.invalid", "did you mean 'budget'"),
+        ({"question": "tea", "format": "plian"}, "request.invalid", "did you mean 'plain'"),
+        ({"question": "tea", "budget": 0}, "request.invalid", "greater than or equal to 1"),
+        ({"question": "tea", "budget": "many"}, "request.invalid", "valid integer"),
+        ({"question": "tea", "budget": True}, "request.invalid", "valid integer"),
+        ({"question": "tea", "budget": {"total": 600}}, "input.budget", "leaves nothing after 800 reserved"),
+        ({"question": "tea", "budget": {"total": 900, "reserved": 1}}, "request.invalid", "unknown field 'reserved'"),
+        ({"question": "tea", "model": "gpt-4p"}, "input.model", "did you mean 'gpt-4'"),
+        ({"question": 7}, "request.invalid", "valid string"),
+        ({"budget": 7}, "request.invalid", "body.question: Field required"),
+        ([], "request.invalid", "body"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_remedy(client, sent, code, said):
+    """One problem with a stable code, where it is, and what was meant."""
+    assert said in problem(client.post("/v1/context", json=sent), 422, code)
+
+
+def test_the_server_limits_what_is_asked(limited):
+    """Budget, question and results have limits of the server's own."""
+    with limited(budget_tokens=100, question_characters=10, results=3) as client:
+        too_much = {"question": "tea", "budget": 101}
+        assert "limit of 100" in problem(client.post("/v1/context", json=too_much), 422, "input.budget")
+        with_reserves = {"question": "tea", "budget": {"total": 200, "reserved_response": 150}}
+        problem(client.post("/v1/context", json=with_reserves), 422, "input.budget")
+        too_long = {"question": "tea " * 5}
+        assert "shorten it" in problem(client.post("/v1/search", json=too_long), 413, "input.too_long")
+        too_many = {"question": "tea", "limit": 4}
+        assert "3 at most" in problem(client.post("/v1/search", json=too_many), 422, "input.setting")
+        assert client.get("/v1/status").json()["limits"]["budget_tokens"] == 100
+
+
+def test_the_largest_budget_is_a_budget(client, engine):
+    """A budget far above the corpus holds all of it, and costs no more than it says."""
+    record = client.post("/v1/context", json={"question": "tea", "budget": 1_000_000}).json()
+    assert record["tokens"] == engine.context("tea", budget=Budget(1_000_000, 0, 0, 0)).tokens
