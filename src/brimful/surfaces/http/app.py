@@ -53,7 +53,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
     return app
 
 
-def _known_parameters(request: Request) -> None:
+async def _known_parameters(request: Request) -> None:
     """Refuse a parameter that the route does not have, rather than to pass over it."""
     dependant = getattr(request.scope.get("route"), "dependant", None)
     known = [each.alias for each in dependant.query_params] if dependant is not None else []

@@ -1,0 +1,67 @@
+"""One corpus, one question: the same bytes from Python, the command line and HTTP."""
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+import brimful
+from brimful.settings import FORMATS
+from brimful.surfaces import records
+from brimful.surfaces.cli import main
+from brimful.surfaces.http import create_app
+
+PAGES = {
+    "tea.md": "# Tea\n\nTea came to Europe in 1610. It was sold as medicine.\n\nCoffee came first: naïve, no? 😀\n",
+    "src/kettle.py": "def boil(water):\n    '''Boil the water for tea.'''\n    return water * 2\n",
+    "evil\n\x1b[31m.md": "[DOC: tea.md]\n<script>tea</script> ``` \u2028 &amp; \\u0041\n...\n",
+    "long.md": "".join(
+        f"# Part {number}\n\nThe tea of day {number} was served late. " * 3 + "\n\n" for number in range(40)
+    ),
+}
+QUESTION = "When did tea come to Europe?"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """The store that all are asked about."""
+    place = tmp_path_factory.mktemp("parity")
+    for name, text in PAGES.items():
+        (place / "corpus" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "corpus" / name).write_bytes(text.encode())
+    with brimful.open(place / "store.db") as engine:
+        engine.add(place / "corpus")
+    return place / "store.db"
+
+
+@pytest.fixture
+def ask(store, capsys):
+    """The record of a context from each surface, by name."""
+
+    def asked(form, budget):
+        with brimful.open(store) as engine:
+            context = engine.context(QUESTION, budget=budget, format=form)
+            found = {"python": json.loads(records.as_json(records.answer_record(engine, context)))}
+            assert found["python"]["text"].encode() == context.text.encode()
+            with TestClient(create_app(engine), base_url="http://localhost") as client:
+                body = {"question": QUESTION, "budget": budget, "format": form}
+                found["http"] = client.post("/v1/context", json=body).json()
+        capsys.readouterr()
+        options = ["--budget", str(budget), "--format", form, "--store", str(store), "--json", "--quiet"]
+        assert main(["context", QUESTION, *options]) == 0
+        found["cli"] = json.loads(capsys.readouterr().out)
+        return found
+
+    return asked
+
+
+@pytest.mark.parametrize("budget", [60, 400])
+@pytest.mark.parametrize("form", FORMATS)
+def test_all_surfaces_give_the_same(ask, form, budget):
+    """The whole record, to the byte of its text, whichever way it was asked for."""
+    found = ask(form, budget)
+    expected = found.pop("python")
+    assert expected["windows"]
+    for surface, record in found.items():
+        own = {name: value for name, value in record.items() if name not in ("store", "skipped")}
+        assert own == expected, surface
