@@ -574,3 +574,18 @@ def test_the_best_places_are_never_crowded_out(tmp_path):
         shown = engine.context("quetzal kettle", budget=150).text
     assert "The quetzal kettle whistles." in shown
     assert "A quetzal kettle costs nine pounds." in shown
+
+
+@pytest.mark.parametrize("budget", [20, 40, 120])
+@pytest.mark.parametrize("sizing", ["field", "density", "radial", "elastic"])
+def test_a_unit_longer_than_the_budget_shows_the_words_asked_for(tmp_path, budget, sizing):
+    """Minified JSON, a long line of a log and a long sentence are cut around the word, inflected or misspelt."""
+    with brimful.open(tmp_path) as engine:
+        fields = ",".join(f'"key{number}":"w{number}ord"' for number in range(20))
+        more = fields.replace("key", "kex")
+        engine.add_text("a.json", f'{{{fields},"colour":"ultramarine",{more}}}')
+        engine.add_text("b.log", "2024-01-01 ERROR " + "x=1;" * 90 + "ultraviolet " + "y=2;" * 90 + "\n")
+        engine.add_text("c.txt", "some more words " * 18 + "on limerence effects " + "and others still " * 18)
+        for question, word in (("ultramarin colour", "ultramarine"), ("ultraviolet", "ultraviolet")):
+            assert word in engine.context(question, budget=budget, sizing=sizing).text
+        assert "limerence" in engine.context("limerence effect", budget=budget, sizing=sizing).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
 from brimful.settings import FieldSettings
 from brimful.store.protocol import NO_TIME
+from brimful.text.matches import matches_in
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
@@ -40,6 +41,7 @@ class Found:
     corrections: tuple[Correction, ...] = ()
     documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
+    forms: tuple[frozenset[bytes], ...] = ()  # the terms as which each of these may stand
 
 
 def search(
@@ -77,7 +79,25 @@ def search(
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
-    return Found(query, hits, mended, _documents(ground, field, limit), words)
+    forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
+    return Found(query, hits, mended, _documents(ground, field, limit), words, forms_of_words)
+
+
+def with_matches(ground: Ground, found: Found) -> Found:
+    """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
+
+    Each hit's text is read for it, so this is for those who show less than a hit.
+    """
+    told = [(only_asks(word.encode(), ground.languages), census, word) for word, census in found.census]
+    names = [found.forms[at] for at in sorted(range(len(told)), key=lambda at: (told[at], at))]
+
+    def placed(hit: Hit) -> Hit:
+        row = ground.snapshot.row(hit.path)
+        assert row is not None
+        text = ground.snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
+        return replace(hit, matches=tuple((hit.start + a, hit.start + b) for a, b in matches_in(text, names)))
+
+    return replace(found, hits=tuple(placed(hit) for hit in found.hits))
 
 
 def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
