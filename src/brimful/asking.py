@@ -12,6 +12,7 @@ from brimful.budget import LARGEST, Budget
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors
 from brimful.search.pools import pools_of, related_to
 from brimful.search.search import Found, search, with_matches
 from brimful.settings import AskSettings, FieldSettings
@@ -41,7 +42,7 @@ class Asked:
     question: str
     ground: Ground
     documents: WholeDocuments
-    vectors: TermVectors | None
+    vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
@@ -160,7 +161,8 @@ class Asked:
 
     def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
-        near = related_to(self.ground, found, vectors=self.vectors) if self.settings.related else ()
+        terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
+        near = related_to(self.ground, found, vectors=terms) if self.settings.related else ()
         pools = pools_of(self.ground, found, tokens=tokens, related=near)
         windows: list[Window] = []
         for pool in pools:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.places import Places, sequence
-from brimful.index.vectors import TermVectors, query_vector
+from brimful.index.vectors import TermVectors
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors, meaning_of
 from brimful.search.query import AskedTerm, Query, parse_query, rarest
 from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
@@ -50,7 +51,7 @@ def search(
     *,
     limit: int = 100,
     settings: FieldSettings | None = None,
-    vectors: TermVectors | None = None,
+    vectors: TermVectors | QuestionVectors | None = None,
     repair: bool = True,
     recent_days: int | None = None,
     within: Query | None = None,
@@ -75,7 +76,7 @@ def search(
         blocks=max(_LEAST_BLOCKS, limit),
         allowed=_allowed(ground, within or query),
         favour=None if recent_days is None else _recent(ground, recent_days),
-        meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
+        meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
@@ -218,12 +219,6 @@ def _recent(ground: Ground, half_life_days: int) -> NDArray[np.int64]:
         for age, there in zip(ages, known.tolist(), strict=True)
     ]
     return THOUSAND + np.array(gains, np.int64)
-
-
-def _meaning(query: Query, mended: Sequence[Correction], vectors: TermVectors) -> Numbers:
-    """The vector of a question, misspelt words as they were repaired."""
-    instead = {each.word: each.term for each in reversed(mended)}
-    return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
 
 
 def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
