@@ -12,10 +12,12 @@ from brimful.budget import LARGEST, Budget
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors
 from brimful.search.pools import pools_of, related_to
-from brimful.search.search import Found, search
+from brimful.search.search import Found, search, with_matches
 from brimful.settings import AskSettings, FieldSettings
 from brimful.store.whole import WholeDocuments
+from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.spans import back_to_code_point, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import inflate
@@ -40,7 +42,7 @@ class Asked:
     question: str
     ground: Ground
     documents: WholeDocuments
-    vectors: TermVectors | None
+    vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
@@ -48,13 +50,13 @@ class Asked:
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
         limit = self._wanted(room.available)
-        found = self._found(limit)
+        found = self._found(limit, room.available)
         if self.settings.sizing != "field":
             return self.packed(self._windows(found, room.available), room), found
         line = self._line(found, room)
         while line == len(found.hits) == limit and not self.settings.top_k:  # all of it fits, and there may be more
             limit *= 4
-            found = self._found(limit)
+            found = self._found(limit, room.available)
             line = self._line(found, room)
         above = self._field_windows(found.hits, line)
         best = self.packed(above, room)
@@ -72,7 +74,7 @@ class Asked:
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """What would be shown in a larger budget: what does not fit is a part of it."""
         tokens = room.available * (self.settings.densify_breadth if self.settings.sizing == "field" else 1)
-        found = self._found(self._wanted(tokens))
+        found = self._found(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
             return self._windows(found, tokens)
         return self._field_windows(found.hits, self._estimate(found.hits, tokens))
@@ -98,9 +100,9 @@ class Asked:
         """How many units to ask for, so that they surely fill the budget."""
         return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
 
-    def _found(self, limit: int) -> Found:
+    def _found(self, limit: int, tokens: int) -> Found:
         recent_days = self.settings.recent_half_life_days if self.settings.prefer_recent else None
-        return search(
+        found = search(
             self.ground,
             self.question,
             limit=limit,
@@ -108,6 +110,8 @@ class Asked:
             vectors=self.vectors,
             recent_days=recent_days,
         )
+        # Where a unit may be longer than the budget, it is cut around the words.
+        return with_matches(self.ground, found) if tokens <= UNIT_LIMIT else found
 
     def _line(self, found: Found, room: Budget) -> int:
         """How many of the best hits fit together, headers, edges and seams included.
@@ -157,7 +161,8 @@ class Asked:
 
     def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
-        near = related_to(self.ground, found, vectors=self.vectors) if self.settings.related else ()
+        terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
+        near = related_to(self.ground, found, vectors=terms) if self.settings.related else ()
         pools = pools_of(self.ground, found, tokens=tokens, related=near)
         windows: list[Window] = []
         for pool in pools:
