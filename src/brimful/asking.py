@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from dataclasses import field as new
 
 from brimful.assembly.context import Context, Omitted
 from brimful.assembly.fill import FULL_PERCENT
-from brimful.assembly.pack import pack
-from brimful.budget import LARGEST, Budget
+from brimful.assembly.formats import form_for
+from brimful.assembly.pack import Packer
+from brimful.budget import Budget
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors
 from brimful.search.pools import pools_of, related_to
 from brimful.search.search import Found, search, with_matches
-from brimful.settings import AskSettings, FieldSettings
+from brimful.settings import AskSettings, FieldSettings, PackSettings
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.spans import back_to_code_point, on_to_code_point
@@ -24,6 +26,7 @@ from brimful.windows.inflate import inflate
 from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
+from brimful.windows.tide import Tide
 from brimful.windows.water import RUNNERS_UP, water_line
 from brimful.windows.window import Cluster, Window
 
@@ -46,6 +49,15 @@ class Asked:
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
+    _tide: Tide = new(init=False, repr=False)
+    _packer: Packer = new(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
+        # What is recent was preferred when it was ranked.
+        settings = PackSettings(**{**chosen, "prefer_recent": False})
+        object.__setattr__(self, "_tide", Tide(self.settings.windows))
+        object.__setattr__(self, "_packer", Packer(self.counter, form_for(self.settings.format), settings))
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
@@ -79,22 +91,9 @@ class Asked:
             return self._windows(found, tokens)
         return self._field_windows(found.hits, self._estimate(found.hits, tokens))
 
-    def packed(self, windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings | None = None) -> Context:
+    def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
         """What of these windows fits, written down."""
-        settings = settings or self.settings
-        return pack(
-            windows,
-            budget=room,
-            model=self.counter,
-            format=settings.format,
-            packing=settings.packing,
-            trim=settings.trim,
-            fill=settings.fill,
-            order=settings.order,
-            dedup_threshold=settings.dedup_threshold,
-            max_per_document=settings.max_per_document,
-            include_metadata=settings.include_metadata,
-        )
+        return self._packer.pack(windows, room)
 
     def _wanted(self, tokens: int) -> int:
         """How many units to ask for, so that they surely fill the budget."""
@@ -120,12 +119,11 @@ class Asked:
         """
         fits, over = 0, len(found.hits) + 1
         line = self._estimate(found.hits, room.available)
-        trial = replace(self.settings, fill="relevant", trim=False, packing="greedy")
         for _ in range(_MOST_TRIES):
             if not fits < line < over:
                 break
             windows = self._field_windows(found.hits, line)
-            cost = self.packed(windows, Budget(LARGEST, 0, 0, 0), trial).tokens
+            cost = self._packer.cost(windows)
             price = max(cost // line, 1)
             if cost <= room.available:
                 fits = line
@@ -155,9 +153,9 @@ class Asked:
         whole, long = self._split(shown)
         whole_below, long_below = self._split(next_ones)
         known = self.documents.many(self.ground.snapshot, {hit.path for hit in (*whole, *whole_below)}, as_stored=True)
-        inflation = inflate(whole, known, sizing="field", settings=self.settings.windows, below=whole_below)
+        risen = self._tide.windows(whole, whole_below, known)
         loose = loose_windows([*long, *long_below], _read_from(self.ground), most_bytes=_LONGEST_WHOLE)
-        return self._linked([*inflation.windows, *loose])
+        return self._linked([*risen, *loose])
 
     def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""

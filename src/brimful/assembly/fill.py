@@ -93,14 +93,13 @@ class Page:
     ) -> None:
         """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
         self._layout, self._available = layout, available
-        self._blocks: list[dict[int, Window]] = []
+        places = [
+            (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
+            for block, windows in enumerate(blocks)
+        ]
+        layout.lay_out(places)
+        self._blocks = [{slot: window for slot, window in enumerate(windows) if window} for _, windows in places]
         self.dropped: list[Window] = []
-        for windows in blocks:
-            block = layout.add_block(windows[0].path)
-            self._blocks.append({})
-            for slot, window in enumerate(windows):
-                if (block, slot) != empty:
-                    self._set((block, slot), window, available=None)
         self._drop_excess()
 
     @property
