@@ -1,7 +1,7 @@
 """The windows one by one, for programs that write their own prompt: each window's text is its document's bytes.
 
 `payload` is one record a window. What is counted is the texts alone, joined by an empty line, which is how prompts
-put retrieved texts together; what else stands in a record (path, range, score, seams) is for the program, not the model.
+put retrieved texts together; what else stands in a record (path, range, score, seams) is for the program.
 """
 
 from __future__ import annotations
