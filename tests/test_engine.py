@@ -1,6 +1,5 @@
 """The engine: what the seeds promise, end to end; hostile questions; many who ask at once."""
 
-import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -218,21 +217,6 @@ def test_documents_are_kept_within_bounds(engine, monkeypatch):
         text = engine.context(question, budget=400).text
         assert text
     assert sum(len(document) for document in engine._documents._kept.values()) <= 10_000
-
-
-def test_async_twins(engine, tmp_path):
-    """The same beside an event loop."""
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "x.md").write_text("A zeppelin came by.")
-
-    async def ask():
-        await engine.add_async(tmp_path / "more")
-        found, context = await asyncio.gather(
-            engine.search_async("zeppelin"), engine.context_async("zeppelin", budget=50)
-        )
-        return found.hits[0].path, context.text
-
-    assert asyncio.run(ask()) == ("x.md", "[DOC: x.md]\nA zeppelin came by.\n")
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])

@@ -5,7 +5,6 @@ add ──> store ──> snapshot ──> ground ──> search ──> hits �
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections import OrderedDict
@@ -294,16 +293,19 @@ class Engine:
         model: Model | str = "extractive:",
         settings: DensifySettings | None = None,
         progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
     ) -> Capture:
         """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
 
-        Without a name it is called by the hash of its text.
+        Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
         """
         from brimful.densify.captures import Captures, name_of
 
         name = name or name_of(text)
-        chosen = Captures(self.memory).capture(text, model, name=name, settings=settings, progress=progress)
-        return self._stored(chosen)
+        captures = Captures(self.memory)
+        return self._stored(
+            captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel)
+        )
 
     def captures(self) -> list[Capture]:
         """All captures by name, with their status."""
@@ -312,31 +314,22 @@ class Engine:
         return Captures(self.memory).list()
 
     def retry_capture(
-        self, name: str, *, model: Model | str | None = None, settings: DensifySettings | None = None
+        self,
+        name: str,
+        *,
+        model: Model | str | None = None,
+        settings: DensifySettings | None = None,
+        cancel: threading.Event | None = None,
     ) -> Capture:
         """Try a failed or pending capture again, which pays only for what is missing."""
         from brimful.densify.captures import Captures
 
-        return self._stored(Captures(self.memory).retry(name, model, settings=settings))
+        return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel))
 
     def _stored(self, capture: Capture) -> Capture:
         if capture.status == "done":
             self.add_documents([capture.document()])
         return capture
-
-    # ---- async twins: the same, beside the event loop
-
-    async def add_async(self, place: str | os.PathLike[str], **choices: Any) -> Report:
-        """`add` in a thread."""
-        return await asyncio.to_thread(self.add, place, **choices)
-
-    async def search_async(self, question: str, **choices: Any) -> Found:
-        """`search` in a thread."""
-        return await asyncio.to_thread(self.search, question, **choices)
-
-    async def context_async(self, question: str, **choices: Any) -> Context:
-        """`context` in a thread."""
-        return await asyncio.to_thread(self.context, question, **choices)
 
     # ---- how
 
