@@ -8,6 +8,7 @@ import brimful
 from brimful import errors
 
 PUBLIC = [
+    "AsyncEngine",
     "BrimfulError",
     "Budget",
     "BudgetError",
@@ -30,6 +31,7 @@ PUBLIC = [
     "dedupe",
     "inflate",
     "open",
+    "open_async",
     "pack",
     "parse",
     "render",

@@ -1,6 +1,5 @@
 """The engine: what the seeds promise, end to end; hostile questions; many who ask at once."""
 
-import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from brimful import Document, tokens_for
 from brimful.engine import KEPT_CONTEXTS
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
+from brimful.index.embedders import wrap
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
 from brimful.store.sqlite import Entry
 
@@ -217,21 +217,6 @@ def test_documents_are_kept_within_bounds(engine, monkeypatch):
         text = engine.context(question, budget=400).text
         assert text
     assert sum(len(document) for document in engine._documents._kept.values()) <= 10_000
-
-
-def test_async_twins(engine, tmp_path):
-    """The same beside an event loop."""
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "x.md").write_text("A zeppelin came by.")
-
-    async def ask():
-        await engine.add_async(tmp_path / "more")
-        found, context = await asyncio.gather(
-            engine.search_async("zeppelin"), engine.context_async("zeppelin", budget=50)
-        )
-        return found.hits[0].path, context.text
-
-    assert asyncio.run(ask()) == ("x.md", "[DOC: x.md]\nA zeppelin came by.\n")
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
@@ -574,3 +559,79 @@ def test_the_best_places_are_never_crowded_out(tmp_path):
         shown = engine.context("quetzal kettle", budget=150).text
     assert "The quetzal kettle whistles." in shown
     assert "A quetzal kettle costs nine pounds." in shown
+
+
+@pytest.mark.parametrize("budget", [20, 40, 120])
+@pytest.mark.parametrize("sizing", ["field", "density", "radial", "elastic"])
+def test_a_unit_longer_than_the_budget_shows_the_words_asked_for(tmp_path, budget, sizing):
+    """Minified JSON, a long line of a log and a long sentence are cut around the word, inflected or misspelt."""
+    with brimful.open(tmp_path) as engine:
+        fields = ",".join(f'"key{number}":"w{number}ord"' for number in range(20))
+        more = fields.replace("key", "kex")
+        engine.add_text("a.json", f'{{{fields},"colour":"ultramarine",{more}}}')
+        engine.add_text("b.log", "2024-01-01 ERROR " + "x=1;" * 90 + "ultraviolet " + "y=2;" * 90 + "\n")
+        engine.add_text("c.txt", "some more words " * 18 + "on limerence effects " + "and others still " * 18)
+        for question, word in (("ultramarin colour", "ultramarine"), ("ultraviolet", "ultraviolet")):
+            assert word in engine.context(question, budget=budget, sizing=sizing).text
+        assert "limerence" in engine.context("limerence effect", budget=budget, sizing=sizing).text
+
+
+def _lengths(texts):
+    return [[len(text) % 7 - 3, *(text.count(letter) - 1 for letter in "aeiou")] for text in texts]
+
+
+def test_a_store_of_another_embedder_is_asked_with_it(tmp_path):
+    """A question's vector comes from the embedder of the store: it is read as it is worded, without its filters."""
+    read = []
+
+    def embed(texts):
+        read.extend(texts)
+        return _lengths(texts)
+
+    own = wrap("own", embed, dimensions=6)
+    with open_store(tmp_path, embedder=own) as engine:
+        engine.add_documents(Document(f"{n}.md", f"Tea number {n} is served. Coffee comes later.") for n in range(9))
+        assert "Tea number 3 is served. " in read
+        read.clear()
+        context = engine.context("When is Tea served? path:md", budget=200)
+        assert set(read) == {"When is Tea served"}
+        read.clear()
+        assert context.receipt.settings["vectors"] == "own"
+        assert engine.replay(context.receipt).text == context.text
+        assert any(hit.semantic for hit in engine.search("tea served").hits)
+
+
+def test_a_misspelt_question_is_read_as_it_was_meant(tmp_path):
+    """A model reads the repaired word in its place."""
+    read = []
+
+    def embed(texts):
+        read.extend(texts)
+        return _lengths(texts)
+
+    with open_store(tmp_path, embedder=wrap("own", embed, dimensions=6)) as engine:
+        engine.add_text("a.md", "On consciousness. " * 5)
+        engine.search("What is conciousness, now?")
+        assert read[-1] == "What is consciousness, now?"
+
+
+def test_embedders_are_not_mixed(tmp_path):
+    """A store is neither asked nor added to with another embedder than its own; by words alone it can be asked."""
+    own, other = (wrap(name, _lengths, dimensions=6) for name in ("own", "other"))
+    with open_store(tmp_path, embedder=own) as engine:
+        engine.add_text("a.md", "Tea at four.")
+        receipt = engine.context("tea", budget=50).receipt
+    with pytest.raises(SettingError, match="'own', not of 'other'"):
+        open_store(tmp_path, embedder=other)
+    with open_store(tmp_path) as engine:
+        with pytest.raises(SettingError, match="open it with the embedder of that name"):
+            engine.search("tea")
+        with pytest.raises(SettingError, match="'own'"):
+            engine.add_text("b.md", "Coffee at ten.")
+    with open_store(tmp_path, vectors=False) as engine:
+        assert engine.search("tea").hits[0].semantic == 0
+        assert engine.context("tea", budget=50).receipt.settings["vectors"] is None
+        with pytest.raises(SettingError, match="compared by vectors of 'own'"):
+            engine.replay(receipt)
+    with pytest.raises(SettingError, match="leave one of the two out"):
+        open_store(tmp_path, vectors=False, embedder=own)

@@ -11,7 +11,7 @@ from ingest.jobs import Clock, peak
 
 from query.contenders import CONTENDERS
 
-STAGES = ("search", "read", "inflate", "pack", "receipt")
+STAGES = ("search", "read", "inflate", "line", "pack", "receipt")
 
 
 def build(*, system: str, folder: str, where: str) -> dict[str, Any]:
@@ -67,15 +67,18 @@ class _Stages:
 
     def __init__(self) -> None:
         from brimful import asking, engine
+        from brimful.assembly.pack import Packer
         from brimful.store.whole import WholeDocuments
+        from brimful.windows.tide import Tide
 
         self.seconds: dict[str, float] = {}
         self._inner = 0.0
         for owner, name, stage in (
             (asking, "search", "search"),
             (WholeDocuments, "one", "read"),
-            (asking, "inflate", "inflate"),
-            (asking, "pack", "pack"),
+            (Tide, "windows", "inflate"),
+            (Packer, "cost", "line"),
+            (Packer, "pack", "pack"),
             (engine, "make_receipt", "receipt"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))

@@ -127,8 +127,8 @@ def stages_of(stages: Sequence[Stage]) -> Table:
     table = Table(
         "2 Where the time goes",
         ("corpus, budget", *STAGES, "rest", "all"),
-        "Milliseconds of processor time in a warm process, medians of each stage over all kinds of questions. `rest` "
-        "is the water line: which hits the budget has room for.",
+        "Milliseconds of processor time in a warm process, medians of each stage over all kinds of questions. `line` "
+        "is what the tries cost that find out how many hits the budget has room for.",
     )
     for stage in stages:
         for budget in BUDGETS:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from brimful.assembly.context import Context
     from brimful.assembly.dedupe import dedupe
     from brimful.assembly.pack import pack, parse, render
+    from brimful.async_engine import AsyncEngine, open_async
     from brimful.budget import Budget
     from brimful.corpus.documents import Document, Hit
     from brimful.engine import Engine, open  # noqa: A004
@@ -38,6 +39,7 @@ else:
         "brimful.assembly.context": "Context",
         "brimful.assembly.dedupe": "dedupe",
         "brimful.assembly.pack": "pack parse render",
+        "brimful.async_engine": "AsyncEngine open_async",
         "brimful.budget": "Budget",
         "brimful.corpus.documents": "Document Hit",
         "brimful.engine": "Engine open",
@@ -67,6 +69,7 @@ else:
 __version__ = VERSION
 
 __all__ = [
+    "AsyncEngine",
     "BrimfulError",
     "Budget",
     "BudgetError",
@@ -89,6 +92,7 @@ __all__ = [
     "dedupe",
     "inflate",
     "open",
+    "open_async",
     "pack",
     "parse",
     "render",

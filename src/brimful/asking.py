@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from dataclasses import field as new
 
 from brimful.assembly.context import Context, Omitted
 from brimful.assembly.fill import FULL_PERCENT
-from brimful.assembly.pack import pack
-from brimful.budget import LARGEST, Budget
+from brimful.assembly.formats import form_for
+from brimful.assembly.pack import Packer
+from brimful.budget import Budget
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors
 from brimful.search.pools import pools_of, related_to
-from brimful.search.search import Found, search
-from brimful.settings import AskSettings, FieldSettings
+from brimful.search.search import Found, search, with_matches
+from brimful.settings import AskSettings, FieldSettings, PackSettings
 from brimful.store.whole import WholeDocuments
+from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.spans import back_to_code_point, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import inflate
 from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
+from brimful.windows.tide import Tide
 from brimful.windows.water import RUNNERS_UP, water_line
 from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
+_MOST_DOUBLINGS = 8
 _LONGEST_WHOLE = 16 << 20
 """Of a longer document only the windows are read: they can be packed, but do not grow."""
 
@@ -39,21 +45,30 @@ class Asked:
     question: str
     ground: Ground
     documents: WholeDocuments
-    vectors: TermVectors | None
+    vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
+    _tide: Tide = new(init=False, repr=False)
+    _packer: Packer = new(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
+        # What is recent was preferred when it was ranked.
+        settings = PackSettings(**{**chosen, "prefer_recent": False})
+        object.__setattr__(self, "_tide", Tide(self.settings.windows))
+        object.__setattr__(self, "_packer", Packer(self.counter, form_for(self.settings.format), settings))
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
         limit = self._wanted(room.available)
-        found = self._found(limit)
+        found = self._found(limit, room.available)
         if self.settings.sizing != "field":
             return self.packed(self._windows(found, room.available), room), found
         line = self._line(found, room)
         while line == len(found.hits) == limit and not self.settings.top_k:  # all of it fits, and there may be more
             limit *= 4
-            found = self._found(limit)
+            found = self._found(limit, room.available)
             line = self._line(found, room)
         above = self._field_windows(found.hits, line)
         best = self.packed(above, room)
@@ -66,40 +81,27 @@ class Asked:
             kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
             if kept and fuller.tokens > best.tokens:
                 return fuller, found
-        return _naming(best, both, self._cost), found
+        return _naming(best, both, self.packed), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """What would be shown in a larger budget: what does not fit is a part of it."""
         tokens = room.available * (self.settings.densify_breadth if self.settings.sizing == "field" else 1)
-        found = self._found(self._wanted(tokens))
+        found = self._found(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
             return self._windows(found, tokens)
         return self._field_windows(found.hits, self._estimate(found.hits, tokens))
 
-    def packed(self, windows: Sequence[Window | Cluster], room: Budget, settings: AskSettings | None = None) -> Context:
+    def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
         """What of these windows fits, written down."""
-        settings = settings or self.settings
-        return pack(
-            windows,
-            budget=room,
-            model=self.counter,
-            format=settings.format,
-            packing=settings.packing,
-            trim=settings.trim,
-            fill=settings.fill,
-            order=settings.order,
-            dedup_threshold=settings.dedup_threshold,
-            max_per_document=settings.max_per_document,
-            include_metadata=settings.include_metadata,
-        )
+        return self._packer.pack(windows, room)
 
     def _wanted(self, tokens: int) -> int:
         """How many units to ask for, so that they surely fill the budget."""
         return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
 
-    def _found(self, limit: int) -> Found:
+    def _found(self, limit: int, tokens: int) -> Found:
         recent_days = self.settings.recent_half_life_days if self.settings.prefer_recent else None
-        return search(
+        found = search(
             self.ground,
             self.question,
             limit=limit,
@@ -107,6 +109,8 @@ class Asked:
             vectors=self.vectors,
             recent_days=recent_days,
         )
+        # Where a unit may be longer than the budget, it is cut around the words.
+        return with_matches(self.ground, found) if tokens <= UNIT_LIMIT else found
 
     def _line(self, found: Found, room: Budget) -> int:
         """How many of the best hits fit together, headers, edges and seams included.
@@ -119,7 +123,7 @@ class Asked:
             if not fits < line < over:
                 break
             windows = self._field_windows(found.hits, line)
-            cost = self._cost(windows)
+            cost = self._packer.cost(windows)
             price = max(cost // line, 1)
             if cost <= room.available:
                 fits = line
@@ -131,11 +135,6 @@ class Asked:
                 step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
                 line = max(line - step, fits + 1)
         return fits or min(1, len(found.hits))
-
-    def _cost(self, windows: Sequence[Window | Cluster]) -> int:
-        """The tokens of all of them together, as they are."""
-        trial = replace(self.settings, fill="relevant", trim=False, packing="greedy")
-        return self.packed(windows, Budget(LARGEST, 0, 0, 0), trial).tokens
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
@@ -154,13 +153,14 @@ class Asked:
         whole, long = self._split(shown)
         whole_below, long_below = self._split(next_ones)
         known = self.documents.many(self.ground.snapshot, {hit.path for hit in (*whole, *whole_below)}, as_stored=True)
-        inflation = inflate(whole, known, sizing="field", settings=self.settings.windows, below=whole_below)
+        risen = self._tide.windows(whole, whole_below, known)
         loose = loose_windows([*long, *long_below], _read_from(self.ground), most_bytes=_LONGEST_WHOLE)
-        return self._linked([*inflation.windows, *loose])
+        return self._linked([*risen, *loose])
 
     def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
-        near = related_to(self.ground, found, vectors=self.vectors) if self.settings.related else ()
+        terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
+        near = related_to(self.ground, found, vectors=terms) if self.settings.related else ()
         pools = pools_of(self.ground, found, tokens=tokens, related=near)
         windows: list[Window] = []
         for pool in pools:
@@ -213,15 +213,20 @@ def _shown(hits: Sequence[Hit], context: Context) -> int:
     return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
 
 
-def _naming(
-    context: Context, windows: Sequence[Window | Cluster], cost_of: Callable[[Sequence[Window | Cluster]], int]
-) -> Context:
+def _naming(context: Context, windows: Sequence[Window | Cluster], packed: Callable[..., Context]) -> Context:
     """The context with the windows just below the water among what was left out."""
 
-    def price(window: Window) -> int:
-        """What it costs together with all that matters more: where the water stands when it is shown."""
-        better = [each for each in windows if each.score >= window.score]
-        return max(cost_of(better), context.budget.available + 1)
+    def price(window: Window) -> int | None:
+        """The smallest budget at which packing takes it, found by packing again."""
+        low = high = context.budget.available
+        while not _holds(packed(windows, Budget(high, 0, 0, 0)), window):
+            low, high = high, 2 * high
+            if high > context.budget.available << _MOST_DOUBLINGS:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _holds(packed(windows, Budget(middle, 0, 0, 0)), window) else (middle, high)
+        return high
 
     known = {each.window.id for each in context.omitted}
     singles = [each for each in windows if isinstance(each, Window)]

@@ -5,7 +5,6 @@ add ──> store ──> snapshot ──> ground ──> search ──> hits �
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections import OrderedDict
@@ -27,10 +26,11 @@ from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import DocumentError, FormatError, InputError, MissingPartError, SettingError, StoreError
-from brimful.index.embedders import StaticEmbedder
+from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError
+from brimful.index.embedders import Embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
 from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of
@@ -52,10 +52,14 @@ KEPT_CONTEXTS = 64
 _ANY_ROOM = 1 << 30
 
 
-def open(path: str | os.PathLike[str], *, vectors: bool = True) -> Engine:  # noqa: A001
+def open(  # noqa: A001
+    path: str | os.PathLike[str], *, vectors: bool = True, embedder: Embedder | None = None
+) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
-    `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning.
+    `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
+    makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
+    is asked and added to with the same one only.
 
     >>> import tempfile
     >>> with open(tempfile.mkdtemp()) as engine:
@@ -63,16 +67,20 @@ def open(path: str | os.PathLike[str], *, vectors: bool = True) -> Engine:  # no
     ...     engine.context("When is tea?", budget=50).text
     '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
     """
-    return Engine(path, vectors=vectors)
+    return Engine(path, vectors=vectors, embedder=embedder)
 
 
 class Engine:
     """A corpus that can be asked. Safe to share between threads; writing and asking take turns."""
 
-    def __init__(self, path: str | os.PathLike[str], *, vectors: bool = True) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, vectors: bool = True, embedder: Embedder | None = None) -> None:
+        if embedder is not None and not vectors:
+            raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
         place = Path(path)
         self.path = place / STORE_NAME if place.is_dir() else place
-        self._store = SqliteStore(self.path, embedder="default" if vectors else None)
+        self._store = SqliteStore(self.path, embedder=(embedder or "default") if vectors else None)
+        self._uses_vectors, self._embedder = vectors, embedder
+        self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
         self._snapshot: SqliteSnapshot | None = None
         self._ground: Ground | None = None
@@ -242,7 +250,7 @@ class Engine:
             key = _key(ground, question, room, settings, field)
             if key not in self._contexts:
                 context, found = self._asked(ground, question, settings, field).fullest(room)
-                self._keep(key, _with_receipt(ground, question, context, found, settings, field))
+                self._keep(key, self._with_receipt(ground, question, context, found, settings, field))
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
@@ -276,6 +284,13 @@ class Engine:
             settings, weights = AskSettings(**chosen), FieldSettings(**field)
         except (KeyError, TypeError) as error:
             raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
+        with self._turn():
+            used = self._model(self._now())
+        if (wanted := cited.settings.get("vectors")) != used:
+            raise SettingError(
+                f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
+                "open the store with the embedder of that name (vectors=False for None)"
+            )
         return self.context(cited.question, budget=cited.budget, settings=settings, field=weights)
 
     def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
@@ -318,16 +333,19 @@ class Engine:
         model: Model | str = "extractive:",
         settings: DensifySettings | None = None,
         progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
     ) -> Capture:
         """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
 
-        Without a name it is called by the hash of its text.
+        Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
         """
         from brimful.densify.captures import Captures, name_of
 
         name = name or name_of(text)
-        chosen = Captures(self.memory).capture(text, model, name=name, settings=settings, progress=progress)
-        return self._stored(chosen)
+        captures = Captures(self.memory)
+        return self._stored(
+            captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel)
+        )
 
     def one_capture(self, name: str) -> Capture:
         """A capture by its name."""
@@ -342,31 +360,22 @@ class Engine:
         return Captures(self.memory).list()
 
     def retry_capture(
-        self, name: str, *, model: Model | str | None = None, settings: DensifySettings | None = None
+        self,
+        name: str,
+        *,
+        model: Model | str | None = None,
+        settings: DensifySettings | None = None,
+        cancel: threading.Event | None = None,
     ) -> Capture:
         """Try a failed or pending capture again, which pays only for what is missing."""
         from brimful.densify.captures import Captures
 
-        return self._stored(Captures(self.memory).retry(name, model, settings=settings))
+        return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel))
 
     def _stored(self, capture: Capture) -> Capture:
         if capture.status == "done":
             self.add_documents([capture.document()])
         return capture
-
-    # ---- async twins: the same, beside the event loop
-
-    async def add_async(self, place: str | os.PathLike[str], **choices: Any) -> Report:
-        """`add` in a thread."""
-        return await asyncio.to_thread(self.add, place, **choices)
-
-    async def search_async(self, question: str, **choices: Any) -> Found:
-        """`search` in a thread."""
-        return await asyncio.to_thread(self.search, question, **choices)
-
-    async def context_async(self, question: str, **choices: Any) -> Context:
-        """`context` in a thread."""
-        return await asyncio.to_thread(self.context, question, **choices)
 
     # ---- how
 
@@ -412,7 +421,7 @@ class Engine:
                             taken=ground.snapshot.row,
                             counter=counter,
                         )
-                    return self._keep(key, _with_receipt(ground, question, whole, found, settings, field))
+                    return self._keep(key, self._with_receipt(ground, question, whole, found, settings, field))
         raise AssertionError("the last try returns")
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
@@ -432,16 +441,36 @@ class Engine:
             tokens_for(settings.model),
         )
 
-    def _vectors(self, ground: Ground) -> TermVectors | None:
-        """The table of the store's own model, if it is the static one and installed."""
-        model = ground.snapshot.model
-        if model is None:
+    def _vectors(self, ground: Ground) -> TermVectors | QuestionVectors | None:
+        """Whoever made the store's vectors."""
+        if not self._uses_vectors:
             return None
-        try:
-            table = _static_embedder()
-        except MissingPartError:
-            return None
-        return table if table.name == model else None
+        if self._maker is None or self._maker[0] != ground.snapshot.model:
+            self._maker = (ground.snapshot.model, maker_of(ground.snapshot.model, self._embedder, where=self.path))
+        return self._maker[1]
+
+    def _model(self, ground: Ground) -> str | None:
+        """The name of the model that questions are compared by; None where only words count."""
+        return ground.snapshot.model if self._vectors(ground) is not None else None
+
+    def _with_receipt(
+        self, ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
+    ) -> Context:
+        context = replace(context, question=question, corrections=found.corrections, senses=found.senses)
+        chosen = {
+            "ask": asdict(settings),
+            "field": asdict(field),
+            "vectors": self._model(ground),
+        }
+        receipt = make_receipt(
+            context,
+            question=question,
+            snapshot=ground.snapshot,
+            settings=chosen,
+            corrections=found.corrections,
+            run={"version": VERSION},
+        )
+        return replace(context, receipt=receipt)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -467,16 +496,6 @@ class Engine:
             self._snapshot = self._ground = None
 
 
-_embedder: list[StaticEmbedder] = []
-
-
-def _static_embedder() -> StaticEmbedder:
-    """One table for the process: it takes a moment to read."""
-    if not _embedder:
-        _embedder.append(StaticEmbedder())
-    return _embedder[0]
-
-
 def _readable(question: object) -> str:
     """A question that can be written down: half a surrogate pair becomes a question mark, as it is read."""
     if not isinstance(question, str):
@@ -489,19 +508,3 @@ def _key(
 ) -> tuple[object, ...]:
     """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
     return (ground.snapshot.generation, question, room, settings, field)
-
-
-def _with_receipt(
-    ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
-) -> Context:
-    context = replace(context, question=question, corrections=found.corrections, senses=found.senses)
-    chosen = {"ask": asdict(settings), "field": asdict(field), "vectors": ground.snapshot.model}
-    receipt = make_receipt(
-        context,
-        question=question,
-        snapshot=ground.snapshot,
-        settings=chosen,
-        corrections=found.corrections,
-        run={"version": VERSION},
-    )
-    return replace(context, receipt=receipt)

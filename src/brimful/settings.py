@@ -13,7 +13,7 @@ Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "ends"]
 Fusion = Literal["field", "rrf"]
-FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic"]
+FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -41,6 +41,38 @@ def test_a_hit_longer_than_the_budget_is_cut_and_marked():
     assert context.windows[0].cut_end
 
 
+@pytest.mark.parametrize("budget", [20, 60, 200])
+def test_a_hit_longer_than_the_budget_is_cut_around_its_words(budget):
+    """The part of a long hit that is shown has the word for which it was found, with text on both sides."""
+    where = PAGE.content.index(b"number 50 ")
+    hit = Hit("page.txt", 0, 4_400, 1.0, terms=("50",))
+    context = pack([Window.cut(PAGE, 0, 4_400, score=1.0, hits=(hit,))], budget=budget)
+    (window,) = context.windows
+    assert "number 50 " in window.text
+    assert window.start < where
+    assert window.end > where + len("number 50 stands")
+    assert context.tokens >= budget * 0.9
+
+
+def test_as_many_of_a_hits_words_as_fit():
+    """Where two words of a long hit lie too far apart, the first one is shown, and both where there is room."""
+    first, last = PAGE.content.index(b"90 stands"), PAGE.content.index(b"40 stands")
+    hit = Hit("page.txt", 0, 4_400, 1.0, matches=((first, first + 2), (last, last + 2)))
+    window = Window.cut(PAGE, 0, 4_400, score=1.0, hits=(hit,))
+    assert "90 stands" in pack([window], budget=60).text
+    assert "40 stands" not in pack([window], budget=60).text
+    both = pack([window], budget=700).text
+    assert "40 stands" in both
+    assert "90 stands" in both
+
+
+def test_a_window_without_a_document_is_cut_around_its_words():
+    """The words of a hit are found in a window that another retriever brought, wherever it begins."""
+    text = PAGE.content[:4_400].decode()
+    window = Window("page.txt", text, 1_000, hits=(Hit("page.txt", 1_000, 5_400, 1.0, terms=("77",)),))
+    assert "number 77 " in pack([window], budget=60).text
+
+
 def test_hits_too_far_apart_for_the_budget():
     """Where first and last hit do not fit together, the best one is shown with as much around it as fits."""
     hits = (Hit("page.txt", 4_000, 4_003, 0.9), Hit("page.txt", 0, 3, 0.5))

@@ -76,3 +76,15 @@ def test_times_before_the_year_1000_come_back():
 def test_render_keeps_the_order_given():
     """Nothing is sorted or left out."""
     assert render([Window("b", "2"), Window("a", "1")]) == "[DOC: b]\n2\n\n[DOC: a]\n1\n"
+
+
+def test_the_texts_of_windows_are_their_documents_bytes():
+    """`windows` shows nothing but source bytes with an empty line between: what a program joins is what was counted."""
+    pages = [Document("a.py", "class A:\n" + "    x = 1\n" * 50), Document("b.md", "[DOC: c]\n...tea\n")]
+    windows = [*inflate([Hit("a.py", 300, 309, 1.0)], pages, max_bytes=120), Window.cut(pages[1], 9, 16)]
+    context = pack(windows, budget=200, format="windows", fill="relevant")
+    held = {page.path: page.content.decode() for page in pages}
+    assert "\n\n".join(record["text"] for record in context.payload) == context.text
+    assert [held[r["path"]][r["start"] : r["end"]] for r in context.payload] == [r["text"] for r in context.payload]
+    assert [record["in"] for record in context.payload if record["path"] == "a.py"] == [["class A:"]]
+    assert {piece.text for piece in context.pieces if piece.kind == "literal"} == {"\n\n"}

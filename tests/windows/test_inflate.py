@@ -155,3 +155,13 @@ def test_thousands_of_hits_in_one_document():
     found = inflate([Hit("a.md", at * 400, at * 400 + 3, 1.0) for at in range(2_000)], [page])
     assert len(found) > 300
     assert max(len(window.span) for window in found) <= 2_500
+
+
+@pytest.mark.parametrize("sizing", ["density", "radial", "elastic", "field"])
+def test_a_hit_longer_than_the_limit_is_cut_around_its_words(sizing):
+    """Under a limit in bytes, what is left of a long hit has the word for which it was found, in any sizing."""
+    page = Document("a.txt", "some words " * 300 + "limerence " + "more words " * 300)
+    hit = Hit("a.txt", 0, len(page), 1.0, terms=("limerence",))
+    (window,) = inflate([hit], [page], max_bytes=200, sizing=sizing)
+    assert "limerence" in window.text
+    assert window.end - window.start <= 200

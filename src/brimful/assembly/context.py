@@ -130,6 +130,30 @@ class Context:
         """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
         return form_for(self.format).payload(self.blocks, self.text, self.include_metadata)
 
+    def to_openai_messages(self, system: str | None = None, *, question: str | None = None) -> list[dict[str, object]]:
+        """`messages` for a chat completion: this text and the question; `tokens` counts the text alone.
+
+        Without a `question` it is the one that was asked; an empty one leaves it out.
+        """
+        from brimful.assembly.sending import openai_messages
+
+        return openai_messages(self, system=system, question=question)
+
+    def to_anthropic(self, system: str | None = None, *, question: str | None = None) -> dict[str, object]:
+        """Arguments for Anthropic's `messages.create`: search results with citations, and the question.
+
+        For a context of `format="anthropic"`, whose `tokens` counts each block's source, title and texts.
+        """
+        from brimful.assembly.sending import anthropic_arguments
+
+        return anthropic_arguments(self, system=system, question=question)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from brimful.assembly.html import context_html
+
+        return context_html(self)
+
     def to_json(self) -> str:
         """Text, windows, corrections and omissions as one JSON object."""
         from brimful.assembly.record import context_record

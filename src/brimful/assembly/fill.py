@@ -10,6 +10,7 @@ from itertools import pairwise
 from brimful.assembly.layout import Layout
 from brimful.corpus.documents import Document
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.windows.focus import focused
 from brimful.windows.window import Window, touching
 
 FULL_PERCENT = 98
@@ -92,14 +93,13 @@ class Page:
     ) -> None:
         """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
         self._layout, self._available = layout, available
-        self._blocks: list[dict[int, Window]] = []
+        places = [
+            (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
+            for block, windows in enumerate(blocks)
+        ]
+        layout.lay_out(places)
+        self._blocks = [{slot: window for slot, window in enumerate(windows) if window} for _, windows in places]
         self.dropped: list[Window] = []
-        for windows in blocks:
-            block = layout.add_block(windows[0].path)
-            self._blocks.append({})
-            for slot, window in enumerate(windows):
-                if (block, slot) != empty:
-                    self._set((block, slot), window, available=None)
         self._drop_excess()
 
     @property
@@ -161,8 +161,11 @@ class Page:
             begin, until = spans[-1]
             if begin == until:
                 begin, until = (begin, spans[-2][1]) if begin < spans[-2][1] else spans[-2]
+            seen = focused(source.content, best[0], offset=offset) if best else []
+            fitted = any(self._farthest(stretch, _around(source.content, begin, until, part)) for part in seen)
+            begin = max(seen[-1].start, begin) if seen else begin
             edges = _words(source.content, begin, until, _WORD_END)
-            fitted = self._farthest(stretch, [(begin, edge) for edge in edges])
+            fitted = fitted or self._farthest(stretch, [(begin, edge) for edge in edges])
         if not fitted:
             return None
         self._grow_all([stretch], merge=False)
@@ -286,6 +289,19 @@ def _starts_within(stretch: Stretch) -> list[tuple[int, int]]:
     start, end = stretch.span.start, stretch.span.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
     return [(edge, end) for edge in reversed(_words(stretch.source.content, limit, start, _WORD_START))]
+
+
+def _around(content: bytes, start: int, end: int, part: Span) -> list[tuple[int, int]]:
+    """A part of `[start, end)` and ever more words around it, the nearest first."""
+    low, high = max(part.start, start), min(part.end, end)
+    if low >= high:
+        return []
+    edges = [(low - edge, edge) for edge in [start, *_words(content, start, low, _WORD_START)] if edge < low]
+    edges += [(edge - high, edge) for edge in [*_words(content, high, end, _WORD_END), end] if edge > high]
+    spans = [(low, high)]
+    for _, edge in sorted(edges):
+        spans.append((min(spans[-1][0], edge), max(spans[-1][1], edge)))
+    return spans
 
 
 def _inside_a_word(stretch: Stretch) -> list[tuple[int, int]]:

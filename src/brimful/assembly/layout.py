@@ -2,17 +2,20 @@
 
 A layout has blocks, and a block has slots, in the order in which they will be read. Costs are
 measures (`TokenCounter.measure`), which add up exactly, held in a tree over the slots of a
-block and one over the blocks: changing one slot costs a handful of additions.
+block and one over the blocks: changing one slot costs a handful of additions. While only the last block changes, what
+stands before it is one sum.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from brimful.assembly.formats import Form
 from brimful.text.tokens import Measure, TokenCounter
 from brimful.windows.window import Window
 
-Costs = dict[int, tuple[Window, Measure]]
-"""What windows cost, by their identity; each is kept with its cost, so that no other can take its place."""
+Costs = dict[tuple[object, ...], tuple[Window, Measure]]
+"""What windows cost, by all that is written of them; each is kept with its cost, so that its place is no other's."""
 
 
 class _Tree:
@@ -35,8 +38,16 @@ class _Tree:
         while node > 1:
             node >>= 1
             held.append(nodes[node])
-            nodes[node] = self._join(nodes[2 * node], nodes[2 * node + 1])
+            nodes[node] = _joined(nodes[2 * node], nodes[2 * node + 1], self._separator)
         return held
+
+    def fill(self, values: Sequence[Measure | None]) -> None:
+        """Fill the first slots of an empty tree at once: one addition a slot, where `put` needs one a level."""
+        while self._size < len(values):
+            self._size *= 2
+        self._nodes = nodes = [None] * self._size + [*values] + [None] * (self._size - len(values))
+        for node in range(self._size - 1, 0, -1):
+            nodes[node] = _joined(nodes[2 * node], nodes[2 * node + 1], self._separator)
 
     def undo(self, slot: int, held: list[Measure | None]) -> None:
         """Put back what the last `put` into this slot replaced."""
@@ -60,11 +71,6 @@ class _Tree:
             width *= 2
         self._nodes, self._size = nodes, 2 * self._size
 
-    def _join(self, left: Measure | None, right: Measure | None) -> Measure | None:
-        if left is None or right is None:
-            return right if left is None else left
-        return left + right if self._separator is None else left + self._separator + right
-
 
 class Layout:
     """Windows in their places, and the exact number of tokens of the text they would render to."""
@@ -75,39 +81,63 @@ class Layout:
         self._costs: Costs = {} if costs is None else costs
         self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
         self._block_closing = self._literal(form.block_closing)
-        self._between = self._literal(form.window_separator)
+        self._between, self._between_blocks = self._literal(form.window_separator), self._literal(form.block_separator)
         self._openings: list[Measure] = []
         self._slots: list[_Tree] = []
-        self._blocks = _Tree(self._literal(form.block_separator))
+        self._blocks: _Tree | None = None  # made when another block than the last one changes
+        self._before: Measure | None = None  # until then, what stands before the last one
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
+        if self._blocks is None and self._slots:
+            self._before = _joined(self._before, self._block(len(self._slots) - 1), self._between_blocks)
         self._openings.append(self._counter.measure(self._form.block_opening(path)))
         self._slots.append(_Tree(self._between))
         return len(self._slots) - 1
 
+    def lay_out(self, blocks: Sequence[tuple[str, Sequence[Window | None]]]) -> None:
+        """Add blocks with all their windows at once, whether they fit or not; None leaves a slot empty."""
+        for path, windows in blocks:
+            self._slots[self.add_block(path)].fill([self._cost(window) if window else None for window in windows])
+        self.tokens = self.wanted = self._total(self._last())
+
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
+        if self._blocks is None and block < len(self._slots) - 1:
+            self._blocks = _Tree(self._between_blocks)
+            self._blocks.fill([self._block(number) for number in range(len(self._slots))])
         slot_before = self._slots[block].put(slot, self._cost(window) if window else None)
-        block_before = self._blocks.put(block, self._block(block))
-        tokens = self.wanted = self._total()
+        if self._blocks is None:
+            block_before, whole = None, self._last()
+        else:
+            block_before = self._blocks.put(block, self._block(block))
+            whole = self._blocks.total
+        tokens = self.wanted = self._total(whole)
         if tokens > available:
             self._slots[block].undo(slot, slot_before)
-            self._blocks.undo(block, block_before)
+            if self._blocks is not None and block_before is not None:
+                self._blocks.undo(block, block_before)
             return False
         self.tokens = tokens
         return True
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
-        known = self._costs.get(id(window))
-        if known is None or known[0] is not window:
+        text, seams = window.text, window.seams
+        key = (window.path, window.start, id(text), id(seams), window.cut_start, window.cut_end, window.score)
+        known = self._costs.get(key)
+        if known is None or known[0].text is not text or known[0].seams is not seams or known[0].time != window.time:
             written = self._form.write(window, self._metadata)
             known = window, self._counter.measure("".join([fragment.text for fragment in written]))
-            self._costs[id(window)] = known
+            self._costs[key] = known
         return known[1]
+
+    def _last(self) -> Measure | None:
+        """All blocks, of which only the last one has changed."""
+        block = self._block(len(self._slots) - 1) if self._slots else None
+        return _joined(self._before, block, self._between_blocks)
 
     def _block(self, block: int) -> Measure | None:
         total = self._slots[block].total
@@ -116,8 +146,7 @@ class Layout:
         total = self._openings[block] + total
         return total + self._block_closing if self._block_closing is not None else total
 
-    def _total(self) -> int:
-        total = self._blocks.total
+    def _total(self, total: Measure | None) -> int:
         if total is None:
             return 0
         if self._opening is not None:
@@ -126,3 +155,9 @@ class Layout:
 
     def _literal(self, text: str) -> Measure | None:
         return self._counter.measure(text) if text else None
+
+
+def _joined(left: Measure | None, right: Measure | None, separator: Measure | None) -> Measure | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right if separator is None else left + separator + right

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
@@ -52,7 +53,7 @@ def pack(
     >>> context.tokens <= 20
     True
     """
-    settings = PackSettings(
+    chosen = PackSettings(
         packing=packing,
         trim=trim,
         fill=fill,
@@ -62,34 +63,66 @@ def pack(
         prefer_recent=prefer_recent,
         include_metadata=include_metadata,
     )
-    room = budget_of(budget)
-    form = form_for(format)
     counter = tokens_for(model) if isinstance(model, str) else model
-    groups, set_aside = _groups(windows, settings)
-    costs: Costs = {}
-    new_layout = partial(Layout, form=form, counter=counter, metadata=include_metadata, costs=costs)
-    selection = select(groups, settings, available=room.available, new_layout=new_layout)
-    page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
-    text, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
-    rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
-    price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
-    blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
-    return Context(
-        text=text,
-        tokens=counter.count(text),
-        blocks=tuple(Block(block[0].path, tuple(block)) for block in blocks),
-        budget=room,
-        model=counter.name,
-        exact=counter.exact,
-        format=format,
-        packing=packing,
-        content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
-        truncated=trimmed is not None or selection.ran_out or bool(cut_off),
-        include_metadata=include_metadata,
-        omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
-        trimmed=_shown_in(blocks, trimmed) if trimmed else (),
-        counter=counter,
-    )
+    return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget))
+
+
+@dataclass(frozen=True, slots=True)
+class Packer:
+    """Packs with the same choices again and again; what a window costs is worked out once."""
+
+    counter: TokenCounter
+    form: Form
+    settings: PackSettings
+    costs: Costs = field(default_factory=dict)
+
+    def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
+        """The context that just fits into this room."""
+        counter, form, settings = self.counter, self.form, self.settings
+        groups, set_aside = _groups(windows, settings)
+        new_layout = self._layout
+        selection = select(groups, settings, available=room.available, new_layout=new_layout)
+        page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+        text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
+        rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
+        price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
+        blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
+        return Context(
+            text=text,
+            tokens=tokens,
+            blocks=tuple(Block(block[0].path, tuple(block)) for block in blocks),
+            budget=room,
+            model=counter.name,
+            exact=counter.exact,
+            format=form.name,
+            packing=settings.packing,
+            content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
+            truncated=trimmed is not None or selection.ran_out or bool(cut_off),
+            include_metadata=settings.include_metadata,
+            omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
+            trimmed=_shown_in(blocks, trimmed) if trimmed else (),
+            counter=counter,
+        )
+
+    def cost(self, windows: Iterable[Window | Cluster]) -> int:
+        """The tokens of all of these windows that are not set aside, as `greedy` shows them in room enough."""
+        groups, _ = _groups(windows, self.settings)
+        selection, per_path = Selection(), Counter[str]()
+        for group in groups:
+            chosen = set()
+            for window in group.windows:
+                if per_path[window.path] != self.settings.max_per_document:
+                    per_path[window.path] += 1
+                    chosen.add(window.id)
+            if chosen:
+                selection.units.append([window for window in group.shown if window.id in chosen])
+        layout = self._layout()
+        layout.lay_out([(block[0].path, block) for block in selection.blocks(self.settings, clustered(groups))])
+        return layout.tokens
+
+    def _layout(self) -> Layout:
+        metadata = self.settings.include_metadata
+        return Layout(form=self.form, counter=self.counter, metadata=metadata, costs=self.costs)
 
 
 def render(
@@ -180,7 +213,7 @@ def _filled(
     settings: PackSettings,
     *,
     available: int,
-    new_layout: partial[Layout],
+    new_layout: Callable[[], Layout],
 ) -> tuple[Page, Window | None]:
     """Trim the best window that did not fit into what is left, then grow; returns the page and what was trimmed."""
     clusters = clustered(groups)
@@ -240,14 +273,15 @@ def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
 
 def _rendered(
     blocks: list[list[Window]], form: Form, counter: TokenCounter, settings: PackSettings, *, available: int
-) -> tuple[str, list[list[Window]], list[Window]]:
+) -> tuple[str, int, list[list[Window]], list[Window]]:
     """Render, and count the final string itself: the promise is about it, not about any sum."""
     cut_off: list[Window] = []
     while True:
         shown = [Block(block[0].path, tuple(block)) for block in blocks]
         text = "".join([part.text for _, part in written(shown, form=form, metadata=settings.include_metadata)])
-        if counter.count(text) <= available:
-            return text, blocks, cut_off
+        tokens = counter.count(text)
+        if tokens <= available:
+            return text, tokens, blocks, cut_off
         worst = max((window for block in blocks for window in block), key=lambda window: window.order)
         cut_off.append(worst)
         blocks = [kept for block in blocks if (kept := [window for window in block if window.id != worst.id])]

@@ -143,7 +143,9 @@ class Hit:
     """A place in a document that matters for the question (SearchResult, RetrievalResult).
 
     `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
-    `sequence` is the caller's own number of the piece inside its document, used to break ties.
+    `sequence` is the caller's own number of the piece inside its document, used to break ties. `matches` are the
+    bytes of the document where it has the words of the question, the most telling first, if that is known: where the
+    hit is longer than the budget, the part around them is shown.
     """
 
     path: str
@@ -157,6 +159,7 @@ class Hit:
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True)
     entities: tuple[str, ...] = field(default=(), kw_only=True)
+    matches: tuple[tuple[int, int], ...] = field(default=(), kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         if self.end == -1:
@@ -168,6 +171,8 @@ class Hit:
         object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
         object.__setattr__(self, "entities", check_names(self.entities, where=f"hit in {self.path!r}"))
+        for start, end in self.matches:
+            check_span(start, end, where=f" (a match of a hit in {self.path!r})")
 
     @classmethod
     def known(
@@ -196,6 +201,7 @@ class Hit:
         put("time", time)
         put("vector", None)
         put("entities", ())
+        put("matches", ())
         return hit
 
     @classmethod

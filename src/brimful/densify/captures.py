@@ -107,13 +107,16 @@ class Captures:
         model: Model | str | None = None,
         *,
         settings: DensifySettings | None = None,
+        cancel: threading.Event | None = None,
         sleep: Callable[[float], None] | None = None,
     ) -> Capture:
         """Try a failed or pending capture again, with its own model or another; a done one is returned as it is."""
         known = self.get(name)
         if known.status == "done":
             return known
-        return self.capture(known.original, model or known.model, name=name, settings=settings, sleep=sleep)
+        return self.capture(
+            known.original, model or known.model, name=name, settings=settings, cancel=cancel, sleep=sleep
+        )
 
     def get(self, name: str) -> Capture:
         """One capture by its name."""

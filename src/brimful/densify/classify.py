@@ -89,7 +89,7 @@ _QUOTA = re.compile(
     r"quota (?:is |has been )?(?:exhausted|used up|exceeded exception)|trial (?:key|plan|account)|余额|欠费"
 )
 _ENDED = re.compile(r"\b(?:limit|quota(?: value)?):? 0\b|per ?day|daily")
-_RETRY_HINT = re.compile(r"(?:retry|try again) in \d|retry ?delay|per ?(?:minute|second)")
+_RETRY_HINT = re.compile(r"(?:retry|try again) in \d|retry ?delay|(?:per ?|/ ?)(?:minute|second)")
 _KEY = re.compile(
     r"(?:invalid|incorrect|missing|no|expired|wrong|valid|revoked|provide an?|disabled) (?:\w+ )?"
     r"(?:api ?key|x api key|token|credentials?|authentication)|"
@@ -250,17 +250,7 @@ _ENDINGS = ("finish_reason", "stop_reason", "finishReason", "done_reason", "stop
 
 def _written(holder: dict[str, object]) -> bool:
     """Whether a choice, candidate or message holds any text or thought."""
-    for key in (
-        "message",
-        "content",
-        "text",
-        "response",
-        "delta",
-        "reasoning",
-        "reasoning_content",
-        "parts",
-        "thinking",
-    ):
+    for key in _TEXTS:
         value = holder.get(key)
         if isinstance(value, str) and value.strip():
             return True

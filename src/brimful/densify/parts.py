@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from brimful.corpus.documents import Document
+from brimful.densify.lean import lean
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
 
@@ -34,6 +35,7 @@ class Slicer:
     def __init__(self, document: Document, counter: TokenCounter) -> None:
         self._raw = document.content
         self._counter = counter
+        self._is_prose = document.kind == "prose"
         self._prepared: PreparedText = counter.prepare(document.content.decode())
         self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
 
@@ -47,8 +49,8 @@ class Slicer:
         return self._raw[part.start : part.end].decode()
 
     def words(self, part: Part | Span) -> str:
-        """A slice as it is sent: without the blank space around it."""
-        return self.text(part).strip()
+        """A slice as it is sent: without white space that says nothing."""
+        return lean(self.text(part), is_prose=self._is_prose)
 
     def part(self, start: int, end: int) -> Part:
         """A slice with its tokens."""

@@ -36,6 +36,8 @@ Kind = Literal["static", "model"]
 Floats = NDArray[np.float32]
 Number = TypeVar("Number", int, float)
 
+STATIC_NAME = "wordllama-l2-supercat-256"
+
 _INSTALL = "pip install brimful[semantic]"
 _KEPT_TERMS = 1 << 16
 _BLOCK_TERMS = 2_048
@@ -212,7 +214,7 @@ class StaticEmbedder:
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {folder} has the shape {table.shape}; {_INSTALL}")
         tokenizer = _tokenizer(folder / "tokenizers" / "l2_supercat_tokenizer_config.json", remedy=_INSTALL)
-        return table, tokenizer, f"wordllama-l2-supercat-256:{blake3(weights).hexdigest(length=4)}"
+        return table, tokenizer, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
 
 
 class MiniLmEmbedder:

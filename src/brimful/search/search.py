@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.places import Places, sequence
-from brimful.index.vectors import TermVectors, query_vector
+from brimful.index.vectors import TermVectors
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
+from brimful.search.meaning import QuestionVectors, meaning_of
 from brimful.search.query import AskedTerm, Query, parse_query, rarest
 from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
 from brimful.settings import FieldSettings
 from brimful.store.protocol import NO_TIME
+from brimful.text.matches import matches_in
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
@@ -48,6 +50,7 @@ class Found:
     corrections: tuple[Correction, ...] = ()
     documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
+    forms: tuple[frozenset[bytes], ...] = ()  # the terms as which each of these may stand
     senses: tuple[Sense, ...] = ()  # words that say something, unless all of them only ask
 
 
@@ -57,7 +60,7 @@ def search(
     *,
     limit: int = 100,
     settings: FieldSettings | None = None,
-    vectors: TermVectors | None = None,
+    vectors: TermVectors | QuestionVectors | None = None,
     repair: bool = True,
     recent_days: int | None = None,
     within: Query | None = None,
@@ -82,11 +85,31 @@ def search(
         blocks=max(_LEAST_BLOCKS, limit),
         allowed=_allowed(ground, within or query),
         favour=None if recent_days is None else _recent(ground, recent_days),
-        meaning=_meaning(query, mended, vectors) if vectors is not None and settings.meaning else None,
+        meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
-    return Found(query, hits, mended, _documents(ground, field, limit), words, _senses(ground, forms, mended))
+    forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
+    return Found(
+        query, hits, mended, _documents(ground, field, limit), words, forms_of_words, _senses(ground, forms, mended)
+    )
+
+
+def with_matches(ground: Ground, found: Found) -> Found:
+    """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
+
+    Each hit's text is read for it, so this is for those who show less than a hit.
+    """
+    told = [(only_asks(word.encode(), ground.languages), census, word) for word, census in found.census]
+    names = [found.forms[at] for at in sorted(range(len(told)), key=lambda at: (told[at], at))]
+
+    def placed(hit: Hit) -> Hit:
+        row = ground.snapshot.row(hit.path)
+        assert row is not None
+        text = ground.snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
+        return replace(hit, matches=tuple((hit.start + a, hit.start + b) for a, b in matches_in(text, names)))
+
+    return replace(found, hits=tuple(placed(hit) for hit in found.hits))
 
 
 def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
@@ -218,12 +241,6 @@ def _recent(ground: Ground, half_life_days: int) -> NDArray[np.int64]:
         for age, there in zip(ages, known.tolist(), strict=True)
     ]
     return THOUSAND + np.array(gains, np.int64)
-
-
-def _meaning(query: Query, mended: Sequence[Correction], vectors: TermVectors) -> Numbers:
-    """The vector of a question, misspelt words as they were repaired."""
-    instead = {each.word: each.term for each in reversed(mended)}
-    return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
 
 
 def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, float], ...]:

@@ -26,6 +26,7 @@ class WholeDocuments:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+        self._held = 0  # bytes
 
     def one(self, snapshot: Snapshot, path: str, *, as_stored: bool) -> Document:
         """The document of a path that the snapshot has."""
@@ -34,20 +35,21 @@ class WholeDocuments:
         key = (row, as_stored)
         if key not in self._kept:
             self._kept[key] = _read(snapshot, row, as_stored=as_stored)
+            self._held += row.length
         self._kept.move_to_end(key)
         return self._kept[key]
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
-        held = sum(len(document) for document in self._kept.values())
-        while held > KEPT_BYTES and len(self._kept) > len(found):
-            held -= len(self._kept.popitem(last=False)[1])
+        while self._held > KEPT_BYTES and len(self._kept) > len(found):
+            self._held -= len(self._kept.popitem(last=False)[1])
         return found
 
     def clear(self) -> None:
         """Let go of all."""
         self._kept.clear()
+        self._held = 0
 
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:

@@ -106,10 +106,15 @@ def cited_record(receipt: Receipt, findings: Iterable[Finding]) -> dict[str, obj
     }
 
 
-def passage_record(engine: Engine, document: Document, wanted: Span, *, most_bytes: int) -> dict[str, object]:
-    """A stretch of a document, whole characters and at most so many bytes, with where the document goes on."""
-    start = back_to_code_point(document.content, wanted.start)
-    asked = back_to_code_point(document.content, wanted.end)
+def passage_record(
+    engine: Engine, document: Document, wanted: Span, *, most_bytes: int, around: int = 0
+) -> dict[str, object]:
+    """A stretch of a document, whole characters and at most so many bytes, with where the document goes on.
+
+    `around` adds so many bytes on both sides, as far as the document goes.
+    """
+    start = back_to_code_point(document.content, wanted.start - around)
+    asked = back_to_code_point(document.content, wanted.end + around)
     end = min(asked, back_to_code_point(document.content, start + most_bytes))
     return {
         "path": document.path,

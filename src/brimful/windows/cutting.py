@@ -12,6 +12,7 @@ from brimful.settings import WindowSettings
 from brimful.text.outline import Record
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.drafts import Draft, Joinable, Ruler, draft_windows, places_of, widen
+from brimful.windows.focus import around, focused
 from brimful.windows.sizing import Size
 from brimful.windows.snapping import snap
 
@@ -37,7 +38,7 @@ def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, set
         document = known[path]
         ruler = Ruler(document)
         found = draft_windows(
-            places_of(groups[path], ruler),
+            places_of(groups[path], ruler, longest=size.cap_bytes),
             size,
             length=ruler.length,
             settings=settings,
@@ -128,7 +129,7 @@ def _to_the_best_hits(cut: Cut, limit: int) -> None:
     start = max(back_to_code_point(content, best.start), cut.core.start)
     end = min(on_to_code_point(content, best.end), cut.core.end)
     if end - start > limit:
-        end = back_to_code_point(content, start + limit)
+        start, end = _narrowed(content, best, Span(start, end), limit)
     kept = [best]
     for hit in others:
         low = min(start, max(back_to_code_point(content, hit.start), cut.core.start))
@@ -144,6 +145,15 @@ def _to_the_best_hits(cut: Cut, limit: int) -> None:
         min(on_to_code_point(content, start - before), start),
         max(back_to_code_point(content, cut.core.end + after), cut.core.end),
     )
+
+
+def _narrowed(content: bytes, hit: Hit, span: Span, limit: int) -> tuple[int, int]:
+    """So many bytes of a hit: around as many of its words as fit, or its front where it has none."""
+    seen = [part for part in focused(content, hit) if span.shared(part) == len(part)]
+    part = next((part for part in seen if len(part) <= limit), seen[-1] if seen else Span(span.start, span.start))
+    chosen = around(part, limit, within=span)
+    start = min(on_to_code_point(content, chosen.start), part.start)
+    return start, max(back_to_code_point(content, chosen.end), start)
 
 
 def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:

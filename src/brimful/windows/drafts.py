@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
 from brimful.text.cuts import BLANKS, FILLED
+from brimful.windows.focus import focused
 from brimful.windows.sizing import Size, padding_for
 
 Joinable = Callable[[int, int], bool]
@@ -51,6 +52,12 @@ class Ruler:
         part = self._content[stride * _STRIDE : byte]
         return int(self._sums[stride]) + len(part.translate(None, BLANKS))
 
+    def words_of(self, hit: Hit, longest: int) -> tuple[int, int] | None:
+        """Where a hit has as many of its words as fit into so many bytes."""
+        seen = focused(self._content, hit)
+        part = next((part for part in seen if len(part) <= longest), seen[-1] if seen else None)
+        return None if part is None else (self.at(part.start), self.at(part.end))
+
     def first_byte(self, mark: int) -> int:
         """The smallest byte with this mark: leading white space belongs to what follows it."""
         if self._sums is None or mark <= 0:
@@ -69,6 +76,7 @@ class Place:
     end: int
     hit: Hit
     is_clipped: bool = False  # does it begin before `start`, in an earlier window?
+    words: tuple[int, int] | None = None  # where the words stand for which it was found, if it is a long one
 
     def after(self, mark: int) -> Place:
         """What of the place lies behind a mark."""
@@ -102,10 +110,13 @@ class Draft:
         return max(place.hit.score for place in self.places)
 
 
-def places_of(hits: Iterable[Hit], ruler: Ruler) -> list[Place]:
-    """Hits in reading order, as places on the ruler."""
-    ordered = sorted(hits, key=lambda hit: (hit.start, hit.end, hit.order))
-    return [Place(ruler.at(hit.start), ruler.at(hit.end), hit) for hit in ordered]
+def places_of(hits: Iterable[Hit], ruler: Ruler, *, longest: int | None = None) -> list[Place]:
+    """Hits in reading order, as places on the ruler; of those that are longer than this also where their words are."""
+    places = []
+    for hit in sorted(hits, key=lambda hit: (hit.start, hit.end, hit.order)):
+        words = ruler.words_of(hit, longest) if longest is not None and hit.end - hit.start > longest else None
+        places.append(Place(ruler.at(hit.start), ruler.at(hit.end), hit, words=words))
+    return places
 
 
 def draft_windows(
@@ -163,7 +174,10 @@ def _cap(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> 
                 shrink(draft, limit)
             capped.append(draft)
         elif len(draft.places) == 1:
-            draft.start, draft.end = draft.core_start, draft.core_start + limit
+            first, last = draft.places[0].words or (draft.core_start, draft.core_start)
+            latest = draft.core_end - limit
+            draft.start = min(max(first - max(limit - (last - first), 0) // 2, draft.core_start), latest)
+            draft.end = draft.start + limit
             capped.append(draft)
         else:
             waiting.extend(reversed(_split(draft, size, length=length, settings=settings)))

@@ -144,33 +144,37 @@ def _check_bytes(max_bytes: int | None) -> int | None:
 
 def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...]:
     """Give the cuts their text, their number inside the document, and their coherence."""
-    windows: list[Window] = []
     numbers: dict[str, int] = defaultdict(int)
+    windows: list[Window] = []
     for cut in cuts:
-        document, span = cut.document, cut.span
-        hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
-        window = Window(
-            document.path,
-            document.text(span.start, span.end),
-            span.start,
-            span.end,
-            score=cut.score,
-            sequence=numbers[document.path],
-            document=document,
-            hits=hits,
-            coherence=_coherence(cut),
-            is_inflated=span != cut.core,
-            cut_start=goes_on_before(document, span.start),
-            cut_end=goes_on_after(document, span.end),
-            seams=seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share),
-            trail_share=settings.trail_share,
-            time=_time_of(document, hits, cut.core),
-            vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
-            entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
-        )
-        numbers[document.path] += 1
-        windows.append(window)
+        windows.append(window_of(cut, numbers[cut.document.path], settings))
+        numbers[cut.document.path] += 1
     return tuple(sorted(windows, key=lambda window: window.order))
+
+
+def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
+    """The window of a cut that has this number inside its document."""
+    document, span = cut.document, cut.span
+    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+    return Window(
+        document.path,
+        document.text(span.start, span.end),
+        span.start,
+        span.end,
+        score=cut.score,
+        sequence=sequence,
+        document=document,
+        hits=hits,
+        coherence=_coherence(cut),
+        is_inflated=span != cut.core,
+        cut_start=goes_on_before(document, span.start),
+        cut_end=goes_on_after(document, span.end),
+        seams=seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share),
+        trail_share=settings.trail_share,
+        time=_time_of(document, hits, cut.core),
+        vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
+        entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
+    )
 
 
 def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:

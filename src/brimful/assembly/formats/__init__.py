@@ -6,10 +6,11 @@ from brimful.assembly.formats.form import Block, Form, Fragment, Payload
 from brimful.assembly.formats.json import JSON
 from brimful.assembly.formats.markdown import MARKDOWN
 from brimful.assembly.formats.plain import ANTHROPIC, MESSAGES, PLAIN
+from brimful.assembly.formats.windows import WINDOWS
 from brimful.assembly.formats.xml import XML
 from brimful.errors import choose
 
-FORMS: dict[str, Form] = {form.name: form for form in (PLAIN, MARKDOWN, XML, JSON, MESSAGES, ANTHROPIC)}
+FORMS: dict[str, Form] = {form.name: form for form in (PLAIN, MARKDOWN, XML, JSON, MESSAGES, ANTHROPIC, WINDOWS)}
 
 
 def form_for(name: str) -> Form:

@@ -29,6 +29,7 @@ Cursor = Annotated[str | None, Query(max_length=8_192, description="`next` of th
 DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
 Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
+Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
 DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=1_000)]
 
 
@@ -47,9 +48,11 @@ def router(house: House) -> APIRouter:
         return tagged(request, page, root=str(record["root"]))
 
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
-    async def text(request: Request, path: DocumentPath, start: Offset = 0, end: EndOffset = None) -> Response:
+    async def text(
+        request: Request, path: DocumentPath, start: Offset = 0, end: EndOffset = None, around: Around = 0
+    ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
-        record = await house.workers.run(lambda: _passage(house, path, start, end))
+        record = await house.workers.run(lambda: _passage(house, path, start, end, around=around))
         return tagged(request, record, root=str(record["root"]))
 
     @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
@@ -65,14 +68,15 @@ def router(house: House) -> APIRouter:
     return routes
 
 
-def _passage(house: House, path: str, start: int, end: int | None) -> records.Record:
+def _passage(house: House, path: str, start: int, end: int | None, *, around: int) -> records.Record:
     engine = house.engine
     with engine.one_state():
         house.check_stored(path)
         document = engine.document(path)
         stop = len(document) if end is None else end
         check_span(start, stop, length=len(document), where=f" {path[:200]}")
-        record = records.passage_record(engine, document, Span(start, stop), most_bytes=house.settings.passage_bytes)
+        most = house.settings.passage_bytes
+        record = records.passage_record(engine, document, Span(start, stop), most_bytes=most, around=around)
         return {**record, "root": engine.root}
 
 

@@ -1,0 +1,239 @@
+"""How is a corpus asked from an event loop, without stopping it?
+
+Every call runs in one of a few threads of its own while the loop goes on. A call that is cancelled before its turn
+never runs; one that has begun is let go: what it reads is dropped, what it writes is written whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from brimful.assembly.checking import Finding
+from brimful.assembly.context import Context
+from brimful.assembly.explain import Explanation
+from brimful.assembly.receipt import Receipt
+from brimful.budget import Budget
+from brimful.corpus.documents import Document
+from brimful.corpus.skips import SourceSettings
+from brimful.corpus.sources import Found as FoundFile
+from brimful.engine import Engine
+from brimful.errors import StoreError
+from brimful.search.search import Found
+from brimful.settings import AskSettings, FieldSettings
+from brimful.store.ingest import Report
+
+if TYPE_CHECKING:
+    from brimful.densify.captures import Capture
+    from brimful.densify.model import Model
+    from brimful.densify.plan import DensifySettings
+    from brimful.densify.running import Progress
+
+THREADS = 4
+"""The store answers one at a time; the others are for calls that wait for a model."""
+
+Result = TypeVar("Result")
+
+
+def open_async(path: str | os.PathLike[str], *, vectors: bool = True) -> AsyncEngine:
+    """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
+
+    >>> import tempfile
+    >>> async def ask():
+    ...     async with open_async(tempfile.mkdtemp()) as engine:
+    ...         await engine.add_text("tea.md", "Tea is served at four.")
+    ...         return (await engine.context("When is tea?", budget=50)).text
+    >>> asyncio.run(ask())
+    '[DOC: tea.md]\\nTea is served at four.\\n'
+    """
+    return AsyncEngine(partial(Engine, path, vectors=vectors))
+
+
+class AsyncEngine:
+    """The methods of `Engine` as coroutines, each with the same arguments and the same result.
+
+    Wrap an engine that is open already (`AsyncEngine(engine)`), or let `open_async` open one. Callbacks (`progress`)
+    are called in the call's thread.
+    """
+
+    def __init__(self, engine: Engine | Callable[[], Engine]) -> None:
+        self._source = engine
+        self._engine = engine if isinstance(engine, Engine) else None
+        self._opening = threading.Lock()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="brimful")
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        await self._call(lambda _engine: None)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine itself, for code that may wait; it is opened where that has not happened yet."""
+        with self._opening:
+            if self._engine is None:
+                assert not isinstance(self._source, Engine)
+                self._engine = self._source()
+            return self._engine
+
+    async def close(self) -> None:
+        """Let go of the store, once whoever is asking has the answer; asking later is an error."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._engine is not None:
+                await self._run(self._engine.close)
+        finally:
+            self._threads.shutdown(wait=False)
+
+    # ---- the corpus
+
+    async def add(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        settings: SourceSettings | None = None,
+        progress: Callable[[FoundFile], None] | None = None,
+    ) -> Report:
+        """Bring a file, folder or glob into the store, or up to date."""
+        return await self._call(lambda engine: engine.add(place, settings=settings, progress=progress))
+
+    async def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
+        """Store a text of your own under this path, in place of what was there."""
+        await self._call(lambda engine: engine.add_text(path, text, time=time))
+
+    async def add_documents(self, documents: Iterable[Document]) -> int:
+        """Store many documents in few commits; returns how many. They are read in the call's thread."""
+        return await self._call(lambda engine: engine.add_documents(documents))
+
+    async def remove(self, *paths: str) -> int:
+        """Forget documents; returns how many there were."""
+        return await self._call(lambda engine: engine.remove(*paths))
+
+    async def purge(self) -> None:
+        """Leave no byte of what was removed or replaced."""
+        await self._call(lambda engine: engine.purge())
+
+    async def root(self) -> str:
+        """The state root: one hash over path, time and content of all documents."""
+        return await self._call(lambda engine: engine.root)
+
+    async def roots(self) -> tuple[str, ...]:
+        """The files, folders and globs that were added."""
+        return await self._call(lambda engine: engine.roots)
+
+    async def document(self, path: str) -> Document:
+        """A stored document as it is now, whole."""
+        return await self._call(lambda engine: engine.document(path))
+
+    async def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
+        """Where bytes of a converted document stand in its file."""
+        return await self._call(lambda engine: engine.origins(path, start, end))
+
+    # ---- questions
+
+    async def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
+        """The units that matter most for a question, and how it was understood."""
+        return await self._call(lambda engine: engine.search(question, limit=limit, field=field))
+
+    async def context(
+        self,
+        question: str,
+        *,
+        budget: Budget | int = 4_000,
+        settings: AskSettings | None = None,
+        field: FieldSettings | None = None,
+        densify: Model | str | None = None,
+        **choices: Any,
+    ) -> Context:
+        """Fill a budget with what the corpus says about a question."""
+        asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
+        return await self._call(lambda engine: engine.context(question, **asked))
+
+    async def explain(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+        """How a question was understood, why each window is in, and at which budget the next ones enter."""
+        return await self._call(lambda engine: engine.explain(question, budget=budget, **choices))
+
+    async def verify(
+        self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
+    ) -> list[Finding]:
+        """What is no longer as a receipt cites it."""
+        return await self._call(lambda engine: engine.verify(receipt, text=text, files=files))
+
+    async def replay(self, receipt: Receipt | str | bytes) -> Context:
+        """Ask a receipt's question again with its settings."""
+        return await self._call(lambda engine: engine.replay(receipt))
+
+    async def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
+        """Assemble twice, without the cache, and compare window ids and bytes."""
+        return await self._call(lambda engine: engine.verify_determinism(question, budget=budget, **choices))
+
+    # ---- captures
+
+    async def capture(
+        self,
+        text: str | Document,
+        *,
+        name: str | None = None,
+        model: Model | str = "extractive:",
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Capture:
+        """Write a text down, condense it, store the digest; once this is cancelled, no further model call is made."""
+        with _set_when_cancelled(cancel) as stop:
+            chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
+            return await self._call(lambda engine: engine.capture(text, name=name, **chosen))
+
+    async def captures(self) -> list[Capture]:
+        """All captures by name, with their status."""
+        return await self._call(lambda engine: engine.captures())
+
+    async def retry_capture(
+        self,
+        name: str,
+        *,
+        model: Model | str | None = None,
+        settings: DensifySettings | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Capture:
+        """Try a failed or pending capture again, which pays only for what is missing; cancelled as `capture` is."""
+        with _set_when_cancelled(cancel) as stop:
+            return await self._call(
+                lambda engine: engine.retry_capture(name, model=model, settings=settings, cancel=stop)
+            )
+
+    # ---- how
+
+    async def _call(self, call: Callable[[Engine], Result]) -> Result:
+        if self._is_closed:
+            raise StoreError("this engine was closed; open it again to ask or add")
+        return await self._run(lambda: call(self.engine))
+
+    async def _run(self, call: Callable[[], Result]) -> Result:
+        """In a thread, with the caller's context variables (tracing, logging)."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, contextvars.copy_context().run, call)
+
+
+@contextmanager
+def _set_when_cancelled(event: threading.Event | None) -> Iterator[threading.Event]:
+    event = event or threading.Event()
+    try:
+        yield event
+    except asyncio.CancelledError:
+        event.set()
+        raise

@@ -1,0 +1,38 @@
+"""Windows that are made once while the water line moves."""
+
+from brimful import Document, Hit, inflate
+from brimful.windows.tide import Tide
+
+PAGE = Document("tea.md", "\n\n".join(f"Paragraph {number} speaks of tea number {number}." for number in range(40)))
+OTHER = Document("cup.md", "A cup holds tea. " * 30)
+
+
+def hits():
+    """Units of two documents in the order of their scores."""
+    units = [(PAGE, at) for at in (30, 2, 12, 3, 20)] + [(OTHER, at) for at in (1, 9)]
+    found = []
+    for rank, (document, at) in enumerate(units):
+        cuts = document.outline.units
+        found.append(Hit(document.path, int(cuts[at]), int(cuts[at + 1]), 1.0 - rank / 10))
+    return found
+
+
+def test_the_same_windows_as_inflate_makes():
+    """Wherever the line lies, and whichever way it moved there, the windows are those of `inflate`."""
+    tide, ranked, known = Tide(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    for line in (3, 7, 1, 5, 4, 6, 2):
+        above, below = ranked[:line], ranked[line : line + 2]
+        expected = inflate(above, known, sizing="field", below=below)
+        found = tide.windows(above, below, known)
+        assert found == expected.windows
+        assert [window.sequence for window in found] == [window.sequence for window in expected.windows]
+
+
+def test_a_window_is_made_once():
+    """What the line's move leaves as it was is the same object."""
+    tide, ranked, known = Tide(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    first = {window.id: window for window in tide.windows(ranked[:3], (), known)}
+    again = {window.id: window for window in tide.windows(ranked[:6], (), known)}
+    shared = first.keys() & again.keys()
+    assert shared
+    assert all(first[each].text is again[each].text for each in shared)
