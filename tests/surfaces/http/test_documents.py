@@ -66,7 +66,7 @@ def test_a_text_goes_in_and_out(client, engine):
     assert (whole["start"], whole["end"], whole["next_start"]) == (0, len(text.encode()), None)
     part = client.get("/v1/documents/text", params={"path": "a/gnu.md", "start": 4, "end": 7}).json()
     assert part["text"] == "gnu"
-    wider = client.get("/v1/documents/text", params={"path": "a/gnu.md", "start": 4, "end": 7, "around": 9}).json()
+    wider = client.get("/v1/documents/text", params={"path": "a/gnu.md", "start": 4, "end": 7, "around": 7}).json()
     assert wider["text"] == "The gnu is na"
     assert client.delete("/v1/documents", params={"path": "a/gnu.md"}).json()["removed"] == 1
     problem(client.get("/v1/documents/text", params={"path": "a/gnu.md"}), 404, "request.not_found")

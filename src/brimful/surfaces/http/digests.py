@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -49,17 +49,13 @@ def router(house: House) -> APIRouter:
         house.check_model(body.model)
         if _EVENTS in request.headers.get("accept", ""):
             return StreamingResponse(_events(house, body), media_type=_EVENTS)
-        cancel = threading.Event()
-        try:
-            return answer(await house.workers.run(lambda: _digest(house, body, cancel=cancel)))
-        finally:
-            cancel.set()
+        return await _ended(house, lambda cancel: _digest(house, body, cancel=cancel))
 
     @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
     async def capture(body: CaptureRequest) -> Response:
         """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status."""
         house.check_model(body.model)
-        return answer(await house.workers.run(lambda: _captured(house, body)))
+        return await _ended(house, lambda cancel: _captured(house, body, cancel))
 
     @routes.get("/captures", responses=described(CapturesBody, tag=True))
     async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
@@ -78,16 +74,31 @@ def router(house: House) -> APIRouter:
     @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
     async def retry(body: RetryRequest) -> Response:
         """Try a failed or pending capture again, which pays only for what is missing; a done one stays as it is."""
-        return answer(await house.workers.run(lambda: _retried(house, body)))
+        return await _ended(house, lambda cancel: _retried(house, body, cancel))
 
     return routes
+
+
+async def _ended(house: House, work: Callable[[threading.Event], records.Record]) -> Response:
+    """The answer of a run that ends when nobody waits for it any more."""
+    cancel = threading.Event()
+    try:
+        return answer(await house.workers.run(lambda: work(cancel)))
+    finally:
+        cancel.set()
 
 
 def _settings(house: House, target_tokens: int | None = None) -> DensifySettings:
     return DensifySettings(target_tokens=target_tokens, deadline_seconds=house.settings.densify_seconds)
 
 
-def _digest(house: House, body: DensifyRequest, *, cancel: threading.Event, progress: object = None) -> records.Record:
+def _digest(
+    house: House,
+    body: DensifyRequest,
+    *,
+    cancel: threading.Event,
+    progress: Callable[[Progress], None] | None = None,
+) -> records.Record:
     if body.path is not None and house.engine.length(body.path) is None:
         raise RefusedRequest(
             "request.not_found", f"{body.path[:200]!r} is not in the store; paths are as they are cited"
@@ -97,7 +108,7 @@ def _digest(house: House, body: DensifyRequest, *, cancel: threading.Event, prog
         source,
         model=body.model,
         settings=_settings(house, body.target_tokens),
-        progress=progress if callable(progress) else None,
+        progress=progress,
         cancel=cancel,
     )
     return records.digest_record(made)
@@ -137,8 +148,9 @@ def _event(name: str, record: Mapping[str, object]) -> str:
     return f"event: {name}\ndata: {json.dumps(record)}\n\n"
 
 
-def _captured(house: House, body: CaptureRequest) -> records.Record:
-    made = house.engine.capture(body.text, name=body.name, model=body.model, settings=_settings(house))
+def _captured(house: House, body: CaptureRequest, cancel: threading.Event) -> records.Record:
+    settings = _settings(house)
+    made = house.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
     return records.capture_record(made)
 
 
@@ -149,6 +161,8 @@ def _one(house: House, name: str) -> records.Record:
         raise RefusedRequest("request.not_found", str(error)) from error
 
 
-def _retried(house: House, body: RetryRequest) -> records.Record:
+def _retried(house: House, body: RetryRequest, cancel: threading.Event) -> records.Record:
     house.check_model(body.model or str(_one(house, body.name)["model"]))
-    return records.capture_record(house.engine.retry_capture(body.name, model=body.model, settings=_settings(house)))
+    settings = _settings(house)
+    made = house.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
+    return records.capture_record(made)
