@@ -278,6 +278,20 @@ def test_json_that_readers_disagree_about_is_refused(client, body, said):
     assert said in problem(post(client, body), 400, "request.json")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"question": "' + b'\\"' * 500_000,
+        b'"' * 1_000_000,
+        b'{"a":"' * 200_000,
+        b"{" + b",".join(b'"k%d":1' % number for number in range(100_000)) + b',"k99999":2}',
+    ],
+)
+def test_a_body_is_read_once(client, body):
+    """Quotes that never close, or many keys, are refused in time that grows with the body and no faster."""
+    problem(post(client, body), 400, "request.json")
+
+
 def test_brackets_in_a_text_are_no_nesting(client):
     """A question full of brackets, quotes and backslashes is a question."""
     question = '[{"\\' * 500 + "tea 😀"

@@ -15,23 +15,12 @@ from brimful.surfaces.outcomes import OUTCOMES
 from brimful.surfaces.schemas import ProblemBody
 
 
-def answer(record: Mapping[str, object]) -> Response:
-    """An answer to a question."""
-    return Response(_written(record), media_type="application/json")
-
-
-def tagged(request: Request, record: Mapping[str, object], *, root: str = "") -> Response:
-    """What is there, or 304 where the client has it already: the tag is the state root and a hash of the answer."""
-    content = _written(record)
-    return tagged_bytes(request, content, media_type="application/json", root=root)
-
-
 def tagged_bytes(
     request: Request, content: bytes, *, media_type: str, root: str = "", headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The same for bytes of any kind."""
+    """What is there, or 304 where the client has it already: the tag is the state root and a hash of the answer."""
     tag = f'"{root[:32]}-{blake3(content).hexdigest(16)}"'
-    found = {"etag": tag, "cache-control": "no-cache", **(headers or {})}
+    found = {"etag": tag, "cache-control": "private, no-cache", **(headers or {})}
     given = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     if tag in given or "*" in given:
         return Response(status_code=304, headers=found)
@@ -54,5 +43,6 @@ def _titles(status: int) -> str:
     return "; ".join(titles)
 
 
-def _written(record: Mapping[str, object]) -> bytes:
+def written(record: Mapping[str, object]) -> bytes:
+    """A record as it is sent."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 
 from blake3 import blake3
 
@@ -32,6 +33,13 @@ def after_cursor(cursor: str, *, of: str) -> str:
     except (binascii.Error, ValueError):
         pass
     raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is none of this list; begin without one")
+
+
+def paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
+    """A page of a list with the cursor of the one after it, in place of the last name."""
+    last = record["last"]
+    rest = {name: value for name, value in record.items() if name != "last"}
+    return {**rest, "next": None if last is None else cursor_after(str(last), of=of)}
 
 
 def _check(raw: bytes, of: str) -> bytes:

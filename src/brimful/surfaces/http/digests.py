@@ -17,8 +17,8 @@ from brimful.densify.plan import DensifySettings
 from brimful.densify.running import Progress
 from brimful.errors import BrimfulError, DocumentError
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import answer, described, tagged
-from brimful.surfaces.http.cursors import after_cursor, cursor_after
+from brimful.surfaces.http.answers import described
+from brimful.surfaces.http.cursors import after_cursor, paged
 from brimful.surfaces.http.documents import Cursor, Limit
 from brimful.surfaces.http.house import House
 from brimful.surfaces.http.problems import RefusedRequest, problem_record
@@ -62,14 +62,14 @@ def router(house: House) -> APIRouter:
         """The captures by name, a page at a time."""
         house.check_results(limit, most=house.settings.page_items)
         after = None if cursor is None else after_cursor(cursor, of="captures")
-        record = await house.workers.run(lambda: records.captures_record(house.engine, after=after, limit=limit))
-        last = record.pop("last")
-        return tagged(request, {**record, "next": None if last is None else cursor_after(str(last), of="captures")})
+        return await house.tagged(
+            request, lambda: paged(records.captures_record(house.engine, after=after, limit=limit), of="captures")
+        )
 
     @routes.get("/captures/one", responses=described(CaptureBody, 404, tag=True))
     async def one(request: Request, name: CaptureName) -> Response:
         """One capture."""
-        return tagged(request, await house.workers.run(lambda: _one(house, name)))
+        return await house.tagged(request, lambda: _one(house, name))
 
     @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
     async def retry(body: RetryRequest) -> Response:
@@ -83,7 +83,7 @@ async def _ended(house: House, work: Callable[[threading.Event], records.Record]
     """The answer of a run that ends when nobody waits for it any more."""
     cancel = threading.Event()
     try:
-        return answer(await house.workers.run(lambda: work(cancel)))
+        return await house.answer(lambda: work(cancel))
     finally:
         cancel.set()
 

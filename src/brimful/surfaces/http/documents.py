@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from brimful.corpus.documents import Document
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import answer, described, tagged
-from brimful.surfaces.http.cursors import after_cursor, cursor_after
+from brimful.surfaces.http.answers import described
+from brimful.surfaces.http.cursors import after_cursor, paged
 from brimful.surfaces.http.house import House
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
@@ -42,28 +42,26 @@ def router(house: House) -> APIRouter:
         """The documents by path, a page at a time."""
         house.check_results(limit, most=house.settings.page_items)
         after = None if cursor is None else after_cursor(cursor, of="documents")
-        record = await house.workers.run(lambda: records.documents_record(house.engine, after=after, limit=limit))
-        last = record.pop("last")
-        page = {**record, "next": None if last is None else cursor_after(str(last), of="documents")}
-        return tagged(request, page, root=str(record["root"]))
+        return await house.tagged(
+            request, lambda: paged(records.documents_record(house.engine, after=after, limit=limit), of="documents")
+        )
 
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
     async def text(
         request: Request, path: DocumentPath, start: Offset = 0, end: EndOffset = None, around: Around = 0
     ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
-        record = await house.workers.run(lambda: _passage(house, path, start, end, around=around))
-        return tagged(request, record, root=str(record["root"]))
+        return await house.tagged(request, lambda: _passage(house, path, start, end, around=around))
 
     @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
     async def add(body: AddRequest) -> Response:
         """Store texts under paths of your own, in place of what was there; visible when this answers."""
-        return answer(await house.workers.run(lambda: _add(house, body)))
+        return await house.answer(lambda: _add(house, body))
 
     @routes.delete("", responses=described(RemovedBody, 507))
     async def remove(paths: DocumentPaths) -> Response:
         """Forget documents; a file in an added folder comes back when the folder is added again."""
-        return answer(await house.workers.run(lambda: _remove(house, paths)))
+        return await house.answer(lambda: _remove(house, paths))
 
     return routes
 

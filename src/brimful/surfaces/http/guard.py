@@ -83,7 +83,7 @@ class Guard:
         except RefusedRequest as error:
             refusal = error
         except Exception:  # noqa: BLE001  (whatever it is, the client gets a problem and the log the reason)
-            _log.exception("%s %s failed", scope["method"], path)
+            _log.exception("%s %r failed", scope["method"], path)  # a path may hold a line's end
             refusal = RefusedRequest("error", "the server failed; its log has the reason")
         if refusal is not None and not answer.status:
             await problem(refusal.code, refusal.detail, headers=refusal.headers)(scope, receive, sending)
@@ -128,8 +128,9 @@ class Guard:
         """What receives the same body again, once it was read and found to be good."""
         headers = Headers(scope=scope)
         most = self._settings.body_bytes
-        if int(headers.get("content-length", "0") if headers.get("content-length", "0").isdigit() else 0) > most:
-            raise RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
+        announced = headers.get("content-length", "")
+        if announced.isdecimal() and int(announced[:20]) > most:
+            raise _too_large(most)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return receive
         body = bytearray()
@@ -140,12 +141,16 @@ class Guard:
                 return receive
             body += message.get("body", b"")
             if len(body) > most:
-                raise RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
+                raise _too_large(most)
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
             if body:
                 await asyncio.to_thread(check_json, bytes(body), nesting=self._settings.nesting)
         return _replayed(bytes(body), receive)
+
+
+def _too_large(most: int) -> RefusedRequest:
+    return RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

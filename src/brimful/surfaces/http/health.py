@@ -10,7 +10,7 @@ from starlette.responses import Response
 from brimful.settings import FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION, AskSettings
 from brimful.surfaces import records
 from brimful.surfaces.http import metrics
-from brimful.surfaces.http.answers import answer, described, tagged
+from brimful.surfaces.http.answers import described, written
 from brimful.surfaces.http.house import House
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
@@ -23,19 +23,20 @@ def router(house: House) -> APIRouter:
     @routes.get("/v1/status", responses=described(StatusBody, tag=True))
     async def status(request: Request) -> Response:
         """What the store holds, what a request may choose from, and how much it may ask for."""
-        record = await house.workers.run(lambda: records.status_record(house.engine))
-        return tagged(request, {"version": VERSION, **record, **_offered(house)}, root=str(record["root"]))
+        return await house.tagged(
+            request, lambda: {"version": VERSION, **records.status_record(house.engine), **_offered(house)}
+        )
 
     @routes.get("/health/live", responses=described(HealthBody))
     async def live() -> Response:
         """Whether the server runs."""
-        return answer({"status": "live"})
+        return Response(written({"status": "live"}), media_type="application/json")
 
     @routes.get("/health/ready", responses=described(HealthBody))
     async def ready() -> Response:
         """Whether the store can be asked."""
         await house.workers.run(lambda: house.engine.root)
-        return answer({"status": "ready"})
+        return Response(written({"status": "ready"}), media_type="application/json")
 
     @routes.get(
         "/metrics",

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+
+from fastapi import Request
+from starlette.responses import Response
 
 from brimful.engine import Engine
 from brimful.errors import BudgetError, DocumentError, InputTooLongError, SettingError, choose
+from brimful.surfaces.http.answers import tagged_bytes, written
 from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.http.settings import ServeSettings
 from brimful.surfaces.http.working import Workers
+from brimful.surfaces.records import Record
 
 _RECEIPTS_BYTES = 64 << 20
 
@@ -45,6 +51,20 @@ class House:
         self.metrics = Metrics()
         self.workers = Workers(threads=settings.workers, waiting=settings.waiting)
         self.receipts = Receipts(settings.receipts)
+
+    async def answer(self, work: Callable[[], Record]) -> Response:
+        """What the engine answers, worked out and written down beside the event loop."""
+        return Response(await self.workers.run(lambda: written(work())), media_type="application/json")
+
+    async def tagged(self, request: Request, work: Callable[[], Record]) -> Response:
+        """The same for what may be asked for again: under an ETag, or 304."""
+
+        def found() -> tuple[bytes, str]:
+            record = work()
+            return written(record), str(record.get("root", ""))
+
+        content, root = await self.workers.run(found)
+        return tagged_bytes(request, content, media_type="application/json", root=root)
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""

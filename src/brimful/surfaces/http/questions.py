@@ -13,7 +13,7 @@ from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.settings import AskSettings
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import answer, described, tagged_bytes
+from brimful.surfaces.http.answers import described, tagged_bytes
 from brimful.surfaces.http.house import House
 from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.schemas import (
@@ -39,22 +39,22 @@ def router(house: House) -> APIRouter:
     @routes.post("/context", responses=described(ContextBody, 400, 413, 415, 501, 502))
     async def context(body: ContextRequest) -> Response:
         """Fill a budget with what the corpus says about a question; no hits give an empty text."""
-        return answer(await house.workers.run(lambda: _context(house, body)))
+        return await house.answer(lambda: _context(house, body))
 
     @routes.post("/explain", responses=described(ExplanationBody, 400, 413, 415, 501, 502))
     async def explain(body: ContextRequest) -> Response:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        return answer(await house.workers.run(lambda: _explanation(house, body)))
+        return await house.answer(lambda: _explanation(house, body))
 
     @routes.post("/search", responses=described(FoundBody, 400, 413, 415))
     async def search(body: SearchRequest) -> Response:
         """The places that matter most for a question, with their text."""
-        return answer(await house.workers.run(lambda: _found(house, body)))
+        return await house.answer(lambda: _found(house, body))
 
     @routes.post("/verify", responses=described(VerifiedBody, 400, 413, 415))
     async def verify(body: VerifyRequest) -> Response:
         """What is no longer as a receipt cites it; nothing means that all is."""
-        return answer(await house.workers.run(lambda: _verified(house, body)))
+        return await house.answer(lambda: _verified(house, body))
 
     @routes.get("/receipts/{id}", responses=described(ReceiptBody, 404, tag=True))
     async def receipt(request: Request, id: ReceiptId) -> Response:  # noqa: A002
