@@ -76,4 +76,5 @@ def test_a_misspelt_word_marks_what_was_searched_instead(engine):
 def test_a_word_that_is_written_as_two_is_marked_as_one():
     """Two terms of one word count only where one follows the other."""
     senses = [Sense("database", ((b"data", b"base"),))]
-    assert [(each.start, each.end) for each in matches(Window("a", "base data, a data base", 10), senses)] == [(23, 32)]
+    windows = [Window("a", "base data, a data base", 10), Window("b", "my data"), Window("c", "base")]
+    assert [[(each.start, each.end) for each in found] for found in matches(windows, senses)] == [[(23, 32)], [], []]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from brimful.assembly.account import Account, account_of
 from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
+from brimful.assembly.matches import Match, matches
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.repair import Correction
@@ -175,6 +176,11 @@ class Context:
             budget=self.budget,
             generated={each.path for each in self.digests},
         )
+
+    @cached_property
+    def matches(self) -> tuple[tuple[Match, ...], ...]:
+        """For each window, where the words of the question stand in it."""
+        return matches(self.windows, self.senses)
 
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
         """Re-read every cited byte and name what has changed; an empty list means all is as cited.

@@ -1,9 +1,10 @@
-"""Where in a window do the words of a question stand?"""
+"""Where in the windows of a context do the words of a question stand?"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from brimful.search.search import Sense
@@ -21,22 +22,26 @@ class Match(NamedTuple):
     word: str
 
 
-def matches(window: Window, senses: Sequence[Sense]) -> tuple[Match, ...]:
-    """The places of all words in a window, in order and apart; a whole word hides the parts of itself.
+def matches(windows: Sequence[Window], senses: Sequence[Sense]) -> tuple[tuple[Match, ...], ...]:
+    """The places of all words in each window, in order and apart; a whole word hides the parts of itself.
 
     >>> tea = Sense("tea", ((b"tea",), (b"teas",)))
-    >>> matches(Window("a.md", "Green teas, and tea.", 100), [tea])
-    (Match(start=106, end=110, word='tea'), Match(start=116, end=119, word='tea'))
+    >>> matches([Window("a.md", "Green teas.", 100), Window("b.md", "My tea.")], [tea])
+    ((Match(start=106, end=110, word='tea'),), (Match(start=3, end=6, word='tea'),))
     """
-    found = query_terms(window.text)
+    found = query_terms("\n".join(window.text for window in windows))  # no term has a line's end in it
     single = {form[0]: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 1}
     pairs = {form: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 2}
-    wholes = [term for term in found if not term.is_part]
     places = [Match(term.start, term.end, single[term.term]) for term in found if term.term in single]
-    return tuple(
-        Match(window.start + start, window.start + end, word)
-        for start, end, word in _apart([*places, *_following(wholes, pairs)])
-    )
+    places += _following([term for term in found if not term.is_part], pairs)
+    begins = list(accumulate((window.end - window.start + 1 for window in windows), initial=0))
+    shown: list[list[Match]] = [[] for _ in windows]
+    for start, end, word in _apart(places):
+        at = bisect_right(begins, start) - 1
+        shift = windows[at].start - begins[at]
+        if end < begins[at + 1]:
+            shown[at].append(Match(start + shift, end + shift, word))
+    return tuple(map(tuple, shown))
 
 
 def _following(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, bytes], str]) -> Iterator[Match]:

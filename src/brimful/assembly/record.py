@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from brimful.assembly.context import Condensed, Context, Omitted
-from brimful.assembly.matches import matches
+from brimful.assembly.matches import Match
 from brimful.search.repair import Correction
-from brimful.search.search import Sense
 from brimful.windows.window import Window
 
 
@@ -30,7 +29,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [_window(window, context.senses) for window in context.windows],
+        "windows": [_window(*each) for each in zip(context.windows, context.matches, strict=True)],
         "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
@@ -84,7 +83,7 @@ def _omitted(omitted: Omitted) -> dict[str, object]:
     }
 
 
-def _window(window: Window, senses: tuple[Sense, ...]) -> dict[str, object]:
+def _window(window: Window, found: Iterable[Match]) -> dict[str, object]:
     best = min(window.hits, key=lambda hit: hit.order, default=None)
     return {
         "path": window.path,
@@ -97,5 +96,5 @@ def _window(window: Window, senses: tuple[Sense, ...]) -> dict[str, object]:
         "semantic": best.semantic if best else None,
         "text": window.text,
         "terms": sorted({term for hit in window.hits for term in hit.terms}),
-        "matches": [match._asdict() for match in matches(window, senses)],
+        "matches": [match._asdict() for match in found],
     }
