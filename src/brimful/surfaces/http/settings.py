@@ -14,7 +14,7 @@ class ServeSettings:
 
     >>> ServeSettings(host="0.0.0.0")
     Traceback (most recent call last):
-    brimful.errors.InputError: '0.0.0.0' can be reached from other machines, which needs a token ...
+    brimful.errors.InputError: '0.0.0.0' can be reached from other machines, which needs a token; ...
     """
 
     host: str = "127.0.0.1"
