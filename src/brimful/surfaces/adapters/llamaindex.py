@@ -73,9 +73,9 @@ class BrimfulRetriever(BaseRetriever):
 class BrimfulPostprocessor(BaseNodePostprocessor):
     """Fits the nodes of any retriever into a budget, best first; the last that gets in is cut to fill it.
 
-    Metadata that a node shows to the model is counted with it. `metadata["brimful"]` says which bytes of that are
-    shown. With `sources` (whole texts by the id of the nodes' source) windows are grown around what was found, and no
-    metadata is shown.
+    Metadata that a node shows to the model is counted with it; where only that would fit, the node is left out.
+    `metadata["brimful"]` says which bytes of both are shown. With `sources` (whole texts by the id of the nodes'
+    source) windows are grown around what was found, and no metadata is shown.
     """
 
     budget: SkipValidation[Budget | int] = 4_000
@@ -101,7 +101,8 @@ class BrimfulPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         mode = MetadataMode.LLM if self.sources is None else MetadataMode.NONE
         brought = [Brought(each.node.get_content(mode), _source_of(each.node)) for each in nodes]
-        return [_kept(nodes, brought, kept) for kept in self._fitting.kept(brought)]
+        fitted = [_kept(nodes, brought, kept) for kept in self._fitting.kept(brought)]
+        return [each for each in fitted if each is not None]
 
 
 def _node(answer: Answer) -> TextNode:
@@ -117,8 +118,8 @@ def _source_of(node: BaseNode) -> str | None:
     return None if node.source_node is None else node.source_node.node_id
 
 
-def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept) -> NodeWithScore:
-    """The best of the nodes that a window shows, changed to what it shows."""
+def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept) -> NodeWithScore | None:
+    """The best of the nodes that a window shows, changed to what it shows; None if that is metadata alone."""
     number = kept.numbers[0]
     node = nodes[number].node.model_copy(deep=True)
     node.metadata["brimful"] = kept.record
@@ -126,6 +127,8 @@ def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept
     node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, "brimful"]
     if kept.text != brought[number].text:
         head = brought[number].text.partition(node.get_content(MetadataMode.NONE).strip())[0]
+        if kept.text.strip() in head:
+            return None
         node.set_content(kept.text.removeprefix(head))
     if node.get_content(MetadataMode.LLM) != kept.text:  # what is shown is what was counted, whatever the template
         node.set_content(kept.text)
