@@ -157,6 +157,13 @@ def test_what_was_cut_is_said():
     assert sum(each.node.metadata["brimful"]["cut_end"] for each in kept) <= 1
 
 
+def test_nodes_of_metadata_alone_are_whole_or_left_out():
+    """A node without a text of its own is never cut."""
+    node = NodeWithScore(node=TextNode(text=" ", metadata={"title": "A long title about tea at four"}))
+    assert BrimfulPostprocessor(budget=4).postprocess_nodes([node]) == []
+    assert len(BrimfulPostprocessor(budget=40).postprocess_nodes([node])) == 1
+
+
 def test_windows_grow_around_what_was_found_in_its_source():
     """With the whole texts at hand, windows are grown around the nodes, and their metadata is not shown."""
     page = Document(text=PAGES["house1.md"], id_="house1")

@@ -126,7 +126,8 @@ def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept
     node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, "brimful"]
     node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, "brimful"]
     if kept.text != brought[number].text:
-        head = brought[number].text.partition(node.get_content(MetadataMode.NONE).strip())[0]
+        own = node.get_content(MetadataMode.NONE).strip()
+        head = brought[number].text.partition(own)[0] if own else brought[number].text
         if kept.text.strip() in head:
             return None
         node.set_content(kept.text.removeprefix(head))
