@@ -22,7 +22,8 @@ from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import Explanation
 from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document
+from brimful.corpus.documents import Document, check_path
+from brimful.corpus.paths import close_part
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError
@@ -159,11 +160,13 @@ class Engine:
 
     def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
+        check_path(path)
         with self._turn():
             ground = self._now()
             if ground.snapshot.row(path) is None:
-                raise DocumentError(f"{path!r} is not in the store; paths are as they are cited")
-            return self._documents.one(ground.snapshot, path, as_stored=False)
+                close = close_part(path, ground.documents.paths)
+                raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
+            return self._documents.many(ground.snapshot, [path], as_stored=False)[path]
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""

@@ -16,7 +16,7 @@ from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
-from brimful.text.spans import check_span
+from brimful.text.spans import Span, check_span
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
@@ -104,12 +104,38 @@ class Document:
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
+        first, last = np.searchsorted(self._line_ends(), (start, max(start, end - 1)))
+        return int(first) + 1, int(last) + 1
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; what follows the last line's end is one more, if it is anything.
+
+        >>> Document("a.txt", "one\\ntwo\\n").line_count, Document("b.txt", "one\\ntwo").line_count
+        (2, 2)
+        """
+        return len(self._line_ends()) + (not self.content.endswith(b"\n"))
+
+    def span_of_lines(self, first: int, last: int) -> Span:
+        """The bytes of the lines from `first` to `last` (from 1), with the end of the last one.
+
+        >>> Document("a.txt", "one\\ntwo\\nthree").span_of_lines(2, 3)
+        Span(start=4, end=13)
+        """
+        if not 1 <= first <= last:
+            raise SpanError(f"lines {first} to {last} of {self.path} are none: it needs 1 <= first <= last")
+        if first > self.line_count:
+            raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
+        ends = self._line_ends()
+        start = 0 if first == 1 else int(ends[first - 2]) + 1
+        return Span(start, int(ends[last - 1]) + 1 if last <= len(ends) else len(self.content))
+
+    def _line_ends(self) -> NDArray[np.int64]:
         if self._newlines is None:
             codes = np.frombuffer(self.content, np.uint8)
             object.__setattr__(self, "_newlines", np.flatnonzero(codes == ord("\n")))
         assert self._newlines is not None
-        first, last = np.searchsorted(self._newlines, (start, max(start, end - 1)))
-        return int(first) + 1, int(last) + 1
+        return self._newlines
 
 
 @dataclass(frozen=True, slots=True)
