@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from brimful.assembly.context import Context
+from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
-from brimful.corpus.documents import Hit
+from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.densify.captures import Capture
 from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
+from brimful.text.spans import Span, back_to_code_point
 
 Record = Mapping[str, object]
 
@@ -59,6 +61,74 @@ def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
         "semantic": hit.semantic,
         "terms": list(hit.terms),
         "text": document.text(hit.start, hit.end),
+    }
+
+
+def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
+    """How a question was understood, why each window is in, and at which budget the best of the others enter."""
+    context, found = explanation.context, explanation.found
+    answer = answer_record(engine, context)
+    best = [max(window.hits, key=lambda hit: hit.score, default=None) for window in context.windows]
+    prices = [each.enters_at for each in context.omitted[:PRICED]]
+    windows, omitted = answer["windows"], answer["omitted"]
+    assert isinstance(windows, list)
+    assert isinstance(omitted, list)
+    answer["windows"] = [
+        {**window, "lexical": hit and hit.lexical, "semantic": hit and hit.semantic}
+        for window, hit in zip(windows, best, strict=True)
+    ]
+    answer["omitted"] = [
+        {**each, "enters_at": prices[number] if number < len(prices) else None} for number, each in enumerate(omitted)
+    ]
+    return {**answer, "census": dict(found.census)}
+
+
+def cited_record(receipt: Receipt, findings: Iterable[Finding]) -> dict[str, object]:
+    """What a receipt says of its context, and what is no longer as it says."""
+    return {
+        "question": receipt.question,
+        "tokens": receipt.tokens,
+        "budget": receipt.budget.available,
+        "model": receipt.model,
+        "truncated": receipt.truncated,
+        "windows": [
+            {"path": each.path, "start": each.start, "end": each.end, "score": float(each.score), "terms": each.terms}
+            for each in receipt.windows
+        ],
+        "omitted": [
+            {
+                "path": each.path,
+                "start": each.start,
+                "end": each.end,
+                "score": float(each.score),
+                "reason": each.reason,
+                "enters_at": each.enters_at,
+            }
+            for each in receipt.omitted
+        ],
+        "corrections": list(receipt.corrections),
+        "receipt": receipt.id,
+        "root": receipt.state_root,
+        "findings": [asdict(each) for each in findings],
+    }
+
+
+def passage_record(engine: Engine, document: Document, wanted: Span, *, most_bytes: int) -> dict[str, object]:
+    """A stretch of a document, whole characters and at most so many bytes, with where the document goes on."""
+    start = back_to_code_point(document.content, wanted.start)
+    asked = back_to_code_point(document.content, wanted.end)
+    end = min(asked, back_to_code_point(document.content, start + most_bytes))
+    return {
+        "path": document.path,
+        "start": start,
+        "end": end,
+        "lines": document.lines(start, end),
+        "origins": engine.origins(document.path, start, end),
+        "text": document.text(start, end),
+        "truncated": end < asked,
+        "next_start": end if end < len(document) else None,
+        "document_bytes": len(document),
+        "document_lines": document.line_count,
     }
 
 
