@@ -143,6 +143,8 @@ def test_the_prompt_holds_the_context_and_its_citations(client, store):
         ("cited_answer", {"question": "tea", "budget": "0"}, "from 1 to 200000"),
         ("cited_answer", {"question": "tea", "budget": "9" * 5_000}, "from 1 to 200000"),
         ("cited_answer", {"question": "tea", "bugdet": "9"}, "did you mean 'budget'?"),
+        ("cited_answer", {"question": "x" * 10_001}, "question has 10001 characters; give 1 to 10000"),
+        ("cited_answer", {"question": ""}, "question has 0 characters"),
         ("cited_anser", {"question": "tea"}, "did you mean 'cited_answer'?"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from mcp.server.mcpserver import ResourceSecurity
@@ -21,9 +22,7 @@ MOST_DOCUMENT_BYTES = 1 << 20
 MOST_LISTED = 200
 MOST_COMPLETED = 100  # the protocol's own limit
 
-AS_KEY = ResourceSecurity(
-    reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False, exempt_params=frozenset()
-)
+AS_KEY = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False)
 """Paths are keys of the store, looked up as they are: no file is opened, so nothing can be reached by `..`."""
 
 
@@ -76,6 +75,17 @@ class Receipts:
             return list(reversed(self._kept))
 
 
+def read_document(engine: Engine, path: str) -> str:
+    """A document's whole text, if it is not too long to be read at once."""
+    document = engine.document(path)
+    if len(document) > MOST_DOCUMENT_BYTES:
+        raise DocumentError(
+            f"{path!r:.200} has {len(document)} bytes, a resource gives at most {MOST_DOCUMENT_BYTES}; "
+            "read it in parts with the tool read_span"
+        )
+    return document.content.decode()
+
+
 def listed(engine: Engine, receipts: Receipts) -> list[Resource]:
     """Receipts, the newest first, then the first documents by path; the templates reach all of them."""
     known = engine.ground.documents.paths[:MOST_LISTED]
@@ -88,10 +98,9 @@ def listed(engine: Engine, receipts: Receipts) -> list[Resource]:
     ]
 
 
-def completed(engine: Engine, receipts: Receipts, *, argument: str, value: str) -> Completion:
-    """Paths or ids that begin like this, then those that contain it."""
-    known = list(engine.ground.documents.paths) if argument == "path" else receipts.ids()
-    begin = [each for each in known if each.startswith(value)]
-    hold = [each for each in known if value in each and not each.startswith(value)]
+def completed(value: str, names: Sequence[str]) -> Completion:
+    """Names that begin like this, then those that contain it."""
+    begin = [each for each in names if each.startswith(value)]
+    hold = [each for each in names if value in each and not each.startswith(value)]
     found = [*begin, *hold]
     return Completion(values=found[:MOST_COMPLETED], total=len(found), has_more=len(found) > MOST_COMPLETED)

@@ -30,7 +30,7 @@ from brimful.surfaces import records
 from brimful.surfaces.mcp import resources
 from brimful.surfaces.mcp.resources import AS_KEY, DOCUMENTS, MOST_DOCUMENT_BYTES, RECEIPTS, Receipts
 from brimful.surfaces.mcp.schemas import ContextResult
-from brimful.surfaces.mcp.tools import MOST_TOKENS, read_document, tools_of
+from brimful.surfaces.mcp.tools import MOST_QUESTION_CHARACTERS, MOST_TOKENS, tools_of
 from brimful.surfaces.mcp.views import place
 
 INSTRUCTIONS = (
@@ -114,7 +114,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         security=AS_KEY,
     )
     def document(path: str) -> str:
-        return _or_refuse(partial(read_document, engine, path, most_bytes=MOST_DOCUMENT_BYTES))
+        return _or_refuse(partial(resources.read_document, engine, path))
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK leaves it untyped
     async def complete(
@@ -122,10 +122,9 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         argument: CompletionArgument,
         context: CompletionContext | None,  # noqa: ARG001
     ) -> Completion | None:
-        if not isinstance(reference, ResourceTemplateReference) or reference.uri not in (RECEIPTS, DOCUMENTS):
-            return None
-        find = partial(resources.completed, engine, receipts, argument=argument.name, value=argument.value)
-        return await asyncio.to_thread(find)
+        known = {("path", DOCUMENTS): lambda: engine.ground.documents.paths, ("id", RECEIPTS): receipts.ids}
+        names = known.get((argument.name, getattr(reference, "uri", "")))
+        return None if names is None else await asyncio.to_thread(lambda: resources.completed(argument.value, names()))
 
 
 def _add_prompt(server: BrimfulServer, engine: Engine, receipts: Receipts) -> None:
@@ -141,6 +140,8 @@ def _add_prompt(server: BrimfulServer, engine: Engine, receipts: Receipts) -> No
 
 
 def _cited_answer(engine: Engine, receipts: Receipts, question: str, budget: str) -> list[Message]:
+    if not 1 <= len(question) <= MOST_QUESTION_CHARACTERS:
+        raise InputError(f"question has {len(question)} characters; give 1 to {MOST_QUESTION_CHARACTERS}")
     if not budget.strip().isdecimal() or not 1 <= int(budget.strip()[:10]) <= MOST_TOKENS:
         raise BudgetError(f"budget is {budget!r:.60}; give a whole number of tokens from 1 to {MOST_TOKENS}")
     context = engine.context(question, budget=int(budget))

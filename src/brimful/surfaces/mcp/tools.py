@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from pydantic import Field
 
 from brimful.engine import Engine
-from brimful.errors import DocumentError, InputError
+from brimful.errors import InputError
 from brimful.settings import DEFAULT_MODEL, AskSettings, Fill, Packing, Sizing, Strategy
 from brimful.surfaces import records
 from brimful.surfaces.mcp import views
@@ -29,6 +29,7 @@ from brimful.surfaces.mcp.schemas import (
 from brimful.text.spans import Span
 
 MOST_TOKENS = 200_000
+MOST_QUESTION_CHARACTERS = 10_000
 MOST_HITS = 50
 MOST_HIT_CHARACTERS = 2_000
 MOST_PASSAGE_BYTES = 32_768
@@ -41,7 +42,7 @@ Question = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=10_000,
+        max_length=MOST_QUESTION_CHARACTERS,
         description=(
             "What you want to know, in words that the documents may use. "
             '"phrases", begin* , -excluded and filters such as path:src or kind:code are understood.'
@@ -213,7 +214,9 @@ class Tools:
     def explain(
         self,
         *,
-        question: Annotated[str, Field(max_length=10_000, description="A question, as get_context takes it.")] = "",
+        question: Annotated[
+            str, Field(max_length=MOST_QUESTION_CHARACTERS, description="A question, as get_context takes it.")
+        ] = "",
         receipt: Annotated[str, Field(max_length=200, description="Or the id of a receipt of this session.")] = "",
         budget: BudgetTokens = 4_000,
         model: CountedFor = DEFAULT_MODEL,
@@ -271,17 +274,6 @@ class Tools:
             return refusal(code, f"{message}; the text is kept as {done.name!r}, capture it again or with extractive:")
         result = CaptureResult.of(records.capture_record(done))
         return _answer(result, views.captured(result))
-
-
-def read_document(engine: Engine, path: str, *, most_bytes: int) -> str:
-    """A document's whole text, if it is not too long to be read at once."""
-    document = engine.document(path)
-    if len(document) > most_bytes:
-        raise DocumentError(
-            f"{path!r:.200} has {len(document)} bytes, a resource gives at most {most_bytes}; "
-            "read it in parts with the tool read_span"
-        )
-    return document.content.decode()
 
 
 def _answer(result: Output, text: str) -> CallToolResult:
