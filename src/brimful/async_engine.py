@@ -72,7 +72,7 @@ class AsyncEngine:
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
-        await self._call(lambda _engine: None)
+        await self.call(lambda _engine: None)
         return self
 
     async def __aexit__(
@@ -110,45 +110,45 @@ class AsyncEngine:
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date."""
-        return await self._call(lambda engine: engine.add(place, settings=settings, progress=progress))
+        return await self.call(lambda engine: engine.add(place, settings=settings, progress=progress))
 
     async def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
         """Store a text of your own under this path, in place of what was there."""
-        await self._call(lambda engine: engine.add_text(path, text, time=time))
+        await self.call(lambda engine: engine.add_text(path, text, time=time))
 
     async def add_documents(self, documents: Iterable[Document]) -> int:
         """Store many documents in few commits; returns how many. They are read in the call's thread."""
-        return await self._call(lambda engine: engine.add_documents(documents))
+        return await self.call(lambda engine: engine.add_documents(documents))
 
     async def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
-        return await self._call(lambda engine: engine.remove(*paths))
+        return await self.call(lambda engine: engine.remove(*paths))
 
     async def purge(self) -> None:
         """Leave no byte of what was removed or replaced."""
-        await self._call(lambda engine: engine.purge())
+        await self.call(lambda engine: engine.purge())
 
     async def root(self) -> str:
         """The state root: one hash over path, time and content of all documents."""
-        return await self._call(lambda engine: engine.root)
+        return await self.call(lambda engine: engine.root)
 
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
-        return await self._call(lambda engine: engine.roots)
+        return await self.call(lambda engine: engine.roots)
 
     async def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
-        return await self._call(lambda engine: engine.document(path))
+        return await self.call(lambda engine: engine.document(path))
 
     async def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file."""
-        return await self._call(lambda engine: engine.origins(path, start, end))
+        return await self.call(lambda engine: engine.origins(path, start, end))
 
     # ---- questions
 
     async def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
         """The units that matter most for a question, and how it was understood."""
-        return await self._call(lambda engine: engine.search(question, limit=limit, field=field))
+        return await self.call(lambda engine: engine.search(question, limit=limit, field=field))
 
     async def context(
         self,
@@ -162,25 +162,25 @@ class AsyncEngine:
     ) -> Context:
         """Fill a budget with what the corpus says about a question."""
         asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
-        return await self._call(lambda engine: engine.context(question, **asked))
+        return await self.call(lambda engine: engine.context(question, **asked))
 
     async def explain(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        return await self._call(lambda engine: engine.explain(question, budget=budget, **choices))
+        return await self.call(lambda engine: engine.explain(question, budget=budget, **choices))
 
     async def verify(
         self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
     ) -> list[Finding]:
         """What is no longer as a receipt cites it."""
-        return await self._call(lambda engine: engine.verify(receipt, text=text, files=files))
+        return await self.call(lambda engine: engine.verify(receipt, text=text, files=files))
 
     async def replay(self, receipt: Receipt | str | bytes) -> Context:
         """Ask a receipt's question again with its settings."""
-        return await self._call(lambda engine: engine.replay(receipt))
+        return await self.call(lambda engine: engine.replay(receipt))
 
     async def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
         """Assemble twice, without the cache, and compare window ids and bytes."""
-        return await self._call(lambda engine: engine.verify_determinism(question, budget=budget, **choices))
+        return await self.call(lambda engine: engine.verify_determinism(question, budget=budget, **choices))
 
     # ---- captures
 
@@ -197,11 +197,11 @@ class AsyncEngine:
         """Write a text down, condense it, store the digest; once this is cancelled, no further model call is made."""
         with _set_when_cancelled(cancel) as stop:
             chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
-            return await self._call(lambda engine: engine.capture(text, name=name, **chosen))
+            return await self.call(lambda engine: engine.capture(text, name=name, **chosen))
 
     async def captures(self) -> list[Capture]:
         """All captures by name, with their status."""
-        return await self._call(lambda engine: engine.captures())
+        return await self.call(lambda engine: engine.captures())
 
     async def retry_capture(
         self,
@@ -213,13 +213,14 @@ class AsyncEngine:
     ) -> Capture:
         """Try a failed or pending capture again, which pays only for what is missing; cancelled as `capture` is."""
         with _set_when_cancelled(cancel) as stop:
-            return await self._call(
+            return await self.call(
                 lambda engine: engine.retry_capture(name, model=model, settings=settings, cancel=stop)
             )
 
     # ---- how
 
-    async def _call(self, call: Callable[[Engine], Result]) -> Result:
+    async def call(self, call: Callable[[Engine], Result]) -> Result:
+        """Whatever an engine can be asked, in a thread of its own: `await engine.call(lambda engine: …)`."""
         if self._is_closed:
             raise StoreError("this engine was closed; open it again to ask or add")
         return await self._run(lambda: call(self.engine))

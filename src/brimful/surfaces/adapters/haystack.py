@@ -1,0 +1,167 @@
+"""Brimful in Haystack: a retriever whose documents fill a budget, and a packer that fits any documents into one.
+
+The budget covers the contents of the documents joined by empty lines. What a prompt template adds is not in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from brimful.async_engine import AsyncEngine
+from brimful.budget import Budget
+from brimful.engine import Engine
+from brimful.errors import MissingPartError
+from brimful.settings import DEFAULT_MODEL, FormatName
+from brimful.surfaces.adapters.answers import answers, check_choices
+from brimful.surfaces.adapters.fitting import Brought, Fitting
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise MissingPartError("Haystack is not installed; pip install 'brimful[haystack]'") from error
+
+
+@component
+class BrimfulRetriever:
+    """The windows of a context as documents, in reading order, with citations in their meta.
+
+    `store` is a path, opened when first needed, or an open engine, of which the path is saved. `format="windows"` gives
+    one document a window, whose content is its source's bytes; `plain`, `markdown`, `xml` and `json` give one document
+    that holds the whole context with its headers. `choices` are further fields of `AskSettings`, and `field`.
+    """
+
+    def __init__(
+        self,
+        store: Engine | str | os.PathLike[str],
+        *,
+        budget: Budget | int = 4_000,
+        model: str = DEFAULT_MODEL,
+        format: FormatName = "windows",  # noqa: A002
+        choices: dict[str, Any] | None = None,
+    ) -> None:
+        check_choices(budget, model, format, choices or {})
+        self.store, self.budget, self.model, self.format, self.choices = store, budget, model, format, choices
+        self._engine = store if isinstance(store, Engine) else None
+        self._beside: AsyncEngine | None = None
+        self._opening = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Open the store, once."""
+        self._opened()
+
+    def close(self) -> None:
+        """Let go of a store that this component opened."""
+        with self._opening:
+            if self._engine is not None and not isinstance(self.store, Engine):
+                self._engine.close()
+                self._engine = self._beside = None
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
+        """What the corpus says about a question; `budget` is for this question alone."""
+        engine = self._opened()
+        asked: dict[str, Any] = {"model": self.model, "format": self.format, "choices": self.choices or {}}
+        found = answers(engine, query, budget=self.budget if budget is None else budget, **asked)
+        documents = [Document(id=each.id, content=each.text, meta=each.metadata, score=each.score) for each in found]
+        return {"documents": documents}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
+        """The same beside an event loop."""
+        if self._beside is None:
+            self._beside = AsyncEngine(self._opened)
+        return await self._beside.call(lambda _engine: self.run(query, budget))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a saved pipeline holds: the store's path, not its contents."""
+        store = self.store.path if isinstance(self.store, Engine) else Path(self.store)
+        chosen = {"budget": _plain(self.budget), "model": self.model, "format": self.format, "choices": self.choices}
+        return default_to_dict(self, store=str(store), **chosen)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> BrimfulRetriever:
+        """From a saved pipeline."""
+        return default_from_dict(cls, _with_budget(data))
+
+    def _opened(self) -> Engine:
+        with self._opening:
+            if self._engine is None:
+                assert not isinstance(self.store, Engine)
+                self._engine = Engine(self.store)
+            return self._engine
+
+
+@component
+class BrimfulPacker:
+    """Fits the documents of any retriever into a budget, best first; the last that gets in is cut to fill it.
+
+    Id, score and meta are kept; `meta["brimful"]` says which bytes of the content are shown. With `sources` (whole
+    texts by what the documents' `meta[source_key]` says) windows are grown around what was found.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | int = 4_000,
+        model: str = DEFAULT_MODEL,
+        dedup_threshold: float | None = None,
+        sources: Mapping[str, str] | None = None,
+        source_key: str = "source_id",
+    ) -> None:
+        self.budget, self.model, self.dedup_threshold = budget, model, dedup_threshold
+        self.sources, self.source_key = sources, source_key
+        self._fitting = Fitting(budget, model, dedup_threshold, sources)
+
+    @component.output_types(documents=list[Document])
+    def run(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:
+        """What fits; `budget` is for these documents alone."""
+        fitting = self._fitting if budget is None else replace(self._fitting, budget=budget)
+        brought = [Brought(each.content, each.meta.get(self.source_key)) for each in documents]  # type: ignore[arg-type]
+        kept = [
+            replace(
+                documents[each.numbers[0]],
+                content=each.text,
+                meta={**documents[each.numbers[0]].meta, "brimful": each.record},
+            )
+            for each in fitting.kept(brought)
+        ]
+        return {"documents": kept}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:
+        """The same beside an event loop."""
+        return await asyncio.to_thread(self.run, documents, budget)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a saved pipeline holds."""
+        return default_to_dict(
+            self,
+            budget=_plain(self.budget),
+            model=self.model,
+            dedup_threshold=self.dedup_threshold,
+            sources=None if self.sources is None else dict(self.sources),
+            source_key=self.source_key,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> BrimfulPacker:
+        """From a saved pipeline."""
+        return default_from_dict(cls, _with_budget(data))
+
+
+def _plain(budget: Budget | int) -> dict[str, int] | int:
+    return asdict(budget) if isinstance(budget, Budget) else budget
+
+
+def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Saved values, with a budget's parts as a Budget."""
+    chosen = dict(data.get("init_parameters", {}))
+    if isinstance(chosen.get("budget"), dict):
+        chosen["budget"] = Budget(**chosen["budget"])
+    return {**data, "init_parameters": chosen}

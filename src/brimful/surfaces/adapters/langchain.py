@@ -1,0 +1,146 @@
+"""Brimful in LangChain: a retriever whose documents fill a budget, and a compressor that fits any documents into one.
+
+The budget covers the contents of the documents joined by empty lines, as LangChain's own chains join them. What a
+prompt adds (instructions, metadata, the question) is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from brimful.async_engine import AsyncEngine
+from brimful.budget import Budget
+from brimful.corpus.documents import Document
+from brimful.engine import Engine
+from brimful.errors import DocumentError, MissingPartError
+from brimful.settings import DEFAULT_MODEL, FormatName
+from brimful.surfaces.adapters.answers import answers, check_choices, check_engine
+from brimful.surfaces.adapters.fitting import Brought, Fitting
+
+try:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+        Callbacks,
+    )
+    from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
+except ImportError as error:
+    raise MissingPartError("LangChain is not installed; pip install 'brimful[langchain]'") from error
+
+
+class BrimfulRetriever(BaseRetriever):
+    """The windows of a context as documents, in reading order, with citations in their metadata.
+
+    `format="windows"` gives one document a window, whose content is its source's bytes; `plain`, `markdown`, `xml` and
+    `json` give one document that holds the whole context with its headers. `choices` are further fields of
+    `AskSettings`, and `field`. `budget` can be set for one call: `retriever.invoke(question, budget=500)`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    engine: SkipValidation[Engine] = Field(repr=False)
+    budget: SkipValidation[Budget | int] = 4_000
+    model: SkipValidation[str] = DEFAULT_MODEL
+    format: SkipValidation[FormatName] = "windows"
+    choices: SkipValidation[Mapping[str, Any]] = Field(default_factory=dict)
+    _beside: AsyncEngine = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check what was given, with Brimful's own messages."""
+        super().model_post_init(context)
+        check_choices(self.budget, self.model, self.format, self.choices)
+        self._beside = AsyncEngine(check_engine(self.engine))
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002  (LangChain reports begin and end itself)
+        budget: Budget | int | None = None,
+    ) -> list[LangChainDocument]:
+        return self._answers(query, budget)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
+        budget: Budget | int | None = None,
+    ) -> list[LangChainDocument]:
+        return await self._beside.call(lambda _engine: self._answers(query, budget))
+
+    def _answers(self, query: str, budget: Budget | int | None) -> list[LangChainDocument]:
+        found = answers(
+            self.engine,
+            query,
+            budget=self.budget if budget is None else budget,
+            model=self.model,
+            format=self.format,
+            choices=self.choices,
+        )
+        return [LangChainDocument(id=each.id, page_content=each.text, metadata=each.metadata) for each in found]
+
+
+class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
+    """Fits the documents of any retriever into a budget, best first; the last that gets in is cut to fill it.
+
+    Metadata is kept; `metadata["brimful"]` says which bytes are shown. With `sources` (whole texts by what the
+    documents' `metadata[source_key]` says) windows are grown around what was found.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    budget: SkipValidation[Budget | int] = 4_000
+    model: SkipValidation[str] = DEFAULT_MODEL
+    dedup_threshold: SkipValidation[float | None] = None
+    sources: SkipValidation[Mapping[str, str] | None] = Field(default=None, repr=False)
+    source_key: SkipValidation[str] = "source"
+    _fitting: Fitting = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check what was given, with Brimful's own messages."""
+        super().model_post_init(context)
+        self._fitting = Fitting(self.budget, self.model, self.dedup_threshold, self.sources)
+
+    def compress_documents(
+        self,
+        documents: Sequence[LangChainDocument],
+        query: str,  # noqa: ARG002  (the ranking is the order in which they come)
+        callbacks: Callbacks | None = None,  # noqa: ARG002
+    ) -> Sequence[LangChainDocument]:
+        """What fits."""
+        return self.transform_documents(documents)
+
+    def transform_documents(
+        self,
+        documents: Sequence[LangChainDocument],
+        **kwargs: Any,  # noqa: ARG002
+    ) -> Sequence[LangChainDocument]:
+        """What fits."""
+        brought = [Brought(each.page_content, each.metadata.get(self.source_key)) for each in documents]
+        return [
+            LangChainDocument(
+                page_content=kept.text,
+                metadata={**documents[kept.numbers[0]].metadata, "brimful": kept.record},
+                id=documents[kept.numbers[0]].id,
+            )
+            for kept in self._fitting.kept(brought)
+        ]
+
+
+def add_documents(engine: Engine, documents: Iterable[LangChainDocument], *, source_key: str = "source") -> int:
+    """Store what LangChain's loaders give under `metadata[source_key]`; several of one source get numbers behind it."""
+    seen: dict[str, int] = {}
+    made = []
+    for number, document in enumerate(documents):
+        source = document.metadata.get(source_key) or document.id
+        if not isinstance(source, str):
+            raise DocumentError(f"document {number} has no name: metadata[{source_key!r}] is {source!r}")
+        seen[source] = seen.get(source, 0) + 1
+        path = source if seen[source] == 1 else f"{source}#{seen[source]}"
+        made.append(Document(path, document.page_content))
+    return engine.add_documents(made)

@@ -1,0 +1,48 @@
+"""How does a language model reach the engine? As a server of the Model Context Protocol, over stdio or HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from brimful.errors import InputError, MissingPartError, choose
+
+TRANSPORTS = ("stdio", "http")
+
+
+def serve(
+    store: Path,
+    *,
+    transport: Literal["stdio", "http"] = "stdio",
+    host: str = "127.0.0.1",
+    port: int = 8081,
+    token: str | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a store until the client closes standard input (stdio) or Ctrl-C (both); Ctrl-C is a KeyboardInterrupt.
+
+    `ready` is called once with the address, or with "stdio". Beyond loopback HTTP needs a token, which clients send
+    as `Authorization: Bearer …`.
+    """
+    choose(transport, TRANSPORTS, what="transport")
+    try:
+        from brimful.surfaces.mcp.server import make_server
+        from brimful.surfaces.mcp.transports import check_address, log_to_stderr, serve_http, serve_stdio
+    except ImportError as error:
+        raise MissingPartError(f"MCP needs a package that is missing ({error}): pip install 'brimful[mcp]'") from error
+    from brimful.engine import STORE_NAME
+    from brimful.engine import open as open_store
+
+    if transport == "http":
+        check_address(host, port, token)
+    file = store / STORE_NAME if store.is_dir() else store
+    if not file.is_file():
+        raise InputError(f"{str(store)!r} holds no store; make one first: brimful add FOLDER --store {store}")
+    log_to_stderr()
+    with open_store(file) as engine:
+        server = make_server(engine)
+        if transport == "stdio":
+            serve_stdio(server, ready=ready)
+        else:
+            serve_http(server, host=host, port=port, token=token, ready=ready)

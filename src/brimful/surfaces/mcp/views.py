@@ -1,0 +1,75 @@
+"""What does a model read where a client shows it the text of a result alone?
+
+Text of documents is indented, and their names are kept on one line, so that none can pass for a line of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brimful.surfaces.mcp.schemas import CaptureResult, Citation, ExplainResult, SearchResult
+
+NOTHING = (
+    "Nothing in the corpus matches. Use other words for the same thing, fewer filters, "
+    "or name what a document on it would say."
+)
+
+
+def one_line(text: str) -> str:
+    """With characters that steer or break lines written out.
+
+    >>> one_line("a\\nb")
+    'a\\\\nb'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def place(citation: Citation) -> str:
+    """A path with its lines."""
+    first, last = citation.lines
+    where = f"{one_line(citation.path)}, lines {first}-{last} (bytes {citation.start}-{citation.end})"
+    return f"{where}, {', '.join(map(one_line, citation.origins))}" if citation.origins else where
+
+
+def hits(found: SearchResult) -> str:
+    """A search's hits, best first."""
+    if found.note:
+        return found.note
+    return "\n".join(
+        f"{number}. {place(hit)}, score {hit.score:.3f}\n{indented(hit.text)}"
+        for number, hit in enumerate(found.hits, 1)
+    )
+
+
+def indented(text: str) -> str:
+    """Every line of a document's text behind four blanks."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def explanation(result: ExplainResult) -> str:
+    """Line by line: words, what is in, what is not, what has changed."""
+    return "\n".join(_explained(result))
+
+
+def _explained(result: ExplainResult) -> Iterator[str]:
+    for word, count in result.census.items():
+        yield f"{one_line(word)}: occurs {count} times"
+    for each in result.corrections:
+        yield f"{one_line(each.word)}: searched as {one_line(each.term)} too"
+    yield f"{result.tokens} of {result.budget} tokens, {len(result.windows)} windows, receipt {result.receipt}"
+    for window in result.windows:
+        terms = ", ".join(map(one_line, window.terms)) or "no word of the question"
+        yield f"in  {one_line(window.path)} bytes {window.start}-{window.end}, score {window.score:.3f}: {terms}"
+    for omitted in result.omitted:
+        where = f"{one_line(omitted.path)} bytes {omitted.start}-{omitted.end}, score {omitted.score:.3f}"
+        price = f", enters at a budget of {omitted.enters_at}" if omitted.enters_at else ""
+        yield f"out {where}: {omitted.reason}{price}"
+    if result.omitted_total > len(result.omitted):
+        yield f"out {result.omitted_total - len(result.omitted)} more"
+    for finding in result.findings:
+        yield f"changed: {one_line(finding.message)}"
+
+
+def captured(result: CaptureResult) -> str:
+    """Where a capture is, and what became of it."""
+    return f"stored as {one_line(result.path)} by {one_line(result.model)}\n{indented(result.digest)}"

@@ -1,0 +1,35 @@
+import json
+import re
+from pathlib import Path
+
+from brimful.surfaces.mcp import resources, tools
+
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_tool_and_argument(client):
+    """Nothing that a model can say is undocumented, and every bound is the true one."""
+    rows = {name: row for row in PAGE.splitlines() for name in re.findall(r"^\| `(\w+)` \|", row)}
+    found = client.list_tools().tools
+    assert set(rows) == {tool.name for tool in found}
+    for tool in found:
+        assert [name for name in tool.input_schema["properties"] if f"`{name}`" not in rows[tool.name]] == []
+    for number in (tools.MOST_TOKENS, tools.MOST_PASSAGE_BYTES, tools.MOST_CAPTURED_CHARACTERS):
+        assert f"{number:,}" in PAGE
+    assert f"to {tools.MOST_HITS} (10)" in PAGE
+    assert f"{tools.MOST_HIT_CHARACTERS:,} characters" in PAGE
+    assert f"last {resources.MOST_RECEIPTS}" in PAGE
+    assert f"first {resources.MOST_LISTED} documents" in PAGE
+    assert resources.MOST_DOCUMENT_BYTES == 1 << 20
+    assert resources.RECEIPTS in PAGE
+    assert resources.DOCUMENTS in PAGE
+
+
+def test_the_configurations_are_json():
+    """What is copied from the page is read by the client: one server each, started or reached."""
+    blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
+    assert [next(iter(block)) for block in blocks] == ["mcpServers", "mcpServers", "servers"]
+    for block in blocks:
+        (server,) = next(iter(block.values())).values()
+        assert server.get("args", ["mcp"])[0] == "mcp"
+        assert ("command" in server) != ("url" in server)
