@@ -35,16 +35,13 @@ class Share(NamedTuple):
 
 
 def shares(context: Context) -> tuple[Share, ...]:
-    """Where a budget's tokens went: reserves, headers and other markup, the windows' own text, what is free.
-
-    The windows' tokens are counted one by one, so that markup can share a token with the text beside it.
-    """
-    content = min(context.content_tokens, context.tokens)
+    """Where a budget's tokens went: reserves, headers and other markup, what the windows say, what is free."""
+    account = context.account
     return (
         Share("reserved", context.budget.reserved),
-        Share("markup", context.tokens - content),
-        Share("content", content),
-        Share("free", context.budget.available - context.tokens),
+        Share("markup", account.headers + account.seams + account.markers),
+        Share("content", account.content + account.digests),
+        Share("free", account.free),
     )
 
 
