@@ -187,6 +187,16 @@ class Engine:
                 raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
             return self._documents.many(ground.snapshot, [path], as_stored=False)[path]
 
+    def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
+        """The first and last line that a range of a document touches; it need not be held for that."""
+        with self._turn():
+            return self._documents.lines(self._now().snapshot, path, start, end)
+
+    def text(self, path: str, start: int, end: int) -> str:
+        """A range of a document as it is stored."""
+        with self._turn():
+            return self._documents.text(self._now().snapshot, path, start, end).decode()
+
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
         with self._turn():

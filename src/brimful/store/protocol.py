@@ -227,11 +227,11 @@ class Snapshot(Protocol):
         """The way back from a document's text to its original; None where a byte is a byte."""
         ...
 
-    def units(self, number: int) -> Numbers:
-        """The cut points of a document's units, its length included."""
+    def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
+        """The cut points of a document's units, its length included; or those from `start` until before `end`."""
         ...
 
-    def sections(self, number: int) -> Numbers:
+    def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of its sections, likewise."""
         ...
 
