@@ -71,6 +71,32 @@ def test_hits_are_units_with_their_words(ground):
     assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
 
 
+def test_a_phrase_stands_above_its_neighbours(laid):
+    """Units with the very words in quotation marks come first, however much their neighbours have of the words."""
+    around = "Tea that is green, green and tea, so much tea and green leaf. " * 3
+    ground = laid([Document("a.md", f"{around}Here green tea is named once. {around}"), Document("b.md", around)])
+    found = search(ground, '"green tea"')
+    assert paths(found) == ["a.md"]
+    has = [b"green tea is" in ground.snapshot.read(1, hit.start, hit.end) for hit in found.hits]
+    assert has.count(True) == 1
+    assert has[0]
+    assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
+    assert paths(search(ground, '"green tea" "leaf. Here"')) == ["a.md"]
+
+
+def test_a_phrase_that_stands_nowhere_is_asked_word_by_word(ground):
+    """A title in quotation marks that no document has does not empty the answer."""
+    assert "docs/coffee.md" in paths(search(ground, 'Is "coffee and scones" roasted?'))
+    assert paths(search(ground, '"black tea" "coffee and scones"')) == ["docs/coffee.md"]
+
+
+def test_a_phrase_in_a_script_without_blanks(laid):
+    """Terms that overlap in the text are found side by side."""
+    ground = laid([Document("a.md", "南美的亚马逊雨林。"), Document("b.md", "亚洲的马和逊色的雨林。")])
+    assert paths(search(ground, "“亚马逊”雨林")) == ["a.md"]
+    assert paths(search(ground, "「亚马逊雨林」")) == ["a.md"]
+
+
 def test_limit_is_a_prefix(ground):
     """Fewer hits are the first of more."""
     every = search(ground, "green tea pot").hits

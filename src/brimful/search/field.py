@@ -44,6 +44,7 @@ class Sought:
     weight: float
     places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+    is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
@@ -108,9 +109,12 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [ground.rows[units].astype(np.int64), ground.offsets[units]])
+    has = np.array([count > 0 for count in counts])
+    literal = [at for at, each in enumerate(sought) if each.is_literal]
+    if literal:
+        scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
     order = order[scores[order] > 0]
-    has = np.array([count > 0 for count in counts])
     return Field(
         units[order],
         scores[order],

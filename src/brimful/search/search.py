@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
-from brimful.index.places import Places, sequence
 from brimful.index.vectors import TermVectors
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors, meaning_of
+from brimful.search.phrases import following, literal
 from brimful.search.query import AskedTerm, Query, parse_query, rarest
 from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
@@ -29,7 +29,6 @@ MOST_WORDS = 64
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
 _WEIGHTS = FormWeights(inflection=1000)
-_GAP = 8
 _RECENT = 500  # thousandths
 
 
@@ -158,7 +157,7 @@ def _sought(
     return [
         *found,
         *(
-            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, _following(ground, terms)),))
+            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
             for terms in query.phrases
         ),
     ]
@@ -168,7 +167,7 @@ def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Num
     """The places of some forms by weight, the heaviest first; a place counts once."""
     by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
     for form in forms:
-        places = ground.places(form.terms[0]) if len(form.terms) == 1 else _following(ground, form.terms)
+        places = ground.places(form.terms[0]) if len(form.terms) == 1 else following(ground, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
     held: list[Numbers] = [np.zeros(0, np.int64) for _ in ground.plots]
@@ -199,17 +198,6 @@ def _union(columns: Sequence[Numbers]) -> Numbers:
     return joined if first.all() else joined[first]
 
 
-def _following(ground: Ground, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
-    """Where terms follow each other, plot by plot."""
-    columns = [ground.places(term) for term in terms]
-    lengths = [len(term) for term in terms]
-    found = []
-    for number in range(len(ground.plots)):
-        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in columns]
-        found.append(sequence(here, lengths=lengths, gap_bytes=_GAP).starts)
-    return tuple(found)
-
-
 def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
     """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
     if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
@@ -221,10 +209,12 @@ def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
         for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
-        allowed &= ground.document_counts(_following(ground, phrase)) > 0
-    unwanted = [form.terms for asked in query.excluded for form in forms_of(asked, ground)]
-    for terms in (*unwanted, *query.excluded_phrases):
-        allowed &= ground.document_counts(_following(ground, terms)) == 0
+        has = ground.document_counts(literal(ground, phrase)) > 0
+        if has.any():  # one that stands nowhere is a title, or somebody's words: it narrows nothing
+            allowed &= has
+    unwanted = [following(ground, form.terms) for asked in query.excluded for form in forms_of(asked, ground)]
+    for places in (*unwanted, *(literal(ground, terms) for terms in query.excluded_phrases)):
+        allowed &= ground.document_counts(places) == 0
     return allowed
 
 

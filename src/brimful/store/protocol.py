@@ -176,6 +176,10 @@ class SegmentView(Protocol):
         """Of all these the ones that are made of letters, and perhaps some others."""
         ...
 
+    def text(self, start: int, end: int) -> bytes:
+        """Bytes of the axis inside one extent."""
+        ...
+
 
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""
