@@ -661,3 +661,13 @@ def test_embedders_are_not_mixed(tmp_path):
             engine.replay(receipt)
     with pytest.raises(SettingError, match="leave one of the two out"):
         open_store(tmp_path, vectors=False, embedder=own)
+
+
+@pytest.mark.parametrize("sizing", SIZINGS)
+def test_filters_alone_fill_a_context(engine, sizing):
+    """A question of filters shows the documents that pass, and fills the budget with them."""
+    context = engine.context("path:minds.md", budget=300, sizing=sizing)
+    assert {window.path for window in context.windows} == {"minds.md"}
+    assert context.tokens >= 294
+    assert engine.context("path:nowhere", budget=300, sizing=sizing).text == ""
+    assert engine.replay(context.receipt).text == context.text

@@ -38,7 +38,10 @@ _DIGITS = DecimalContext(prec=20)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """A word of the question and where it stands: weights with positions, plot by plot."""
+    """A word of the question and where it stands: weights with positions, plot by plot.
+
+    A position counts the weights of all groups that hold it; the last group holds all positions.
+    """
 
     word: bytes
     weight: float
@@ -48,7 +51,7 @@ class Sought:
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
-        census = sum(len(positions) for _, places in self.places for positions in places)
+        census = sum(len(positions) for _, places in self.places[-1:] for positions in places)
         object.__setattr__(self, "census", census)
 
 
@@ -178,7 +181,7 @@ def _promising(
             continue
         read += each.census
         found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
-        for _, places in each.places:
+        for _, places in each.places[-1:]:
             found |= ground.blocks_with(places)
         worth += each.weight * rarity(each.census, len(ground)) * found
     rows = ground.block_rows
@@ -217,7 +220,7 @@ def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
 
 def _told(above: Headings, sought: Sought, settings: FieldSettings) -> Numbers:
     """What the headings above each unit say of a word, in thousandths."""
-    counts = sum((above.counts(places) for _, places in sought.places), np.zeros(1, np.int64))
+    counts = sum((above.counts(places) for _, places in sought.places[-1:]), np.zeros(1, np.int64))
     return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
 
 

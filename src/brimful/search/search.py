@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from brimful.index.vectors import TermVectors
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
+from brimful.search.listing import listed
 from brimful.search.meaning import QuestionVectors, meaning_of
 from brimful.search.phrases import following, literal
 from brimful.search.query import AskedTerm, Query, parse_query, rarest
@@ -28,7 +30,7 @@ MOST_WORDS = 64
 
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
-_WEIGHTS = FormWeights(inflection=1000)
+_WEIGHTS = FormWeights(inflection=990)  # the word itself decides only where nothing else does
 _RECENT = 500  # thousandths
 
 
@@ -66,14 +68,19 @@ def search(
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
-    Filters narrow the corpus before anything is ranked. Words that the corpus lacks are repaired if it has a likely
-    one, and every correction is named. `recent_days` is the half-life after which what is said loses half of what
-    being new gives it, counted back from the newest document (ruling 10). `within` is another question, whose filters
-    hold instead of its own.
+    Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
+    that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
+    half-life after which what is said loses half of what being new gives it, counted back from the newest document
+    (ruling 10). `within` is another question, whose filters hold instead of its own.
     """
     settings = settings or FieldSettings()
     query = parse_query(question) if isinstance(question, str) else question
     query = rarest(query, ground.census, most=MOST_WORDS)
+    allowed = _allowed(ground, within or query)
+    if allowed is not None and not query.terms and query.has_filters:
+        hits = listed(ground, allowed, limit)
+        best = dict.fromkeys(hit.path for hit in hits)
+        return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     sought = _sought(ground, query, forms, mended, settings)
@@ -82,7 +89,7 @@ def search(
         sought,
         settings=settings,
         blocks=max(_LEAST_BLOCKS, limit),
-        allowed=_allowed(ground, within or query),
+        allowed=allowed,
         favour=None if recent_days is None else _recent(ground, recent_days),
         meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
@@ -164,25 +171,23 @@ def _sought(
 
 
 def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
-    """The places of some forms by weight, the heaviest first; a place counts once."""
+    """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
+
+    A group holds those before it too, and counts what its weight has over the next one's: they add up.
+    """
     by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
     for form in forms:
         places = ground.places(form.terms[0]) if len(form.terms) == 1 else following(ground, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: list[Numbers] = [np.zeros(0, np.int64) for _ in ground.plots]
-    for weight in sorted(by_weight, reverse=True):
-        groups = by_weight[weight]
-        fresh = []
-        for number in range(len(ground.plots)):
-            columns = [places[number] for places in groups if len(places[number])]
-            joined = _union(columns)
-            if placed and len(held[number]):
-                joined = np.setdiff1d(joined, held[number], assume_unique=True)
-            fresh.append(joined)
-        placed.append((weight, tuple(fresh)))
-        if len(placed) < len(by_weight):
-            held = [_union([old, new]) for old, new in zip(held, fresh, strict=True)]
+    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in ground.plots)
+    weights = sorted(by_weight, reverse=True)
+    for weight, lighter in pairwise([*weights, 0]):
+        groups = [held, *by_weight[weight]]
+        held = tuple(
+            _union([places[number] for places in groups if len(places[number])]) for number in range(len(ground.plots))
+        )
+        placed.append((weight - lighter, held))
     return tuple(placed)
 
 
