@@ -671,3 +671,18 @@ def test_filters_alone_fill_a_context(engine, sizing):
     assert context.tokens >= 294
     assert engine.context("path:nowhere", budget=300, sizing=sizing).text == ""
     assert engine.replay(context.receipt).text == context.text
+
+
+def test_other_titles_on_the_same_root_are_named(tmp_path):
+    """Titles move ranks and are not under the root: a receipt tells when they are not those of its state."""
+    page = Document("a.md", "It is served at four.", time=1)
+    receipts = []
+    for title in ("Tea", "Coffee"):
+        with open_store(tmp_path / f"{title}.db", vectors=False) as engine:
+            engine._store.add([Entry(page, title=title)])
+            receipts.append(engine.context("served", budget=50).receipt)
+            assert engine.replay(receipts[-1]).text
+            if len(receipts) == 2:
+                assert receipts[0].state_root == receipts[1].state_root
+                with pytest.raises(StoreError, match="other titles, kinds or languages"):
+                    engine.replay(receipts[0])

@@ -295,7 +295,13 @@ class Engine:
         except (KeyError, TypeError) as error:
             raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
         with self._turn():
-            used = self._model(self._now())
+            ground = self._now()
+            used, described = self._model(ground), ground.description
+        if cited.state_root == ground.snapshot.root.hex() and cited.settings.get("described", described) != described:
+            raise StoreError(
+                f"{self.path} has the receipt's texts, but other titles, kinds or languages, by which questions are "
+                "ranked; add the documents as they were added then, or ask the question again"
+            )
         if (wanted := cited.settings.get("vectors")) != used:
             raise SettingError(
                 f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
@@ -471,6 +477,7 @@ class Engine:
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
+            "described": ground.description,
         }
         receipt = make_receipt(
             context,
