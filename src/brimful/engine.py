@@ -187,6 +187,16 @@ class Engine:
                 raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
             return self._documents.many(ground.snapshot, [path], as_stored=False)[path]
 
+    def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
+        """The first and last line that a range of a document touches; it need not be held for that."""
+        with self._turn():
+            return self._documents.lines(self._now().snapshot, path, start, end)
+
+    def text(self, path: str, start: int, end: int) -> str:
+        """A range of a document as it is stored."""
+        with self._turn():
+            return self._documents.text(self._now().snapshot, path, start, end).decode()
+
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
         with self._turn():
@@ -285,7 +295,13 @@ class Engine:
         except (KeyError, TypeError) as error:
             raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
         with self._turn():
-            used = self._model(self._now())
+            ground = self._now()
+            used, described = self._model(ground), ground.description
+        if cited.state_root == ground.snapshot.root.hex() and cited.settings.get("described", described) != described:
+            raise StoreError(
+                f"{self.path} has the receipt's texts, but other titles, kinds or languages, by which questions are "
+                "ranked; add the documents as they were added then, or ask the question again"
+            )
         if (wanted := cited.settings.get("vectors")) != used:
             raise SettingError(
                 f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
@@ -461,6 +477,7 @@ class Engine:
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
+            "described": ground.description,
         }
         receipt = make_receipt(
             context,

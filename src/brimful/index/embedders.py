@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Kind = Literal["static", "model"]
 Floats = NDArray[np.float32]
 Number = TypeVar("Number", int, float)
+Item = TypeVar("Item")
 
 STATIC_NAME = "wordllama-l2-supercat-256"
 
@@ -244,9 +245,12 @@ class MiniLmEmbedder:
         return int(self._run(["word"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """One row of length 1 for each text."""
-        rows = [self._run(batch) for batch in _batches(texts, self._batch)]
-        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+        """One row of length 1 for each text; texts of about the same length are read together, so that none waits."""
+        order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), at))
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for batch in _batches(order, self._batch):
+            rows[list(batch)] = self._run([texts[at] for at in batch])
+        return rows
 
     def _run(self, texts: Sequence[str]) -> Floats:
         session, tokenizer, _ = self._loaded
@@ -416,7 +420,7 @@ def _positive(value: Number, what: str) -> Number:
     return value
 
 
-def _batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _batches(texts: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (texts[first : first + size] for first in range(0, len(texts), size))
 
 

@@ -55,18 +55,17 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
 
 def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
     """A hit with its lines and its text."""
-    document = engine.document(hit.path)
     return {
         "path": hit.path,
         "start": hit.start,
         "end": hit.end,
-        "lines": document.lines(hit.start, hit.end),
+        "lines": engine.lines(hit.path, hit.start, hit.end),
         "origins": engine.origins(hit.path, hit.start, hit.end),
         "score": hit.score,
         "lexical": hit.lexical,
         "semantic": hit.semantic,
         "terms": list(hit.terms),
-        "text": document.text(hit.start, hit.end),
+        "text": engine.text(hit.path, hit.start, hit.end),
     }
 
 
