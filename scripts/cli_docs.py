@@ -7,7 +7,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 MARK = "<!-- Everything below is written by `make cli-docs`. -->"
-COMMANDS = ("", *"context search add status verify densify capture captures eval remove purge".split())
+COMMANDS = ("", *"context search add status verify densify capture captures eval remove purge serve mcp".split())
 
 
 def helps() -> str:

@@ -324,6 +324,56 @@ def purge(
     _leave(commands.purge(store=store, everything=everything, yes=yes, as_json=as_json))
 
 
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond loopback needs a token.")]
+TokenEnv = Annotated[
+    str | None,
+    typer.Option(metavar="VARIABLE", help="The environment variable that holds the bearer token.", show_default=False),
+]
+
+
+@app.command(short_help="Answer over HTTP, with a page to look at.")
+def serve(
+    paths: Paths = None,
+    *,
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", metavar="PORT", help="0 takes any that is free.")] = 8_080,
+    token_env: TokenEnv = None,
+    store: Store = None,
+    quiet: Quiet = False,
+) -> None:
+    """Answer over HTTP, with a page to look at; the bearer token is read from BRIMFUL_TOKEN."""
+    from brimful.surfaces.cli import serving
+
+    _leave(serving.serve(paths or (), store=store, host=host, port=port, token_env=token_env, quiet=quiet))
+
+
+@app.command(short_help="Answer a model's tools (Model Context Protocol).")
+def mcp(
+    paths: Paths = None,
+    *,
+    transport: Annotated[str, _choice("--transport", ("stdio", "http"), "How the client talks.")] = "stdio",
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", metavar="PORT", help="0 takes any that is free.")] = 8_081,
+    token_env: TokenEnv = None,
+    store: Store = None,
+    quiet: Quiet = False,
+) -> None:
+    """Answer a model's tools over the Model Context Protocol; with stdio, nothing else is written to standard output."""
+    from brimful.surfaces.cli import serving
+
+    _leave(
+        serving.mcp(
+            paths or (),
+            store=store,
+            transport=transport,
+            host=host,
+            port=port,
+            token_env=token_env,
+            quiet=quiet,
+        )
+    )
+
+
 def _check_budget(budget: int) -> None:
     from brimful.budget import budget_of
 
