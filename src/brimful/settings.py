@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
 
+from brimful import __version__
 from brimful.errors import SettingError, choose
 
 Sizing = Literal["density", "radial", "elastic", "field"]
@@ -24,7 +25,7 @@ FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 
 DEFAULT_MODEL = "o200k_base"
-VERSION = "0.1.0"
+VERSION = __version__
 
 
 _MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "trail_share")

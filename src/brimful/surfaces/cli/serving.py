@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brimful.errors import InputError, MissingPartError, choose
+from brimful.surfaces import records
 from brimful.surfaces.cli.commands import filled
 from brimful.surfaces.cli.exits import FOUND
 from brimful.surfaces.cli.stores import store_to_ask
@@ -19,29 +20,45 @@ TOKEN_VARIABLE = "BRIMFUL_TOKEN"  # noqa: S105  (the name of a variable, not a t
 TRANSPORTS = ("stdio", "http")
 
 
-def serve(paths: Sequence[str], *, store: str | None, host: str, port: int, token_env: str | None, quiet: bool) -> int:
+def serve(
+    *,
+    paths: Sequence[str],
+    host: str,
+    port: int,
+    token_env: str | None,
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Answer over HTTP, with the page, until stopped."""
     start = _start_of("http")
     token = _token(token_env)
-    start(_place(store, paths, quiet=quiet), host=host, port=_port(port), token=token, ready=_announced(quiet=quiet))
+    start(
+        _place(store, paths, quiet=quiet),
+        host=host,
+        port=_port(port),
+        token=token,
+        ready=_announced(quiet=quiet, as_json=as_json),
+    )
     return FOUND
 
 
 def mcp(
-    paths: Sequence[str],
     *,
-    store: str | None,
+    paths: Sequence[str],
     transport: str,
     host: str,
     port: int,
     token_env: str | None,
+    store: str | None,
+    as_json: bool,
     quiet: bool,
 ) -> int:
     """Answer a model's tools, over standard input and output or over HTTP, until stopped."""
     choose(transport, TRANSPORTS, what="transport")
     start = _start_of("mcp")
     token = _token(token_env)
-    ready = _announced(quiet=quiet or transport == "stdio")
+    ready = _announced(quiet=quiet or transport == "stdio", as_json=as_json)
     place = _place(store, paths, quiet=quiet)
     start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
     return FOUND
@@ -84,8 +101,10 @@ def _port(port: int) -> int:
     return port
 
 
-def _announced(*, quiet: bool) -> Callable[[str], None] | None:
-    """Where to find what was started, for the person who started it."""
+def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None] | None:
+    """Where to find what was started: for the person, or for the program that started it."""
+    if as_json:
+        return lambda address: say(records.as_line({"listening": address}).rstrip())
     if quiet:
         return None
     return lambda address: say(f"listening on {one_line(address)}; Ctrl-C stops")

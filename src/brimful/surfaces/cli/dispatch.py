@@ -1,0 +1,37 @@
+"""What runs a command? Its module is imported when it is needed, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+_MODULE_OF = {
+    "add": "commands",
+    "capture": "digests",
+    "captures": "digests",
+    "completion": "completing",
+    "config": "configuring",
+    "context": "commands",
+    "densify": "digests",
+    "doctor": "examining",
+    "eval": "evaluating",
+    "explain": "receipts",
+    "mcp": "serving",
+    "purge": "commands",
+    "remove": "commands",
+    "search": "commands",
+    "serve": "serving",
+    "status": "commands",
+    "verify": "receipts",
+    "watch": "following",
+}
+
+
+def run(command: str, values: Mapping[str, Any]) -> int:
+    """Call what a command stands for with the values of its arguments and options; returns the exit code."""
+    module = import_module(f"brimful.surfaces.cli.{_MODULE_OF[command]}")
+    work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
+    return work(
+        **{name: () if value is None and name in ("paths", "allow") else value for name, value in values.items()}
+    )
