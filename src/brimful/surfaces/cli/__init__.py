@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The entry point of the installed program."""
+    import gc
+
+    gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
     except KeyboardInterrupt:  # while the first modules were read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -31,6 +32,9 @@ _MODULE_OF = {
 def run(command: str, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{_MODULE_OF[command]}")
+    if not gc.isenabled():
+        gc.freeze()  # what was read stays to the end, and is not looked at again
+        gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
     return work(
         **{name: () if value is None and name in ("paths", "allow") else value for name, value in values.items()}
