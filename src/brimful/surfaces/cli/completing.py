@@ -98,6 +98,8 @@ def _flags(command: Mapping[str, Any]) -> list[str]:
 
 
 def _words_for(option: Mapping[str, Any]) -> Sequence[str]:
+    if option["kind"] == "flag":
+        return ()
     if "|" in option["metavar"]:
         return option["metavar"].split("|")  # type: ignore[no-any-return]
     if option["key"] == "model":

@@ -103,19 +103,19 @@ def unknown_variables() -> list[str]:
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
-def checked(key: str, value: object, *, where: str) -> str | int:
+def checked(key: str, value: object, *, where: str = "") -> str | int:
     """A value that its setting can have, or an error that names where the wrong one stands."""
     try:
         return _converted(key, value)
     except BrimfulError as error:
         kind = ChoiceError if isinstance(error, ChoiceError) else InputError
-        raise kind(f"{where}: {key} is {value!r}; {error}") from error
+        raise kind(f"{where}{': ' if where else ''}{error}") from error
 
 
 def put(file: Path, key: str, value: str) -> str | int:
     """Write a setting into a file of settings, beside what stands there; returns the value."""
     choose(key, DEFAULTS, what="setting")
-    new = _from_file(file, key, _converted(key, value))
+    new = _from_file(file, key, checked(key, value))
     kept = [line for line in _text(file).splitlines() if line.partition("=")[0].strip() != key]
     kept.append(f"{key} = {new if isinstance(new, int) else _quoted(str(value))}")
     try:
@@ -134,7 +134,7 @@ def _converted(key: str, value: object) -> str | int:
         budget_of(number)
         return number
     if not isinstance(value, str) or not value:
-        raise InputError(f"it must be a text in quotes, got {type(value).__name__}")
+        raise InputError(f"{key} is {value!r}; it must be a text in quotes")
     if key in _CHOICES:
         return choose(value, _CHOICES[key], what=key)
     if key == "model":
@@ -152,7 +152,7 @@ def _whole(value: object) -> int:
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError("it must be a whole number of tokens, such as 4000")
+        raise InputError(f"budget is {value!r}; it must be a whole number of tokens, such as 4000")
     return value
 
 

@@ -72,7 +72,7 @@ def _paths(*, as_json: bool) -> int:
 
 def _set(key: str, value: str, *, project: bool, dry_run: bool, as_json: bool) -> int:
     file = Path.cwd() / known.PROJECT_FILE if project else known.user_file()
-    new = known.checked(choose(key, known.DEFAULTS, what="setting"), value, where="brimful config set")
+    new = known.checked(choose(key, known.DEFAULTS, what="setting"), value)
     if not dry_run:
         new = known.put(file, key, value)
     record: dict[str, object] = {"key": key, "value": new, "file": os.fspath(file), "dry_run": dry_run}

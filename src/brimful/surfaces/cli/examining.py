@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +19,9 @@ from brimful.surfaces.cli.stores import cache_folder, store_to_ask
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = ("apsw", "blake3", "numpy", "platformdirs", "PyStemmer", "rapidfuzz", "rich", "splintr-rs", "tree-sitter")
+REQUIRED = tuple(
+    "apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs tree-sitter typer zstandard".split()
+)
 EXTRAS = {
     "pdf": (("pypdfium2",), "reads PDF"),
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
@@ -33,6 +36,7 @@ EXTRAS = {
 }
 _LEAST_ROOM = 64 << 20
 _LITTLE_ROOM = 1 << 30
+_LABEL = 11
 _MARKS = {"good": "ok", "note": "-", "warn": "note", "bad": "bad"}
 _STYLES = {"good": "good", "note": "faint", "warn": "warn", "bad": "bad"}
 
@@ -191,4 +195,6 @@ def _version(package: str) -> str | None:
 def _line(each: Finding) -> str:
     mark = f"{_MARKS[each.state]:<5}"
     shown = mark if is_plain(sys.stdout) else tint(_STYLES[each.state], mark, stream=sys.stdout)
-    return f"{shown}{each.what:<11}{one_line(each.text)}\n"
+    indent = " " * (len(mark) + _LABEL)
+    lines = textwrap.wrap(one_line(each.text), width() - len(indent), break_on_hyphens=False) or [""]
+    return f"{shown}{each.what:<{_LABEL}}" + f"\n{indent}".join(lines) + "\n"

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 from brimful.errors import BrimfulError
 from brimful.surfaces.cli import quick
@@ -42,7 +43,10 @@ def unwritten(error: OSError, *, as_json: bool = False) -> int:
     code = STORAGE if error.errno in _NO_ROOM else USAGE
     if code == STORAGE:
         _let_go()  # or Python tries to write the rest once more when it leaves
-    return _complain(str(error), "store.full" if code == STORAGE else "input", code, as_json=as_json)
+    text = (
+        f"standard output can't be written: {error.strerror}" if code == STORAGE and not error.filename else str(error)
+    )
+    return _complain(text, "store.full" if code == STORAGE else "input", code, as_json=as_json)
 
 
 def _command(words: Sequence[str]) -> int:
@@ -68,7 +72,7 @@ def parsed(words: Sequence[str]) -> int:
     except Abort as error:
         raise KeyboardInterrupt from error
     except TyperException as error:
-        text = _usage(error)
+        text = _usage(error, words)
         if text.startswith("Usage: "):  # no command was given, and this is the list of them
             say(text)
             return USAGE
@@ -88,12 +92,18 @@ def _defaults(words: Sequence[str]) -> dict[str, dict[str, object]]:
     }
 
 
-def _usage(error: Exception) -> str:
+def _usage(error: Exception, words: Sequence[str]) -> str:
     """What is wrong with a command line, and the closest right one."""
+    flags = getattr(getattr(error, "param", None), "opts", ())
+    wrong = [value for flag, value in pairwise(words) if flag in flags]
+    if wrong and type(error).__name__ == "BadParameter":
+        return f"{flags[0]} takes a whole number, such as {flags[0]} 4000; got {wrong[-1]!r}"
     message = getattr(error, "message", "") or str(error)
     close = getattr(error, "possibilities", None)
     if close:
         return f"{message.rstrip('.')}; did you mean {' or '.join(sorted(close))}?"
+    if message.startswith("No such command") and (" " in words[0] or os.path.exists(words[0])):  # noqa: PTH110
+        return f"{words[0]!r} is no command; to ask it: brimful context QUESTION PATH"
     written = getattr(error, "format_message", None)
     return str(written()) if written is not None else message
 

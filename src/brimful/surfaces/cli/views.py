@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brimful.densify.digest import Digest
 
 _MOST_CITATIONS = 20
+_MOST_OMITTED = 8
 _MOST_SKIPS = 5
 _QUIET_REASONS = ("hidden", "ignored", "empty")  # what nobody expects to be read
 _LABEL = 10
@@ -235,10 +236,12 @@ def explanation(record: Mapping[str, Any]) -> str:
         terms = one_line(", ".join(each["terms"])) or "no word of the question, only its meaning"
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [f"{_out('good', 'in')}  {_out('path', _where(each))}", f"    {each['score']:.2f} ({legs}): {terms}"]
-    for each in record["omitted"]:
+    for each in record["omitted"][:_MOST_OMITTED]:
         price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
         lines.append(f"{_out('faint', 'out')} {_out('path', _where(each))}")
         lines.append(f"    {each['score']:.2f}: {each['reason'].replace('_', ' ')}{price}")
+    if len(record["omitted"]) > _MOST_OMITTED:
+        lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -256,7 +259,7 @@ def forecast(record: Mapping[str, Any]) -> str:
             ("model", one_line(record["model"])),
             ("text", f"{record['source_tokens']:,} tokens{counted}"),
             ("parts", f"{record['parts']:,}"),
-            ("calls", f"{record['calls']:,} at least, if nothing is remembered"),
+            ("calls", f"{record['calls']:,} at least, if nothing is remembered" if record["calls"] else "none"),
             ("sent", f"{record['tokens_sent']:,} tokens"),
             ("received", f"{record['tokens_received']:,} tokens at most"),
         ]
