@@ -26,10 +26,16 @@ def started(monkeypatch):
 
 def test_paths_are_indexed_before_http_starts(brimful, corpus, started):
     """The store of the paths is served on loopback, without a token; the address stands on standard error."""
-    done = brimful("serve", corpus, "--port", "0")
+    done = brimful("serve", corpus, "--port", "0", "--allow-host", "notes.example", "--allow-model", "extractive:")
     assert (done.code, done.out) == (0, "")
     assert started["http"].pop("store").is_file()
-    assert started["http"] == {"host": "127.0.0.1", "port": 0, "token": None}
+    assert started["http"] == {
+        "host": "127.0.0.1",
+        "port": 0,
+        "token": None,
+        "hosts": ("notes.example",),
+        "densify_models": ("extractive:",),
+    }
     assert "http://127.0.0.1:0/" in done.err
     assert brimful("serve", corpus, "-q").err == ""
 

@@ -29,6 +29,9 @@ _MODULE_OF = {
 }
 
 
+_LISTS = ("paths", "allow", "hosts", "models")
+
+
 def run(command: str, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{_MODULE_OF[command]}")
@@ -36,6 +39,4 @@ def run(command: str, values: Mapping[str, Any]) -> int:
         gc.freeze()  # what was read stays to the end, and is not looked at again
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
-    return work(
-        **{name: () if value is None and name in ("paths", "allow") else value for name, value in values.items()}
-    )
+    return work(**{name: () if value is None and name in _LISTS else value for name, value in values.items()})

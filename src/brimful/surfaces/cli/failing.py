@@ -94,7 +94,7 @@ def _defaults(words: Sequence[str]) -> dict[str, dict[str, object]]:
 
 def _usage(error: Exception, words: Sequence[str]) -> str:
     """What is wrong with a command line, and the closest right one."""
-    flags = getattr(getattr(error, "param", None), "opts", ())
+    flags: Sequence[str] = getattr(getattr(error, "param", None), "opts", ())
     wrong = [value for flag, value in pairwise(words) if flag in flags]
     if wrong and type(error).__name__ == "BadParameter":
         return f"{flags[0]} takes a whole number, such as {flags[0]} 4000; got {wrong[-1]!r}"

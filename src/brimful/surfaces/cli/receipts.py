@@ -74,10 +74,11 @@ def explain(
             why = engine.explain(asked(question), budget=budget, settings=settings)
         else:
             why = engine.explain(cited)
-        record = records.explanation_record(why)
+        record = records.explanation_record(engine, why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
-        show(records.as_json(record) if as_json else views.explanation(record))
+        lines = [each.window.lines for each in why.context.omitted]
+        show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
         if not quiet:
             views.show_corrections(why.context.corrections)
             if not why.context.windows and not why.context.omitted:

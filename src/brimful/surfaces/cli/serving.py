@@ -26,6 +26,8 @@ def serve(
     host: str,
     port: int,
     token_env: str | None,
+    hosts: Sequence[str],
+    models: Sequence[str],
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -38,6 +40,8 @@ def serve(
         host=host,
         port=_port(port),
         token=token,
+        hosts=tuple(hosts),
+        densify_models=tuple(models),
         ready=_announced(quiet=quiet, as_json=as_json),
     )
     return FOUND

@@ -19,6 +19,14 @@ def serve(
     host: to.Host = "127.0.0.1",
     port: to.Port = 8_080,
     token_env: to.TokenEnv = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Another name the server is called by; may be repeated."),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--allow-model", metavar="MODEL", help="A model that clients may condense with; may be repeated."),
+    ] = None,
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,

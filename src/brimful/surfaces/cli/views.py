@@ -221,7 +221,7 @@ def changed(record: Mapping[str, Any]) -> str:
     return f"{_out('path', one_line(record['place']))}: {done or 'up to date'}\n"
 
 
-def explanation(record: Mapping[str, Any]) -> str:
+def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[int] | None]) -> str:
     """How a question was understood, then a line for each window: in, or out with the reason."""
     words = ", ".join(f"{one_line(word)} {number:,}×" for word, number in record["census"].items())
     lines = [f"{_out('strong', 'words')}  {words or 'none'}"]
@@ -235,18 +235,20 @@ def explanation(record: Mapping[str, Any]) -> str:
     for each in record["windows"]:
         terms = one_line(", ".join(each["terms"])) or "no word of the question, only its meaning"
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
-        lines += [f"{_out('good', 'in')}  {_out('path', _where(each))}", f"    {each['score']:.2f} ({legs}): {terms}"]
-    for each in record["omitted"][:_MOST_OMITTED]:
+        lines += [
+            f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
+            f"    {each['score']:.2f} ({legs}): {terms}",
+        ]
+    for each, numbers in zip(record["omitted"][:_MOST_OMITTED], omitted_lines, strict=False):
         price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
-        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each))}")
+        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each, numbers))}")
         lines.append(f"    {each['score']:.2f}: {each['reason'].replace('_', ' ')}{price}")
     if len(record["omitted"]) > _MOST_OMITTED:
         lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _where(window: Mapping[str, Any]) -> str:
-    lines = window["lines"]
+def _where(window: Mapping[str, Any], lines: Sequence[int] | None) -> str:
     place = f":{_lines(lines)}" if lines else f" bytes {window['start']}-{window['end']}"
     return shortened(f"{one_line(window['path'])}{place}", width() - 4)
 
