@@ -17,8 +17,8 @@ LEAD = """# Errors
 
 Everything that goes wrong on purpose is a `BrimfulError` with a `code` that never changes. The message names the value
 and the remedy. The command line shows it on standard error and leaves with the exit code; with `--json` it is an object
-`{"error": {"code", "message", "exit"}}`. Over HTTP it is a problem document with the status. `input.usage`, exit code 2, is
-of the command line alone: an unknown command or option, a missing argument.
+`{"error": {"code", "message", "exit"}}`. Over HTTP it is a problem document with the status. `input.usage`, exit
+code 2, is of the command line alone: an unknown command or option, a missing argument.
 
 This page is written by `make error-docs`; the example messages were raised while it was written.
 """
