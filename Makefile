@@ -6,8 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs openapi lock clean
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording openapi lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +60,7 @@ cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md and into the 
 
 openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openapi.json
 	@$(BIN)/python scripts/openapi.py
+
 error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.md
 	@$(BIN)/python scripts/error_docs.py
 

@@ -5,7 +5,7 @@ Bring hits from any retriever, or windows of your own:
     hits -> inflate -> windows -> dedupe -> pack -> one text that fits, every byte accounted for
 """
 
-__version__ = "0.1.0"
+from brimful.version import VERSION
 
 TYPE_CHECKING = False  # as in `typing`, which takes a while to load
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ else:
         """What is there, fetched or not."""
         return sorted({*globals(), *_HOME_OF})
 
+
+__version__ = VERSION
 
 __all__ = [
     "AsyncEngine",
