@@ -7,7 +7,6 @@ Nothing is ever downloaded.
 
 from __future__ import annotations
 
-import http.client
 import importlib
 import importlib.util
 import json
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 from blake3 import blake3
@@ -48,6 +46,7 @@ _WORD = "\u2581"  # begins a token that begins a word
 _LINES, _LINE = 128, "\n "  # words that are tokenised as one text
 _BATCH = 64
 _MODEL_TOKENS = 256
+_OK = 200
 _ANSWER_BYTES = 256 << 20
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -313,6 +312,8 @@ class EndpointEmbedder:
         timeout_seconds: float = 30.0,
         batch: int = _BATCH,
     ) -> None:
+        from urllib.parse import urlsplit  # this and `http` are loaded where a server is really asked
+
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise SettingError("the base URL of an endpoint looks like https://host/v1")
@@ -340,7 +341,7 @@ class EndpointEmbedder:
 
     def _ask(self, texts: Sequence[str]) -> Floats:
         status, answer = self._post(json.dumps({"model": self._model, "input": list(texts)}).encode())
-        if status != http.client.OK:
+        if status != _OK:
             raise EndpointError(f"{self._base} answered {status}{_reason(answer)}; look at its model name and key")
         try:
             entries = sorted(json.loads(answer)["data"], key=lambda entry: int(entry["index"]))
@@ -353,6 +354,8 @@ class EndpointEmbedder:
         return _checked(rows, len(texts), self.dimensions, who=self.name)
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
+        import http.client
+
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key := os.environ.get(self._key_variable):
             if not self._secure and self._host not in _LOOPBACK:
