@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs openapi lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording openapi lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,11 +55,17 @@ bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaI
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/densify.py
 
-cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md
+cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md and into the program
 	@$(BIN)/python scripts/cli_docs.py
 
 openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openapi.json
 	@$(BIN)/python scripts/openapi.py
+
+error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.md
+	@$(BIN)/python scripts/error_docs.py
+
+recording: $(STAMP)  ## Record the first commands on a terminal, into docs/start.md
+	@$(BIN)/python scripts/start_page.py
 
 ablation: $(STAMP)  ## What each part of the ranking brings, on the shared evaluation sets (several minutes)
 	@$(BIN)/python benchmarks/ablation.py

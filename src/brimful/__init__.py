@@ -5,23 +5,9 @@ Bring hits from any retriever, or windows of your own:
     hits -> inflate -> windows -> dedupe -> pack -> one text that fits, every byte accounted for
 """
 
-from typing import TYPE_CHECKING
+from brimful.version import VERSION
 
-from brimful.errors import (
-    BrimfulError,
-    BudgetError,
-    ChoiceError,
-    DocumentError,
-    FormatError,
-    InputError,
-    MissingPartError,
-    ScoreError,
-    SettingError,
-    SpanError,
-    UnknownModelError,
-)
-from brimful.settings import VERSION, WindowSettings
-
+TYPE_CHECKING = False  # as in `typing`, which takes a while to load
 if TYPE_CHECKING:
     from brimful.assembly.context import Context
     from brimful.assembly.dedupe import dedupe
@@ -30,11 +16,25 @@ if TYPE_CHECKING:
     from brimful.budget import Budget
     from brimful.corpus.documents import Document, Hit
     from brimful.engine import Engine, open  # noqa: A004
+    from brimful.errors import (
+        BrimfulError,
+        BudgetError,
+        ChoiceError,
+        DocumentError,
+        FormatError,
+        InputError,
+        MissingPartError,
+        ScoreError,
+        SettingError,
+        SpanError,
+        UnknownModelError,
+    )
+    from brimful.settings import WindowSettings
     from brimful.text.vocabularies import tokens_for
     from brimful.windows.inflate import inflate
     from brimful.windows.window import Cluster, Window
 else:
-    # Names are fetched when first asked for, so that `brimful --help` need not wait for NumPy.
+    # Names are fetched when first asked for, so that `brimful --help` need not wait for them.
     _NAMES_OF = {
         "brimful.assembly.context": "Context",
         "brimful.assembly.dedupe": "dedupe",
@@ -43,6 +43,11 @@ else:
         "brimful.budget": "Budget",
         "brimful.corpus.documents": "Document Hit",
         "brimful.engine": "Engine open",
+        "brimful.errors": (
+            "BrimfulError BudgetError ChoiceError DocumentError FormatError InputError MissingPartError ScoreError "
+            "SettingError SpanError UnknownModelError"
+        ),
+        "brimful.settings": "WindowSettings",
         "brimful.text.vocabularies": "tokens_for",
         "brimful.windows.inflate": "inflate",
         "brimful.windows.window": "Cluster Window",

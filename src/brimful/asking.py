@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
 
@@ -11,7 +11,7 @@ from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
-from brimful.corpus.documents import Hit
+from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors
@@ -20,10 +20,8 @@ from brimful.search.search import Found, search, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
-from brimful.text.spans import back_to_code_point, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import inflate
-from brimful.windows.loose import loose_windows
 from brimful.windows.overlaps import apart
 from brimful.windows.strategies import link
 from brimful.windows.tide import Tide
@@ -34,8 +32,6 @@ _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates ar
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 _MOST_DOUBLINGS = 8
-_LONGEST_WHOLE = 16 << 20
-"""Of a longer document only the windows are read: they can be packed, but do not grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +66,11 @@ class Asked:
             limit *= 4
             found = self._found(limit, room.available)
             line = self._line(found, room)
-        above = self._field_windows(found.hits, line)
+        above = self._field_windows(found.hits, line, room.available)
         best = self.packed(above, room)
         if line == len(found.hits):
             return best, found
-        both = self._field_windows(found.hits, line, below=RUNNERS_UP)
+        both = self._field_windows(found.hits, line, room.available, below=RUNNERS_UP)
         if self.settings.fill == "brim" and not _is_full(best):
             # Its documents have no more to say: the next hits may, if they push out none of the better ones.
             fuller = self.packed(both, room)
@@ -89,7 +85,7 @@ class Asked:
         found = self._found(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
             return self._windows(found, tokens)
-        return self._field_windows(found.hits, self._estimate(found.hits, tokens))
+        return self._field_windows(found.hits, self._estimate(found.hits, tokens), tokens)
 
     def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
         """What of these windows fits, written down."""
@@ -122,7 +118,7 @@ class Asked:
         for _ in range(_MOST_TRIES):
             if not fits < line < over:
                 break
-            windows = self._field_windows(found.hits, line)
+            windows = self._field_windows(found.hits, line, room.available)
             cost = self._packer.cost(windows)
             price = max(cost // line, 1)
             if cost <= room.available:
@@ -138,24 +134,20 @@ class Asked:
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
-        whole, long = self._split(hits)
 
         def text_of(hit: Hit) -> str:
-            content = self.documents.one(self.ground.snapshot, hit.path, as_stored=True).content
-            return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+            content = self.documents.text(self.ground.snapshot, hit.path, hit.start, hit.end)
+            return content.decode("utf-8", "replace")
 
-        above = water_line(whole, text_of, tokens=tokens, cost=self.counter.count).above if whole else ()
-        return len(above) + len(long)
+        return len(water_line(hits, text_of, tokens=tokens, cost=self.counter.count).above) if hits else 0
 
-    def _field_windows(self, hits: Sequence[Hit], line: int, *, below: int = 0) -> Sequence[Window | Cluster]:
+    def _field_windows(
+        self, hits: Sequence[Hit], line: int, tokens: int, *, below: int = 0
+    ) -> Sequence[Window | Cluster]:
         """Windows of the hits above the line, and of so many below it each by itself."""
         shown, next_ones = hits[:line], hits[line : line + below]
-        whole, long = self._split(shown)
-        whole_below, long_below = self._split(next_ones)
-        known = self.documents.many(self.ground.snapshot, {hit.path for hit in (*whole, *whole_below)}, as_stored=True)
-        risen = self._tide.windows(whole, whole_below, known)
-        loose = loose_windows([*long, *long_below], _read_from(self.ground), most_bytes=_LONGEST_WHOLE)
-        return self._linked([*risen, *loose])
+        known = self._known([*shown, *next_ones], tokens, as_stored=True)
+        return self._linked(self._tide.windows(shown, next_ones, known))
 
     def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
         """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
@@ -164,41 +156,25 @@ class Asked:
         pools = pools_of(self.ground, found, tokens=tokens, related=near)
         windows: list[Window] = []
         for pool in pools:
-            whole, long = self._split(pool.hits)
             inflation = inflate(
-                whole,
-                self.documents.many(self.ground.snapshot, {hit.path for hit in whole}, as_stored=False),
+                pool.hits,
+                self._known(pool.hits, pool.tokens, as_stored=False),
                 budget=max(pool.tokens, 1),
                 sizing=self.settings.sizing,
                 settings=self.settings.windows,
                 counter=self.counter,
             )
             windows += inflation.windows
-            windows += loose_windows(long, _read_from(self.ground), most_bytes=pool.tokens * _BYTES_PER_TOKEN)
         return self._linked(windows if len(pools) == 1 else apart(windows))
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
         return windows if strategy == "adjacent" else link(windows, strategy, settings=self.settings.windows)
 
-    def _split(self, hits: Iterable[Hit]) -> tuple[list[Hit], list[Hit]]:
-        """Hits of documents that are read whole, and of those that are too long for it."""
-        lengths, paths = self.ground.documents.lengths, self.ground.documents.paths
-        too_long = {paths[row] for row in (lengths > _LONGEST_WHOLE).nonzero()[0].tolist()}
-        whole: list[Hit] = []
-        long: list[Hit] = []
-        for hit in hits:
-            (long if hit.path in too_long else whole).append(hit)
-        return whole, long
-
-
-def _read_from(ground: Ground) -> Callable[[str, int, int], tuple[bytes, int]]:
-    def read(path: str, start: int, end: int) -> tuple[bytes, int]:
-        row = ground.snapshot.row(path)
-        assert row is not None
-        return ground.snapshot.read(row.number, start, end), row.length
-
-    return read
+    def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
+        return self.documents.around(
+            self.ground.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
+        )
 
 
 def _is_full(context: Context) -> bool:

@@ -33,7 +33,7 @@ from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
 from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
-from brimful.store.ingest import Report, ingest, place_of
+from brimful.store.ingest import Report, ingest, place_of, preview
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.whole import WholeDocuments
@@ -121,6 +121,11 @@ class Engine:
         with self._turn():
             return ingest(self._store, place, settings=settings, progress=progress)
 
+    def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
+        """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
+        with self._turn():
+            return preview(place, self._store, settings=settings)
+
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
         """Store a text of your own under this path, in place of what was there."""
         self.add_documents([Document(path, text, time=time)])
@@ -186,6 +191,16 @@ class Engine:
                 close = close_part(path, ground.documents.paths)
                 raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
             return self._documents.many(ground.snapshot, [path], as_stored=False)[path]
+
+    def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
+        """The first and last line that a range of a document touches; it need not be held for that."""
+        with self._turn():
+            return self._documents.lines(self._now().snapshot, path, start, end)
+
+    def text(self, path: str, start: int, end: int) -> str:
+        """A range of a document as it is stored."""
+        with self._turn():
+            return self._documents.text(self._now().snapshot, path, start, end).decode()
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
@@ -254,9 +269,14 @@ class Engine:
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
-    def explain(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
-        """How a question was understood, why each window is in, and at which budget the next ones enter."""
+    def explain(self, question: str | Receipt, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+        """How a question was understood, why each window is in, and at which budget the next ones enter.
+
+        A receipt is asked again with its own budget and settings.
+        """
         with self._turn():
+            if isinstance(question, Receipt):
+                question, budget, choices = self._asked_by(question)
             context = self.context(question, budget=budget, **choices)
             found = self.search(question, limit=max(len(context.windows), 1), field=choices.get("field"))
             return Explanation(found, context)
@@ -274,24 +294,9 @@ class Engine:
     def replay(self, receipt: Receipt | str | bytes) -> Context:
         """Ask a receipt's question again with its settings; on the same state the bytes are the same."""
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
-        if cited.question is None:
-            raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
-        ask, field = cited.settings.get("ask"), cited.settings.get("field")
-        if not isinstance(ask, Mapping) or not isinstance(field, Mapping):
-            raise FormatError("settings: this receipt was not made by an engine; assemble the context again by hand")
-        try:
-            chosen = {**ask, "windows": WindowSettings(**ask["windows"]) if ask.get("windows") else None}
-            settings, weights = AskSettings(**chosen), FieldSettings(**field)
-        except (KeyError, TypeError) as error:
-            raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
         with self._turn():
-            used = self._model(self._now())
-        if (wanted := cited.settings.get("vectors")) != used:
-            raise SettingError(
-                f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
-                "open the store with the embedder of that name (vectors=False for None)"
-            )
-        return self.context(cited.question, budget=cited.budget, settings=settings, field=weights)
+            question, budget, choices = self._asked_by(cited)
+            return self.context(question, budget=budget, **choices)
 
     def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
         """Assemble twice, without the cache, and compare window ids and bytes (CFS §12)."""
@@ -424,6 +429,33 @@ class Engine:
                     return self._keep(key, self._with_receipt(ground, question, whole, found, settings, field))
         raise AssertionError("the last try returns")
 
+    def _asked_by(self, receipt: Receipt) -> tuple[str, Budget, dict[str, Any]]:
+        """The question of a receipt, its budget and its settings."""
+        if receipt.question is None:
+            raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
+        ask, field = receipt.settings.get("ask"), receipt.settings.get("field")
+        if not isinstance(ask, Mapping) or not isinstance(field, Mapping):
+            raise FormatError("settings: this receipt was not made by an engine; assemble the context again by hand")
+        try:
+            chosen = {**ask, "windows": WindowSettings(**ask["windows"]) if ask.get("windows") else None}
+            choices = {"settings": AskSettings(**chosen), "field": FieldSettings(**field)}
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
+        ground = self._now()
+        used, described = self._model(ground), ground.description
+        is_state = receipt.state_root == ground.snapshot.root.hex()
+        if is_state and receipt.settings.get("described", described) != described:
+            raise StoreError(
+                f"{self.path} has the receipt's texts, but other titles, kinds or languages, by which questions are "
+                "ranked; add the documents as they were added then, or ask the question again"
+            )
+        if (wanted := receipt.settings.get("vectors")) != used:
+            raise SettingError(
+                f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
+                "open the store with the embedder of that name (vectors=False for None)"
+            )
+        return receipt.question, receipt.budget, choices
+
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context
         while len(self._contexts) > KEPT_CONTEXTS:
@@ -461,6 +493,7 @@ class Engine:
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
+            "described": ground.description,
         }
         receipt = make_receipt(
             context,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
 
 from brimful.errors import SettingError, choose
+from brimful.version import VERSION as _VERSION
 
 Sizing = Literal["density", "radial", "elastic", "field"]
 Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
@@ -24,7 +25,7 @@ FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 
 DEFAULT_MODEL = "o200k_base"
-VERSION = "0.1.0"
+VERSION = _VERSION
 
 
 _MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "trail_share")

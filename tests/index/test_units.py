@@ -1,6 +1,7 @@
 """Units and sections at index time: bounded, whole where they fit, each text by itself."""
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -132,3 +133,39 @@ def test_lines_of_data_are_gathered():
     units = parts_of(text, "data", "json")
     assert all(unit.endswith("\n") and len(unit) <= UNIT_AIM for unit in units)
     assert len(units) < 10
+
+
+@pytest.mark.parametrize("size", [3, 12, 60])
+def test_elements_of_json_on_one_line_stay_whole(size):
+    """Minified JSON is cut between its elements, small ones gathered; a long element between its own members."""
+    rows = [
+        json.dumps({"id": n, "note": "a, {b} [c] " * (n % 3), "tags": list(range(size))}, separators=(",", ":"))
+        for n in range(40)
+    ]
+    parts = parts_of(f"[{','.join(rows)}]", "data", "json")
+    for part in parts:
+        assert json.loads(f"[{part.strip().strip(',').strip('[]')}]")
+        assert len(part) <= UNIT_LIMIT
+    members = ",".join(f'"key{n}":"some, value"' for n in range(100))
+    cut = parts_of(f'[{{"a":{{{members}}}}}]', "data", "json")
+    assert len(cut) > 3
+    assert all(part.startswith(('[{"a"', '"key')) for part in cut)
+
+
+def test_json_over_many_lines_is_cut_at_lines():
+    """JSON that was written for people keeps its lines."""
+    rows = ",\n".join(f'  {{"id": {n}, "note": "one, two"}}' for n in range(60))
+    assert all(part.startswith(("[", "  {", "]")) for part in parts_of(f"[\n{rows}\n]", "data", "json"))
+
+
+@pytest.mark.parametrize(("language", "sign"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
+def test_a_quoted_field_may_hold_line_ends(language, sign):
+    """A row of a table is one unit, whatever lines its quoted fields have."""
+    rows = [f'{n}{sign}"said ""so""\n{n} times\n\nand more"{sign}end\n' for n in range(9)]
+    assert parts_of("".join(rows), "data", language) == rows
+
+
+def test_a_quotation_mark_that_nothing_closes_quotes_nothing():
+    """Where quotation marks do not balance, a line is a row, as if they were letters."""
+    rows = ["id,size\n", '1,5" wide\n', "2,small\n", '3,"open\n', "4,last\n"]
+    assert parts_of("".join(rows), "data", "csv") == rows

@@ -71,6 +71,73 @@ def test_hits_are_units_with_their_words(ground):
     assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
 
 
+def test_the_word_itself_stands_above_its_inflections(laid):
+    """Of two units that are alike but for the form of the word, the one with the question's own form is better."""
+    english = "This is what the people of the house have been told about it. "
+    documents = [Document("a.md", english + "The lamps burn."), Document("b.md", english + "The lampe burn.")]
+    documents += [Document("c.md", english + "The lamp burns.")]
+    ground = laid(documents)
+    assert search(ground, "lamp").hits[0].path == "c.md"
+    assert search(ground, "lamps").hits[0].path == "a.md"
+    assert {"a.md", "c.md"} <= set(paths(search(ground, "lamp")))
+
+
+def test_a_phrase_stands_above_its_neighbours(laid):
+    """Units with the very words in quotation marks come first, however much their neighbours have of the words."""
+    around = "Tea that is green, green and tea, so much tea and green leaf. " * 3
+    ground = laid([Document("a.md", f"{around}Here green tea is named once. {around}"), Document("b.md", around)])
+    found = search(ground, '"green tea"')
+    assert paths(found) == ["a.md"]
+    has = [b"green tea is" in ground.snapshot.read(1, hit.start, hit.end) for hit in found.hits]
+    assert has.count(True) == 1
+    assert has[0]
+    assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
+    assert paths(search(ground, '"green tea" "leaf. Here"')) == ["a.md"]
+
+
+def test_a_phrase_that_stands_nowhere_is_asked_word_by_word(ground):
+    """A title in quotation marks that no document has does not empty the answer."""
+    assert "docs/coffee.md" in paths(search(ground, 'Is "coffee and scones" roasted?'))
+    assert paths(search(ground, '"black tea" "coffee and scones"')) == ["docs/coffee.md"]
+
+
+def test_a_phrase_in_a_script_without_blanks(laid):
+    """Terms that overlap in the text are found side by side."""
+    ground = laid([Document("a.md", "南美的亚马逊雨林。"), Document("b.md", "亚洲的马和逊色的雨林。")])
+    assert paths(search(ground, "“亚马逊”雨林")) == ["a.md"]
+    assert paths(search(ground, "「亚马逊雨林」")) == ["a.md"]
+
+
+def test_filters_alone_give_beginnings(ground):
+    """Without words, the first unit of each document that passes, the newest first and those without a time last."""
+    found = search(ground, "-path:nowhere")
+    assert paths(found) == ["stock.csv", "notes/day.txt", "docs/coffee.md", "docs/tea.md", "src/brew.py"]
+    assert [path for path, _ in found.documents] == paths(found)
+    assert all(hit.start == 0 for hit in found.hits[:5])
+    assert [hit.path for hit in found.hits[5:8]] == ["stock.csv", "docs/coffee.md", "docs/tea.md"]
+    assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
+    assert sum(hit.end - hit.start for hit in found.hits) == sum(len(document) for document in CORPUS)
+    for limit in range(1, 9):
+        assert search(ground, "-path:nowhere", limit=limit).hits == found.hits[:limit]
+    assert paths(search(ground, "path:docs -roasted")) == ["docs/tea.md"]
+    assert search(ground, "path:nowhere").hits == ()
+    assert search(ground, "qqq path:docs").hits == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_filters_alone_take_turns(laid, seed):
+    """Whatever the corpus, units come in turns: the k-th of any document before the next one of any other."""
+    documents = corpus(seed)
+    found = search(laid(documents, batch=4), "kind:prose", limit=10_000)
+    turns: dict[str, int] = {}
+    order = []
+    for hit in found.hits:
+        order.append(turns.setdefault(hit.path, 0))
+        turns[hit.path] += 1
+    assert order == sorted(order)
+    assert {hit.path for hit in found.hits} == {each.path for each in documents if each.kind == "prose" and len(each)}
+
+
 def test_limit_is_a_prefix(ground):
     """Fewer hits are the first of more."""
     every = search(ground, "green tea pot").hits

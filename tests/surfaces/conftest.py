@@ -1,6 +1,7 @@
 """A small corpus with a store that the tests of a module share, and the program in this process or in its own."""
 
 import os
+import pty
 import subprocess
 import sys
 from typing import NamedTuple
@@ -32,6 +33,7 @@ def cache(tmp_path_factory):
     place = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BRIMFUL_CACHE", str(place))
+        patch.setenv("BRIMFUL_CONFIG", str(place / "config.toml"))
         patch.setenv("COLUMNS", "80")
         patch.delenv("BRIMFUL_STORE", raising=False)
         yield place
@@ -69,6 +71,25 @@ def brimful(capsys):
         return Done(code, *capsys.readouterr())
 
     return run
+
+
+def on_a_terminal(*arguments, **environment):
+    """What the program shows on a terminal of 80 columns, both streams together."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update({"TERM": "xterm", "COLUMNS": "80", **environment})
+        os.execv(sys.executable, [sys.executable, "-m", "brimful", *map(str, arguments)])
+    shown = b""
+    while True:
+        try:
+            block = os.read(terminal, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 
 
 def start(*arguments, program=("-m", "brimful"), **options):

@@ -1,33 +1,11 @@
 import json
-import os
-import pty
-import sys
 
 import pytest
 
 import brimful as library
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
-from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, start
-
-
-def on_a_terminal(*arguments, **environment):
-    """What the program shows on a terminal of 80 columns, both streams together."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.update({"TERM": "xterm", "COLUMNS": "80", **environment})
-        os.execv(sys.executable, [sys.executable, "-m", "brimful", *map(str, arguments)])
-    shown = b""
-    while True:
-        try:
-            block = os.read(terminal, 65_536)
-        except OSError:  # the other end is closed
-            break
-        if not block:
-            break
-        shown += block
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, on_a_terminal, start
 
 
 def test_one_command_reads_a_folder_and_answers(brimful, corpus):

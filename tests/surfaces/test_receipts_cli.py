@@ -14,14 +14,48 @@ def asked(brimful, own, tmp_path):
 
 
 def test_a_receipt_holds_against_text_files_and_store(brimful, own, asked, tmp_path):
-    """All is as cited, by itself and against each of the three."""
+    """All is as cited against each of the three; alone, it is said loudly that nothing was compared."""
     text, receipt = asked
     store = tmp_path / "notes.db"
     brimful("add", own, "--store", store)
-    for against in ([], ["--files", own], ["--store", store], ["--files", own, "--text", text]):
+    for against in (["--files", own], ["--store", store], ["--files", own, "--text", text], ["--text", text]):
         done = brimful("verify", receipt, *against)
         assert done.code == 0, done.err
         assert done.out.startswith("as cited: ")
+    alone = brimful("verify", receipt)
+    assert (alone.code, "NOT checked" in alone.out, "as cited" in alone.out) == (0, True, False)
+    assert "--files FOLDER" in alone.err
+    assert json.loads(brimful("verify", receipt, "--json").out)["against"] == "itself"
+
+
+def test_a_receipt_is_explained_by_asking_it_again(brimful, own, asked):
+    """Each window's words and scores; the same bytes, until the corpus changes."""
+    _, receipt = asked
+    done = brimful("explain", receipt, own)
+    assert done.code == 0
+    assert "the same bytes again" in done.out
+    assert "tea.md:" in done.out
+    assert "medicine" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    (own / "tea.md").write_text("Tea was sold as medicine, they say.\n", encoding="utf-8")
+    record = json.loads(brimful("explain", receipt, own, "--json").out)
+    assert record["cited"]["same"] is False
+    assert record["budget"] == 60
+
+
+def test_a_question_is_explained_with_what_was_left_out(brimful, own):
+    """Why each window is in, and at which budget the next one enters."""
+    done = brimful("explain", "tea", own, "-b", "30")
+    record = json.loads(brimful("explain", "tea", own, "-b", "30", "--json").out)
+    assert all("tea" in each["terms"] for each in record["windows"])
+    assert record["omitted"]
+    assert all(each["enters_at"] is None or each["enters_at"] > 30 for each in record["omitted"])
+    assert f"enters at {record['omitted'][0]['enters_at']:,} tokens" in done.out
+
+
+def test_a_file_that_is_no_receipt_is_not_taken_for_a_question(brimful, own):
+    """Its name was meant as a receipt's: exit code 2."""
+    assert brimful("explain", own / "tea.md", own).code == 2
 
 
 def test_a_changed_byte_is_named(brimful, own, asked):

@@ -184,7 +184,7 @@ class Page:
     def grow(self) -> None:
         """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere."""
         stretches = [
-            Stretch(window, (b, s), window.document, 0, Span(0, len(window.document)))
+            Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
             for b, block in enumerate(self._blocks)
             for s, window in block.items()
             if window.document is not None

@@ -94,9 +94,18 @@ class Document:
         assert self._outline is not None
         return self._outline
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its bytes are at hand; of a very long one a store reads only what is shown."""
+        return True
+
+    def reach(self, start: int, end: int) -> Span:  # noqa: ARG002  (all of it is at hand)
+        """How far a window at `[start, end)` may grow."""
+        return Span(0, len(self))
+
     def text(self, start: int, end: int) -> str:
         """The bytes `[start, end)` as text; both must be code point boundaries."""
-        check_span(start, end, length=len(self.content), where=f" {self.path}")
+        check_span(start, end, length=len(self), where=f" {self.path}")
         try:
             return self.content[start:end].decode()
         except UnicodeDecodeError as error:

@@ -7,7 +7,6 @@ Nothing is ever downloaded.
 
 from __future__ import annotations
 
-import http.client
 import importlib
 import importlib.util
 import json
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 from blake3 import blake3
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
 Kind = Literal["static", "model"]
 Floats = NDArray[np.float32]
 Number = TypeVar("Number", int, float)
+Item = TypeVar("Item")
 
 STATIC_NAME = "wordllama-l2-supercat-256"
 
@@ -47,6 +46,7 @@ _WORD = "\u2581"  # begins a token that begins a word
 _LINES, _LINE = 128, "\n "  # words that are tokenised as one text
 _BATCH = 64
 _MODEL_TOKENS = 256
+_OK = 200
 _ANSWER_BYTES = 256 << 20
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -244,9 +244,12 @@ class MiniLmEmbedder:
         return int(self._run(["word"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """One row of length 1 for each text."""
-        rows = [self._run(batch) for batch in _batches(texts, self._batch)]
-        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+        """One row of length 1 for each text; texts of about the same length are read together, so that none waits."""
+        order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), at))
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for batch in _batches(order, self._batch):
+            rows[list(batch)] = self._run([texts[at] for at in batch])
+        return rows
 
     def _run(self, texts: Sequence[str]) -> Floats:
         session, tokenizer, _ = self._loaded
@@ -309,6 +312,8 @@ class EndpointEmbedder:
         timeout_seconds: float = 30.0,
         batch: int = _BATCH,
     ) -> None:
+        from urllib.parse import urlsplit  # this and `http` are loaded where a server is really asked
+
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise SettingError("the base URL of an endpoint looks like https://host/v1")
@@ -336,7 +341,7 @@ class EndpointEmbedder:
 
     def _ask(self, texts: Sequence[str]) -> Floats:
         status, answer = self._post(json.dumps({"model": self._model, "input": list(texts)}).encode())
-        if status != http.client.OK:
+        if status != _OK:
             raise EndpointError(f"{self._base} answered {status}{_reason(answer)}; look at its model name and key")
         try:
             entries = sorted(json.loads(answer)["data"], key=lambda entry: int(entry["index"]))
@@ -349,6 +354,8 @@ class EndpointEmbedder:
         return _checked(rows, len(texts), self.dimensions, who=self.name)
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
+        import http.client
+
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key := os.environ.get(self._key_variable):
             if not self._secure and self._host not in _LOOPBACK:
@@ -416,7 +423,7 @@ def _positive(value: Number, what: str) -> Number:
     return value
 
 
-def _batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _batches(texts: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (texts[first : first + size] for first in range(0, len(texts), size))
 
 

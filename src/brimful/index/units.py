@@ -7,8 +7,8 @@ sentence ends do, applied to the whole axis. Each cut depends on its own text al
             the paragraph below it, or a fenced block
     code    a unit is what stands between blank lines, gathered to about 400 bytes; a section what stands
             between blank lines at the outermost level, gathered to about 1,800
-    rows    CSV, JSON Lines, logs: a unit is a row, a section gathered rows
-    data    other data: lines, gathered to about 400 and 1,800 bytes
+    rows    CSV, JSON Lines, logs: a unit is a row (a quoted field may hold line ends), a section gathered rows
+    data    other data: lines, in JSON with very long ones elements, gathered to about 400 and 1,800 bytes
 
 No unit is longer than 800 bytes, and a unit of prose not longer than 400 where it can be cut at a word; no section is
 longer than 1,800.
@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.text.cuts import SECTION_AIM, UNIT_AIM, UNIT_LIMIT, Cuts, divide, gather, inner_cuts, merged, settle
+from brimful.text.elements import json_cuts
 from brimful.text.heads import Heads, definitions_in, headings_in, joined
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, lines_of
+from brimful.text.rows import row_starts
 from brimful.text.stops import sentence_places
 
 _PROSE, _CODE, _ROWS, _DATA = range(4)
@@ -56,6 +58,7 @@ class _Axis:
     bases: Cuts
     ends: Cuts  # where each text ends
     kinds: Cuts
+    languages: list[str | None]
     rst: NDArray[np.bool_]
     lines: Lines
     bounds: NDArray[np.int64]  # first line of each text, and the line behind its last
@@ -106,6 +109,7 @@ def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | No
         bases,
         bases + sizes,
         np.array([_kind(kind, language) for _, kind, language in texts], np.int64),
+        [language for _, _, language in texts],
         np.array([language == "rst" for _, _, language in texts], np.bool_),
         lines,
         bounds,
@@ -205,15 +209,45 @@ def _divide_lines(axis: _Axis, walls: Cuts) -> Divided:
     lines = axis.lines
     code, rows, data = axis.of(_CODE), axis.of(_ROWS), axis.of(_DATA)
     after_blank = axis.after_blank() & code
-    units = gather(merged(lines.starts[after_blank | data], walls), aim=UNIT_AIM, forced=walls)
-    units = divide(merged(lines.starts[code | data], units), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
+    elements, inner = _elements(axis)
+    units = gather(merged(lines.starts[after_blank | data], elements, walls), aim=UNIT_AIM, forced=walls)
+    units = divide(merged(lines.starts[code | data], inner, units), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
     outermost = after_blank & (lines.firsts == lines.starts)
     outermost[outermost] = _among(lines.starts[outermost], units)
-    row_starts = lines.starts[rows & ~lines.blank & (lines.firsts == lines.starts)]
+    starts = lines.starts[rows & ~lines.blank & (lines.firsts == lines.starts) & ~_quoted(axis)]
     kept = axis.kinds == _DATA
     tops = units[kept[np.minimum(axis.bases.searchsorted(units, side="right") - 1, len(kept) - 1)]]
-    sections = gather(merged(lines.starts[outermost], row_starts, tops, walls), forced=walls)
-    return Divided(merged(units, row_starts), sections, definitions_in(lines, code & ~lines.blank))
+    sections = gather(merged(lines.starts[outermost], starts, tops, walls), forced=walls)
+    return Divided(merged(units, starts), sections, definitions_in(lines, code & ~lines.blank))
+
+
+def _elements(axis: _Axis) -> tuple[Cuts, Cuts]:
+    """Of JSON with very long lines, where the elements begin, and everything else that follows a comma."""
+    elements, inner = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for number, language in enumerate(axis.languages):
+        first, last = axis.bounds[number].tolist()
+        if language == "json" and _longest(axis.lines, first, last) > UNIT_LIMIT:
+            base = int(axis.bases[number])
+            tops, commas = json_cuts(axis.content[base : int(axis.ends[number])])
+            elements.append(tops + base)
+            inner.append(commas + base)
+    return np.concatenate(elements), np.concatenate(inner)
+
+
+def _longest(lines: Lines, first: int, last: int) -> int:
+    return int((lines.ends[first:last] - lines.starts[first:last]).max(initial=0))
+
+
+def _quoted(axis: _Axis) -> NDArray[np.bool_]:
+    """Which lines begin inside a quoted field of a table."""
+    found = np.zeros(len(axis.owner), np.bool_)
+    for number, language in enumerate(axis.languages):
+        base, end = int(axis.bases[number]), int(axis.ends[number])
+        if language in ("csv", "tsv") and axis.content.find(b'"', base, end) >= 0:
+            first, last = axis.bounds[number].tolist()
+            starts = row_starts(axis.content[base:end], b"\t" if language == "tsv" else None) + base
+            found[first:last] = ~_among(axis.lines.starts[first:last], starts)
+    return found
 
 
 def _shortened(axis: _Axis, units: Cuts) -> Cuts:

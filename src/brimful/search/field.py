@@ -38,16 +38,20 @@ _DIGITS = DecimalContext(prec=20)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """A word of the question and where it stands: weights with positions, plot by plot."""
+    """A word of the question and where it stands: weights with positions, plot by plot.
+
+    A position counts the weights of all groups that hold it; the last group holds all positions.
+    """
 
     word: bytes
     weight: float
     places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+    is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
-        census = sum(len(positions) for _, places in self.places for positions in places)
+        census = sum(len(positions) for _, places in self.places[-1:] for positions in places)
         object.__setattr__(self, "census", census)
 
 
@@ -108,9 +112,12 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [ground.rows[units].astype(np.int64), ground.offsets[units]])
+    has = np.array([count > 0 for count in counts])
+    literal = [at for at, each in enumerate(sought) if each.is_literal]
+    if literal:
+        scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
     order = order[scores[order] > 0]
-    has = np.array([count > 0 for count in counts])
     return Field(
         units[order],
         scores[order],
@@ -174,7 +181,7 @@ def _promising(
             continue
         read += each.census
         found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
-        for _, places in each.places:
+        for _, places in each.places[-1:]:
             found |= ground.blocks_with(places)
         worth += each.weight * rarity(each.census, len(ground)) * found
     rows = ground.block_rows
@@ -213,7 +220,7 @@ def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
 
 def _told(above: Headings, sought: Sought, settings: FieldSettings) -> Numbers:
     """What the headings above each unit say of a word, in thousandths."""
-    counts = sum((above.counts(places) for _, places in sought.places), np.zeros(1, np.int64))
+    counts = sum((above.counts(places) for _, places in sought.places[-1:]), np.zeros(1, np.int64))
     return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
 
 

@@ -140,6 +140,11 @@ class Ground:
         return self._size
 
     @cached_property
+    def description(self) -> str:
+        """A hash of the titles, kinds and languages."""
+        return self.documents.description()
+
+    @cached_property
     def firsts(self) -> Numbers:
         """The number of the first unit of each plot."""
         return np.array([plot.first for plot in self.plots], np.int64)

@@ -38,8 +38,8 @@ def pools_of(ground: Ground, found: Found, *, tokens: int, related: Sequence[Rel
     words = [word for word, census in found.census if census and not only_asks(word.encode(), ground.languages)]
     words = [word for word in words if any(word in hit.terms for hit in found.hits)]
     words = words or [word for word, census in found.census if census]
-    if not words:
-        return []
+    if not words:  # filters alone, or nothing
+        return [Pool(found.hits, tokens)] if found.hits else []
     near = [Pool(_hits_of(ground, each, within=found.query), 0) for each in related]
     near = [pool for pool in near if pool.hits]
     direct = tokens * DIRECT_PERCENT // 100 if near else tokens

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
-from brimful.index.places import Places, sequence
 from brimful.index.vectors import TermVectors
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground
+from brimful.search.listing import listed
 from brimful.search.meaning import QuestionVectors, meaning_of
+from brimful.search.phrases import following, literal
 from brimful.search.query import AskedTerm, Query, parse_query, rarest
 from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import only_asks
@@ -28,8 +30,7 @@ MOST_WORDS = 64
 
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
-_WEIGHTS = FormWeights(inflection=1000)
-_GAP = 8
+_WEIGHTS = FormWeights(inflection=990)  # the word itself decides only where nothing else does
 _RECENT = 500  # thousandths
 
 
@@ -67,14 +68,19 @@ def search(
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
-    Filters narrow the corpus before anything is ranked. Words that the corpus lacks are repaired if it has a likely
-    one, and every correction is named. `recent_days` is the half-life after which what is said loses half of what
-    being new gives it, counted back from the newest document (ruling 10). `within` is another question, whose filters
-    hold instead of its own.
+    Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
+    that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
+    half-life after which what is said loses half of what being new gives it, counted back from the newest document
+    (ruling 10). `within` is another question, whose filters hold instead of its own.
     """
     settings = settings or FieldSettings()
     query = parse_query(question) if isinstance(question, str) else question
     query = rarest(query, ground.census, most=MOST_WORDS)
+    allowed = _allowed(ground, within or query)
+    if allowed is not None and not query.terms and query.has_filters:
+        hits = listed(ground, allowed, limit)
+        best = dict.fromkeys(hit.path for hit in hits)
+        return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     sought = _sought(ground, query, forms, mended, settings)
@@ -83,7 +89,7 @@ def search(
         sought,
         settings=settings,
         blocks=max(_LEAST_BLOCKS, limit),
-        allowed=_allowed(ground, within or query),
+        allowed=allowed,
         favour=None if recent_days is None else _recent(ground, recent_days),
         meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
@@ -158,32 +164,30 @@ def _sought(
     return [
         *found,
         *(
-            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, _following(ground, terms)),))
+            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
             for terms in query.phrases
         ),
     ]
 
 
 def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
-    """The places of some forms by weight, the heaviest first; a place counts once."""
+    """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
+
+    A group holds those before it too, and counts what its weight has over the next one's: they add up.
+    """
     by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
     for form in forms:
-        places = ground.places(form.terms[0]) if len(form.terms) == 1 else _following(ground, form.terms)
+        places = ground.places(form.terms[0]) if len(form.terms) == 1 else following(ground, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: list[Numbers] = [np.zeros(0, np.int64) for _ in ground.plots]
-    for weight in sorted(by_weight, reverse=True):
-        groups = by_weight[weight]
-        fresh = []
-        for number in range(len(ground.plots)):
-            columns = [places[number] for places in groups if len(places[number])]
-            joined = _union(columns)
-            if placed and len(held[number]):
-                joined = np.setdiff1d(joined, held[number], assume_unique=True)
-            fresh.append(joined)
-        placed.append((weight, tuple(fresh)))
-        if len(placed) < len(by_weight):
-            held = [_union([old, new]) for old, new in zip(held, fresh, strict=True)]
+    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in ground.plots)
+    weights = sorted(by_weight, reverse=True)
+    for weight, lighter in pairwise([*weights, 0]):
+        groups = [held, *by_weight[weight]]
+        held = tuple(
+            _union([places[number] for places in groups if len(places[number])]) for number in range(len(ground.plots))
+        )
+        placed.append((weight - lighter, held))
     return tuple(placed)
 
 
@@ -199,17 +203,6 @@ def _union(columns: Sequence[Numbers]) -> Numbers:
     return joined if first.all() else joined[first]
 
 
-def _following(ground: Ground, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
-    """Where terms follow each other, plot by plot."""
-    columns = [ground.places(term) for term in terms]
-    lengths = [len(term) for term in terms]
-    found = []
-    for number in range(len(ground.plots)):
-        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in columns]
-        found.append(sequence(here, lengths=lengths, gap_bytes=_GAP).starts)
-    return tuple(found)
-
-
 def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
     """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
     if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
@@ -221,10 +214,12 @@ def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
         for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
-        allowed &= ground.document_counts(_following(ground, phrase)) > 0
-    unwanted = [form.terms for asked in query.excluded for form in forms_of(asked, ground)]
-    for terms in (*unwanted, *query.excluded_phrases):
-        allowed &= ground.document_counts(_following(ground, terms)) == 0
+        has = ground.document_counts(literal(ground, phrase)) > 0
+        if has.any():  # one that stands nowhere is a title, or somebody's words: it narrows nothing
+            allowed &= has
+    unwanted = [following(ground, form.terms) for asked in query.excluded for form in forms_of(asked, ground)]
+    for places in (*unwanted, *(literal(ground, terms) for terms in query.excluded_phrases)):
+        allowed &= ground.document_counts(places) == 0
     return allowed
 
 

@@ -80,6 +80,33 @@ def ingest(
     return report
 
 
+def preview(
+    place: str | os.PathLike[str], store: SqliteStore | None = None, *, settings: SourceSettings | None = None
+) -> Report:
+    """What `ingest` would find by stats alone, for a store or for none yet; nothing is read or written.
+
+    A file that moved counts as added and removed, and what only its bytes can tell (a binary, a secret) is not told.
+    """
+    root = root_of(place)
+    known = {} if store is None else store.origins(_prefix(root))
+    own = set() if store is None else {os.fspath(path) for path in own_files(store)}
+    report = Report()
+    seen: set[str] = set()
+    for found in walk(root, settings=settings or SourceSettings()):
+        if isinstance(found, Skipped):
+            report.skipped.append(found)
+        elif found.location not in own:
+            seen.add(found.path)
+            if found.path not in known:
+                report.added += 1
+            elif known[found.path].stamp == _stamp(found):
+                report.unchanged += 1
+            else:
+                report.changed += 1
+    report.removed = sum(1 for name in known if name not in seen)
+    return report
+
+
 def own_files(store: SqliteStore) -> list[Path]:
     """The files that a store consists of, so that it is never taken for a part of its own corpus."""
     path = store.path.resolve()

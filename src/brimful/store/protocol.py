@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from blake3 import blake3
 
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import DocumentError
@@ -87,6 +89,16 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def description(self) -> str:
+        """A hash of what search uses beside path, time and content, which are under the root: titles, kinds, languages.
+
+        >>> one, other = (Documents.of([Card(1, "a.md", title, 4, None, "prose", None)]) for title in ("A", "B"))
+        >>> one.description() == one.description(), one.description() == other.description()
+        (True, False)
+        """
+        columns = [list(self.paths), list(self.titles), list(self.kinds), list(self.languages)]
+        return blake3(json.dumps(columns, separators=(",", ":")).encode()).hexdigest()
 
     def row_of(self, number: int) -> int:
         """The row of a document's number."""
@@ -176,6 +188,10 @@ class SegmentView(Protocol):
         """Of all these the ones that are made of letters, and perhaps some others."""
         ...
 
+    def text(self, start: int, end: int) -> bytes:
+        """Bytes of the axis inside one extent."""
+        ...
+
 
 class Snapshot(Protocol):
     """One generation of a corpus with one state root; nothing in it ever changes."""
@@ -227,11 +243,11 @@ class Snapshot(Protocol):
         """The way back from a document's text to its original; None where a byte is a byte."""
         ...
 
-    def units(self, number: int) -> Numbers:
-        """The cut points of a document's units, its length included."""
+    def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
+        """The cut points of a document's units, its length included; or those from `start` until before `end`."""
         ...
 
-    def sections(self, number: int) -> Numbers:
+    def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of its sections, likewise."""
         ...
 

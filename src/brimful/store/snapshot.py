@@ -149,13 +149,13 @@ class SqliteSnapshot:
         """Every term that a live document has, sorted."""
         return sorted({name for segment in self._segments.values() for name in segment.live_names()})
 
-    def units(self, number: int) -> Numbers:
-        """The cut points of a document's units, its length included."""
-        return self._cuts(number, SqliteSegment.units_in)
+    def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
+        """The cut points of a document's units, its length included; or those from `start` until before `end`."""
+        return self._cuts(number, SqliteSegment.units_in, start, end)
 
-    def sections(self, number: int) -> Numbers:
+    def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of its sections, likewise."""
-        return self._cuts(number, SqliteSegment.sections_in)
+        return self._cuts(number, SqliteSegment.sections_in, start, end)
 
     def heads(self, number: int) -> Heads:
         """A document's headings and first lines of definitions."""
@@ -167,11 +167,17 @@ class SqliteSnapshot:
             found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
         return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
-    def _cuts(self, number: int, cuts_in: Callable[[SqliteSegment, int, int], Numbers]) -> Numbers:
+    def _cuts(
+        self, number: int, cuts_in: Callable[[SqliteSegment, int, int], Numbers], low: int, high: int | None
+    ) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
-            cuts.append(cuts_in(self._segments[segment], base, base + size) - base + start)
             length = start + size
+            if start < (length if high is None else high) and low < length:
+                last = size if high is None else min(size, high - start)
+                cuts.append(cuts_in(self._segments[segment], base + max(low - start, 0), base + last) - base + start)
+        if high is not None:
+            return np.concatenate([np.zeros(0, np.int64), *cuts])
         joined = np.concatenate([np.zeros(1, np.int64), *cuts, np.array([length], np.int64)])
         # Cuts are in order already; the edges of the document and of its extents may be there twice.
         return joined[np.diff(joined, prepend=-1) > 0]

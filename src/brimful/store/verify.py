@@ -35,6 +35,22 @@ def verify(path: Path) -> list[str]:
     return found
 
 
+def glance(path: Path) -> list[str]:
+    """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
+    found: list[str] = []
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            found.extend(_page_problems(connection, path))
+            said = fetch(connection.cursor(), "PRAGMA quick_check")
+            found.extend(f"SQLite: {problem}" for (problem,) in said if problem != "ok")
+        finally:
+            connection.close()
+    except (apsw.Error, StoreError) as error:
+        found.append(f"the store can't be read through: {error}")
+    return found
+
+
 def _page_problems(connection: apsw.Connection, path: Path) -> list[str]:
     connection.execute("BEGIN")
     fetch(connection.cursor(), "SELECT name FROM sqlite_schema")  # from now on the file holds still

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
@@ -14,13 +15,15 @@ from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
-from brimful.densify.captures import Capture
-from brimful.densify.digest import Digest
 from brimful.engine import Engine
 from brimful.search.search import Found
 from brimful.store.ingest import Report
 from brimful.store.protocol import NO_TIME, Documents
 from brimful.text.spans import Span, back_to_code_point
+
+if TYPE_CHECKING:  # loaded only when something is condensed
+    from brimful.densify.captures import Capture
+    from brimful.densify.digest import Digest
 
 Record = Mapping[str, object]
 
@@ -55,18 +58,17 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
 
 def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
     """A hit with its lines and its text."""
-    document = engine.document(hit.path)
     return {
         "path": hit.path,
         "start": hit.start,
         "end": hit.end,
-        "lines": document.lines(hit.start, hit.end),
+        "lines": engine.lines(hit.path, hit.start, hit.end),
         "origins": engine.origins(hit.path, hit.start, hit.end),
         "score": hit.score,
         "lexical": hit.lexical,
         "semantic": hit.semantic,
         "terms": list(hit.terms),
-        "text": document.text(hit.start, hit.end),
+        "text": engine.text(hit.path, hit.start, hit.end),
     }
 
 
@@ -224,3 +226,8 @@ def status_record(engine: Engine) -> dict[str, object]:
         "kinds": dict(sorted(kinds.items())),
         "places": list(engine.roots),
     }
+
+
+def as_line(record: Record) -> str:
+    """One JSON object on one line, for what comes one after the other."""
+    return json.dumps(record, ensure_ascii=True) + "\n"

@@ -47,17 +47,39 @@ def read_json(content: bytes) -> list[Record]:
     >>> [(record.start, record.end) for record in read_json(b'[{"a": 1},\n {"a": 2}]')]
     [(0, 11), (11, 21)]
     """
+    found = _elements(*_signs(content), length=len(content))
+    return [] if found is None else _between(content, *found)
+
+
+def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
+    """Where elements begin, as `read_json` finds them, and where anything follows a comma, at any depth.
+
+    >>> [cuts.tolist() for cuts in json_cuts(b'[{"a":1,"b":2},{"a":[3,4]}]')]
+    [[15], [8, 15, 23]]
+    """
+    signs, kinds = _signs(content)
+    found = _elements(signs, kinds, length=len(content))
+    tops = np.array([] if found is None else found[2], np.int64)
+    return tops + 1, signs[kinds == 44] + 1
+
+
+def _signs(content: bytes) -> tuple[Cuts, NDArray[np.uint8]]:
+    """Where commas, brackets and braces stand outside of strings, and which they are."""
     octets = np.frombuffer(content, dtype=np.uint8)
     outside = _outside_strings(octets)
     signs = np.flatnonzero(((octets == 44) | ((octets | 32) == 123) | ((octets | 32) == 125)) & outside)
-    kinds = octets[signs]
+    return signs, octets[signs]
+
+
+def _elements(signs: Cuts, kinds: NDArray[np.uint8], *, length: int) -> tuple[int, int, list[int]] | None:
+    """Where the elements' brackets open and close, and the commas between them."""
     opening, closing = (kinds | 32) == 123, (kinds | 32) == 125
     depth = np.cumsum(opening.astype(np.int64) - closing)
     tops = np.flatnonzero(opening)
     if not len(tops):
-        return []
+        return None
     first = int(tops[0])
-    inner = _largest_array(signs, kinds, depth, first=first, length=len(content)) if kinds[first] == 123 else None
+    inner = _largest_array(signs, kinds, depth, first=first, length=length) if kinds[first] == 123 else None
     if inner is None:
         begin, level = first, int(depth[first])
         after = np.flatnonzero(closing[first:] & (depth[first:] < level))
@@ -67,8 +89,8 @@ def read_json(content: bytes) -> list[Record]:
         level = int(depth[begin])
     commas = np.flatnonzero((kinds[begin:finish] == 44) & (depth[begin:finish] == level)) + begin
     open_at = int(signs[begin])
-    close_at = int(signs[finish]) if finish < len(signs) else len(content)
-    return _between(content, open_at, close_at, signs[commas].tolist())
+    close_at = int(signs[finish]) if finish < len(signs) else length
+    return open_at, close_at, signs[commas].tolist()
 
 
 def _outside_strings(octets: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -27,7 +27,7 @@ _NUMBER = re.compile(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 def read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
     """Every row with its time and category where a column says so, and the header's bytes."""
     separator = b"\t" if language == "tsv" else _separator(content)
-    starts = _row_starts(content, separator)
+    starts = row_starts(content, separator)
     ends = np.append(starts[1:], len(content))
     sample = [
         _cells(content[start : min(end, start + _SAMPLE_BYTES)], separator)
@@ -64,8 +64,13 @@ def _field(separator: bytes) -> bytes:
     return rb'(?>[ ]*+"(?:[^"]++|"")*+"(?=' + sign + rb"|[\r\n]|\Z)|[^" + sign + rb"\r\n]*+)"
 
 
-def _row_starts(content: bytes, separator: bytes) -> Cuts:
-    """Line starts, save those inside a quoted field."""
+def row_starts(content: bytes, separator: bytes | None = None) -> Cuts:
+    r"""Line starts, save those inside a quoted field; a quotation mark that nothing closes quotes nothing.
+
+    >>> row_starts(b'id,note\n1,"two\nlines"\n2,5" wide\n').tolist()
+    [0, 8, 22]
+    """
+    separator = separator or _separator(content)
     starts = line_starts(content)
     if b'"' not in content:
         return starts

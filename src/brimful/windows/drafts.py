@@ -36,8 +36,8 @@ class Ruler:
     def __init__(self, document: Document) -> None:
         self._content = document.content
         self._sums: NDArray[np.int64] | None = None
-        self.length = len(document.content)
-        if document.kind == "code" and document.content:
+        self.length = len(document)
+        if document.kind == "code" and len(document) and document.is_whole:
             padding = b" " * (-len(document.content) % _STRIDE)
             filled = FILLED[np.frombuffer(document.content + padding, np.uint8)]
             counts = np.count_nonzero(filled.reshape(-1, _STRIDE), axis=1)

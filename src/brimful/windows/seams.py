@@ -66,7 +66,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
             for block in document.outline.enclosing(span.start, span.end)
             if block.kind in ("function", "class")
         ]
-        if definitions and document.language:
+        if definitions and document.language and document.is_whole:
             names = used_definitions(document.content, span.start, span.end, language=document.language)
             found.extend(("definition", name.start, name.end) for name in names)
     return _seams(document, span, found)

@@ -13,15 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
-from brimful.corpus.loaders.chats import conversations, load_chat, may_be_chat
-from brimful.corpus.loaders.html import load_html
 from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap
-from brimful.corpus.loaders.mail import load_message, split_mailbox
-from brimful.corpus.loaders.notebooks import load_notebook
-from brimful.corpus.loaders.office import load_office, office_format
-from brimful.corpus.loaders.pdf import load_pdf
 from brimful.corpus.loaders.text import load_text
 from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
@@ -33,14 +28,30 @@ __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"
 
 Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
 
+
+def _later(family: str, name: str) -> Loader:
+    """A loader whose module is read with its first file: most corpora have few formats, and a question has none."""
+
+    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+        loader: Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
+        return loader(path, raw, settings)
+
+    return load_one
+
+
+_load_html, _load_pdf, _load_office = (
+    _later("html", "load_html"),
+    _later("pdf", "load_pdf"),
+    _later("office", "load_office"),
+)
 _LOADERS: dict[str, Loader] = {
     extension: loader
     for loader, extensions in (
-        (load_html, "html htm xhtml shtml"),
-        (load_pdf, "pdf"),
-        (load_office, "docx pptx xlsx docm pptm xlsm"),
-        (load_notebook, "ipynb"),
-        (load_message, "eml"),
+        (_load_html, "html htm xhtml shtml"),
+        (_load_pdf, "pdf"),
+        (_load_office, "docx pptx xlsx docm pptm xlsm"),
+        (_later("notebooks", "load_notebook"), "ipynb"),
+        (_later("mail", "load_message"), "eml"),
     )
     for extension in extensions.split()
 }
@@ -86,7 +97,11 @@ def _is_mailbox(path: str, raw: bytes) -> bool:
 
 
 def _may_be_chat(path: str, raw: bytes) -> bool:
-    return _extension(path) in ("json", "") and may_be_chat(raw[:CHAT_SNIFF_BYTES])
+    if _extension(path) not in ("json", ""):
+        return False
+    from brimful.corpus.loaders.chats import may_be_chat
+
+    return may_be_chat(raw[:CHAT_SNIFF_BYTES])
 
 
 def _loader(path: str, raw: bytes) -> Loader:
@@ -94,10 +109,16 @@ def _loader(path: str, raw: bytes) -> Loader:
     if known is not None:
         return known
     if raw.startswith(_PDF):
-        return load_pdf
-    if raw.startswith(_ZIP) and office_format(raw):
-        return load_office
-    return load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
+        return _load_pdf
+    if raw.startswith(_ZIP) and _is_office(raw):
+        return _load_office
+    return _load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
+
+
+def _is_office(raw: bytes) -> bool:
+    from brimful.corpus.loaders.office import office_format
+
+    return bool(office_format(raw))
 
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
@@ -120,6 +141,8 @@ def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSe
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
+    from brimful.corpus.loaders.mail import load_message, split_mailbox
+
     messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
     try:
         return list(_numbered(path, messages, settings))
@@ -129,6 +152,8 @@ def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | S
 
 def _chats(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     """The conversations of an export; nothing when the file is no export after all, and is stored as it is."""
+    from brimful.corpus.loaders.chats import conversations, load_chat
+
     decoded = decode(raw, encoding=settings.encoding)
     chats = (
         partial(load_chat, chat=chat, rule=decoded.rule, settings=settings)

@@ -1,53 +1,53 @@
 """The command line: `brimful context QUESTION PATH`.
 
-app        which commands and options are there?
-commands   what does each do?                       digests, evaluating, receipts likewise
-views      what does a person see of a result?
-stores     which store does a command mean?
-terminal   how is anything shown, and kept plain for a program?
-exits      which exit code does an outcome have?
+app, upkeep, options   which commands and options are there?
+quick                  how is help shown, and a plain line read, without waiting for the parser?
+dispatch               what runs a command?
+commands               what does each do?              digests, evaluating, receipts, following, serving,
+                                                       examining, configuring, completing likewise
+configuration          which value does a setting have, and where does it come from?
+views                  what does a person see of a result?
+stores                 which store does a command mean?
+terminal, clipboard    how is anything shown, copied, and kept plain for a program?
+failing, exits         what is said of an error, and which exit code does an outcome have?
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+
+from brimful.surfaces.cli.quick import NARROWEST, help_for
+
+TYPE_CHECKING = False  # `typing` itself takes a while to load
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; no outcome but a bug shows a traceback."""
-    from typer import Abort, TyperException
+    words = _without_colour(list(sys.argv[1:] if arguments is None else arguments))
+    shown = _shown(words)
+    if shown is None:
+        from brimful.surfaces.cli.failing import guarded
 
-    from brimful.errors import BrimfulError
-    from brimful.surfaces.cli.app import app
-    from brimful.surfaces.cli.exits import FOUND, INTERRUPTED, USAGE, exit_of
-    from brimful.surfaces.cli.terminal import PipeClosed, say, tint
-
+        return guarded(words)
+    stream = sys.stdout if words else sys.stderr  # no command at all is a mistake
     try:
-        code = app(arguments, prog_name="brimful", standalone_mode=False) or FOUND
-        sys.stdout.flush()
-    except (KeyboardInterrupt, Abort):
-        code = INTERRUPTED
-    except (BrokenPipeError, PipeClosed):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FOUND
-    except TyperException as error:
-        say(_usage(error))
-        return USAGE
-    except BrimfulError as error:
-        say(f"{tint('bad', 'brimful:')} {_harmless(str(error))}")
-        return exit_of(error)
+        stream.write(shown)
+        stream.flush()
     except OSError as error:
-        say(f"{tint('bad', 'brimful:')} {_harmless(str(error))}")
-        return USAGE
-    if code == INTERRUPTED:
-        say("\nbrimful: stopped; what was stored before is intact")
-    return int(code)
+        from brimful.surfaces.cli.failing import unwritten
+
+        return unwritten(error)
+    return 0 if words else 2
 
 
 def run() -> None:
     """The entry point of the installed program."""
+    import gc
+
+    gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
     except KeyboardInterrupt:  # while the first modules were read
@@ -61,23 +61,26 @@ def run() -> None:
     sys.exit(code)
 
 
-def _usage(error: Exception) -> str:
-    """What is wrong with a command line, the closest right one, and where to read on."""
-    message = _harmless(getattr(error, "message", "") or str(error))
-    format_message = getattr(error, "format_message", None)
-    close = getattr(error, "possibilities", None)
-    if close:
-        message = f"{message}; did you mean {' or '.join(sorted(close))}?"
-    elif format_message is not None:
-        message = _harmless(format_message())
-    if message.startswith("Usage: "):  # no command was given, and this is the list of them
-        return message
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "brimful"
-    return f"brimful: {message}\nTry: {command} --help"
+def _shown(words: list[str]) -> str | None:
+    """What a line without a command shows."""
+    if words == ["--version"]:
+        from brimful import __version__
+
+        return f"brimful {__version__}\n"
+    return help_for(words or ["--help"]) if _columns() >= NARROWEST else None
 
 
-def _harmless(text: str) -> str:
-    from brimful.surfaces.cli.terminal import harmless
+def _without_colour(words: list[str]) -> list[str]:
+    """The words before `--` without --no-color, which may stand anywhere."""
+    end = words.index("--") if "--" in words else len(words)
+    if "--no-color" not in words[:end]:
+        return words
+    os.environ["NO_COLOR"] = "1"
+    return [word for word in words[:end] if word != "--no-color"] + words[end:]
 
-    return harmless(text)
+
+def _columns() -> int:
+    try:
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns or NARROWEST
+    except (ValueError, OSError):
+        return NARROWEST

@@ -7,21 +7,23 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from brimful.budget import budget_of
 from brimful.corpus.ignores import glob_pattern
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import root_of, walk
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import AskSettings
-from brimful.store.ingest import Report
+from brimful.settings import chosen
+from brimful.store.ingest import Report, preview
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.stores import store_to_ask, store_to_fill
+from brimful.surfaces.cli.stores import place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
 
@@ -40,40 +42,54 @@ class Corpus:
 
 
 def context(
+    *,
     question: str,
     paths: Sequence[str],
-    *,
     budget: int,
-    settings: AskSettings,
+    model: str,
+    format: str,  # noqa: A002
+    sizing: str,
+    strategy: str,
+    packing: str,
+    fill: str,
+    densify: str | None,
+    receipt: str | None,
+    copy: bool,
     store: str | None,
+    dry_run: bool,
     as_json: bool,
-    receipt: Path | None,
     quiet: bool,
 ) -> int:
     """Index what is named, fill the budget, cite."""
-    tokens_for(settings.model)  # an unknown model is named before anything is read
-    if settings.densify is not None:
+    settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
+    budget_of(budget)
+    tokens_for(model)  # an unknown model is named before anything is read
+    if densify is not None:
         from brimful.densify.models import model_for  # only when asked for: it takes a while to load
 
-        model_for(settings.densify)
+        model_for(densify)
+    if dry_run:
+        return _previewed(store, paths, adding=False, settings=SourceSettings(), as_json=as_json, quiet=quiet)
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        made = engine.context(question, budget=budget, settings=settings)
+        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify))
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
-            _write(receipt, made.receipt.to_json() + "\n")
-        if as_json:
-            give(records.as_json(_whole(corpus, records.answer_record(engine, made))))
-        else:
-            give(views.payload(made))
+            _write(Path(receipt), made.receipt.to_json() + "\n")
+        text = records.as_json(_whole(corpus, records.answer_record(engine, made))) if as_json else views.payload(made)
+        give(text)
+        copied = _copied(text) if copy and made.windows else None
         if not quiet:
-            views.show_context(engine, made, receipt=receipt)
+            views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
+            _show_copied(copied)
             views.show_skips(corpus.report.skipped)
-    return _exit(corpus, found=bool(made.windows))
+    return exit_for(corpus, found=bool(made.windows))
 
 
-def search(question: str, paths: Sequence[str], *, limit: int, store: str | None, as_json: bool, quiet: bool) -> int:
+def search(
+    *, question: str, paths: Sequence[str], limit: int, copy: bool, store: str | None, as_json: bool, quiet: bool
+) -> int:
     """The places that matter most."""
     if limit < 1:
         raise InputError(f"a limit of {limit} shows nothing; give at least 1")
@@ -82,28 +98,59 @@ def search(question: str, paths: Sequence[str], *, limit: int, store: str | None
     with corpus.engine as engine:
         found = engine.search(question, limit=limit)
         record = {"question": question, **records.found_record(engine, found)}
-        show(records.as_json(_whole(corpus, record)) if as_json else views.hits(record))
+        text = records.as_json(_whole(corpus, record)) if as_json else views.hits(record)
+        show(text)
+        copied = _copied(text) if copy and found.hits else None
         if not quiet:
             views.show_corrections(found.corrections)
             if not found.hits:
                 views.show_nothing(len(engine.ground.documents), question=question)
+            _show_copied(copied)
             views.show_skips(corpus.report.skipped)
-    return _exit(corpus, found=bool(found.hits))
+    return exit_for(corpus, found=bool(found.hits))
 
 
-def add(paths: Sequence[str], *, store: str | None, allow: Sequence[str], as_json: bool, quiet: bool) -> int:
+def add(
+    *, paths: Sequence[str], allow: Sequence[str], store: str | None, dry_run: bool, as_json: bool, quiet: bool
+) -> int:
     """Bring files and folders into a store, or everything in it up to date."""
     settings = SourceSettings(allow=allow)  # type: ignore[arg-type]  # checked there, with close names
+    if dry_run:
+        return _previewed(store, paths, adding=True, settings=settings, as_json=as_json, quiet=quiet)
     corpus = filled(store, paths, adding=True, settings=settings) if paths else _updated(store, settings)
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
         show(records.as_json(record) if as_json else views.report(record))
         if not quiet:
             views.show_skips(corpus.report.skipped)
-        return _exit(corpus, found=bool(record["documents"]))
+        return exit_for(corpus, found=bool(record["documents"]))
 
 
-def status(paths: Sequence[str], *, store: str | None, skipped: bool, as_json: bool) -> int:
+def _previewed(
+    store: str | None,
+    paths: Sequence[str],
+    *,
+    adding: bool,
+    settings: SourceSettings,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """What bringing paths into their store would do; neither is touched, and no store is made."""
+    checked_paths(paths)
+    place = place_to_fill(store, paths, adding=adding) if paths else store_to_ask(store)
+    total = Report()
+    with ExitStack() as opened:
+        engine = opened.enter_context(open_store(place)) if place.is_file() else None
+        for path in paths or _there(engine):
+            _sum(total, preview(path, settings=settings) if engine is None else engine.preview(path, settings=settings))
+    record = {**records.report_record(total), "store": str(place), "dry_run": True}
+    show(records.as_json(record) if as_json else views.preview(record))
+    if not quiet:
+        views.show_skips(total.skipped)
+    return FOUND if total.added + total.changed + total.unchanged else NOTHING
+
+
+def status(*, paths: Sequence[str], store: str | None, skipped: bool, as_json: bool) -> int:
     """What a store holds."""
     with open_store(store_to_ask(store, paths)) as engine:
         record = records.status_record(engine)
@@ -114,7 +161,7 @@ def status(paths: Sequence[str], *, store: str | None, skipped: bool, as_json: b
     return FOUND if record["documents"] else NOTHING
 
 
-def remove(paths: Sequence[str], *, store: str | None, dry_run: bool, as_json: bool) -> int:
+def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: bool) -> int:
     """Forget documents by their cited paths, by folder or by glob."""
     with open_store(store_to_ask(store)) as engine:
         known = engine.ground.documents.paths
@@ -130,9 +177,11 @@ def remove(paths: Sequence[str], *, store: str | None, dry_run: bool, as_json: b
     return FOUND if chosen else NOTHING
 
 
-def purge(*, store: str | None, everything: bool, yes: bool, as_json: bool) -> int:
+def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_json: bool) -> int:
     """Leave no byte of what was removed, or nothing at all."""
     place = store_to_ask(store)
+    if dry_run:
+        return _would_purge(place, everything=everything, as_json=as_json)
     what = f"Delete the store {place} itself" if everything else f"Erase what was removed or replaced from {place}"
     if not yes and not _confirmed(f"{one_line(what)}? The documents' own files are not touched."):
         return USAGE
@@ -145,6 +194,16 @@ def purge(*, store: str | None, everything: bool, yes: bool, as_json: bool) -> i
     after = place.stat().st_size if place.exists() else 0
     record = {"store": str(place), "deleted": everything, "bytes_before": before, "bytes_after": after}
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: {before:,} bytes before, {after:,} now\n")
+    return FOUND
+
+
+def _would_purge(place: Path, *, everything: bool, as_json: bool) -> int:
+    with open_store(place) as engine:  # only a store is ever deleted
+        documents = len(engine.ground.documents)
+    size = place.stat().st_size
+    record = {"store": str(place), "deleted": everything, "bytes_before": size, "dry_run": True}
+    what = f"the whole store with {documents:,} documents" if everything else "what was removed or replaced"
+    show(records.as_json(record) if as_json else f"{one_line(str(place))}: would erase {what}; {size:,} bytes now\n")
     return FOUND
 
 
@@ -165,17 +224,29 @@ def corpus_of(store: str | None, paths: Sequence[str]) -> Corpus:
 
 def filled(store: str | None, paths: Sequence[str], *, adding: bool, settings: SourceSettings | None = None) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
+    checked_paths(paths)
+    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings)
+
+
+def checked_paths(paths: Sequence[str]) -> Sequence[str]:
+    """The same paths, all of them there."""
     for path in paths:
         root_of(path)
-    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings)
+    return paths
 
 
 def _updated(store: str | None, settings: SourceSettings) -> Corpus:
     engine = open_store(store_to_ask(store))
-    gone = [root for root in engine.roots if not _is_there(root)]
-    for root in gone:
-        say(f"{one_line(root)} is not there any more; what was stored of it stays (brimful remove forgets it)")
-    return _add_all(engine, [root for root in engine.roots if root not in gone], settings)
+    return _add_all(engine, _there(engine), settings)
+
+
+def _there(engine: Engine | None) -> list[str]:
+    """What was added and is still there; what is not is named."""
+    roots = () if engine is None else engine.roots
+    for root in roots:
+        if not _is_there(root):
+            say(f"{one_line(root)} is not there any more; what was stored of it stays (brimful remove forgets it)")
+    return [root for root in roots if _is_there(root)]
 
 
 def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | None) -> Corpus:
@@ -188,12 +259,27 @@ def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | No
                     settings=settings,
                     progress=None if advance is None else lambda found: advance(found.path),
                 )
-                for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped"):
-                    setattr(corpus.report, name, getattr(corpus.report, name) + getattr(one, name))
+                _sum(corpus.report, one)
     except BaseException:
         engine.close()
         raise
     return corpus
+
+
+def _sum(total: Report, one: Report) -> None:
+    for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped"):
+        setattr(total, name, getattr(total, name) + getattr(one, name))
+
+
+def _copied(text: str) -> str:
+    from brimful.surfaces.cli.clipboard import copy
+
+    return copy(text)
+
+
+def _show_copied(by: str | None) -> None:
+    if by is not None:
+        say(f"copied to the clipboard by {by}")
 
 
 def _is_there(root: str) -> bool:
@@ -229,7 +315,8 @@ def _whole(corpus: Corpus, record: dict[str, object]) -> dict[str, object]:
     return {**record, **added}
 
 
-def _exit(corpus: Corpus, *, found: bool) -> int:
+def exit_for(corpus: Corpus, *, found: bool) -> int:
+    """Partial, found or nothing."""
     if corpus.is_partial:
         return PARTIAL
     return FOUND if found else NOTHING

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from brimful.corpus.documents import Document
@@ -15,7 +16,9 @@ from brimful.densify.captures import Capture
 from brimful.densify.densify import densify as condense
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.fit import fit_digest
+from brimful.densify.forecast import forecast
 from brimful.densify.memory import Memory
+from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import DensifySettings
 from brimful.densify.running import Progress
@@ -23,6 +26,7 @@ from brimful.engine import open as open_store
 from brimful.errors import InputError, StoreError
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
+from brimful.surfaces.cli.clipboard import copy as put_on_clipboard
 from brimful.surfaces.cli.exits import FOUND, NOTHING, PARTIAL, exit_of_code
 from brimful.surfaces.cli.stores import cache_folder, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
@@ -32,13 +36,15 @@ _JOINT = b"\n\n"
 
 
 def densify(
-    file: str,
     *,
+    file: str,
     model: str,
     target: int | None,
     budget: int | None,
     limit: int | None,
-    memory: Path | None,
+    memory: str | None,
+    copy: bool,
+    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -48,6 +54,8 @@ def densify(
     settings = DensifySettings(target_tokens=target if target is not None else budget)
     chosen = model_for(model, limit=limit)
     document = _document(file)
+    if dry_run:
+        return _forecast(document, chosen, settings, as_json=as_json)
     kept = None if isinstance(chosen, ExtractiveModel) else _memory(memory)
     try:
         with _shown() as advance:
@@ -57,16 +65,24 @@ def densify(
             kept.close()
     if budget is not None:
         digest = fit_digest(digest, budget, counter=chosen.counter)
-    give(records.as_json(records.digest_record(digest)) if as_json else f"{digest.text}\n")
+    text = records.as_json(records.digest_record(digest)) if as_json else f"{digest.text}\n"
+    give(text)
+    by = put_on_clipboard(text) if copy else None
     if not quiet:
         views.show_digest(digest, document)
+        if by is not None:
+            say(f"copied to the clipboard by {by}")
     return FOUND if digest.is_complete else PARTIAL
 
 
-def capture(file: str, *, name: str | None, model: str, store: str | None, as_json: bool, quiet: bool) -> int:
+def capture(
+    *, file: str, name: str | None, model: str, store: str | None, dry_run: bool, as_json: bool, quiet: bool
+) -> int:
     """Write a text down, condense it, store the digest."""
     chosen = model_for(model)
     document = _document(file)
+    if dry_run:
+        return _forecast(document, chosen, DensifySettings(), as_json=as_json)
     name = name or (None if file == "-" else document.path)
     with open_store(store_to_fill(store, ["."], adding=True)) as engine, _shown() as advance:
         text = document.content.decode()
@@ -91,6 +107,13 @@ def captures(*, retry: str | None, store: str | None, as_json: bool) -> int:
     return FOUND if found else NOTHING
 
 
+def _forecast(document: Document, model: Model, settings: DensifySettings, *, as_json: bool) -> int:
+    """What it would cost; no model is asked."""
+    record = {**asdict(forecast(document, model, settings=settings)), "dry_run": True}
+    show(records.as_json(record) if as_json else views.forecast(record))
+    return FOUND
+
+
 def _exit(made: Capture) -> int:
     return FOUND if made.status == "done" else exit_of_code(made.message.partition(":")[0])
 
@@ -112,10 +135,10 @@ def _document(file: str) -> Document:
     return Document(path, _JOINT.join(each.content for each in parts), kind=parts[0].kind, language=parts[0].language)
 
 
-def _memory(file: Path | None) -> Memory:
+def _memory(file: str | None) -> Memory:
     """The answers so far: in the file that is named, or in the user's cache."""
     if file is not None:
-        return Memory(file)
+        return Memory(Path(file))
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

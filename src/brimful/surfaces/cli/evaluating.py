@@ -25,33 +25,41 @@ from brimful.surfaces.cli.terminal import one_line, say, show
 
 
 def evaluate(
-    place: str | None,
-    paths: Sequence[str],
     *,
-    make: Path | None,
+    place: str | None,
+    make: str | None,
+    paths: Sequence[str],
     questions: int,
-    budgets: Sequence[int],
+    budgets: str,
     split: str,
     scope: str,
     limit: int | None,
+    svg: str | None,
     store: str | None,
     as_json: bool,
-    svg: Path | None,
 ) -> int:
     """Ask every question at every budget; the table, or the whole result as JSON, and a drawing."""
+    sizes = _sizes(budgets)
     if (place is None) == (make is None):
         raise InputError("name the folder of a set, or --make FOLDER with the paths to make one from")
     if place is not None:
         asked = read_set(place, split=_split(split), scope=_scope(scope))
     else:
-        asked = _made(make or Path(), paths, store=store, questions=questions)
+        asked = _made(Path(make or ""), paths, store=store, questions=questions)
     if limit is not None:
         asked = replace(asked, questions=asked.questions[: max(limit, 0)])
-    result = _measured(asked, budgets)
+    result = _measured(asked, sizes)
     show(result.as_json() if as_json else result.table())
     if svg is not None:
-        _draw(result, svg)
+        _draw(result, Path(svg))
     return FOUND
+
+
+def _sizes(budgets: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(each) for each in budgets.split(",") if each.strip())
+    except ValueError as error:
+        raise InputError(f"budgets are whole numbers with commas between them, got {budgets!r}") from error
 
 
 def _split(name: str) -> Split:
@@ -72,7 +80,9 @@ def _made(folder: Path, paths: Sequence[str], *, store: str | None, questions: i
         documents = [engine.document(path) for path in engine.ground.documents.paths]
     made = make_set(documents, questions=questions, name=folder.name)
     write_set(made, folder)
-    say(f"{len(made.questions)} questions written to {one_line(str(folder))}; ask them again: brimful eval {folder}")
+    number = len(made.questions)
+    place = one_line(str(folder))
+    say(f"{number:,} question{'' if number == 1 else 's'} written to {place}; ask again: brimful eval {place}")
     return made
 
 

@@ -1,8 +1,9 @@
-"""Is everything still as a receipt cites it?"""
+"""Is everything still as a receipt cites it, and why is each window in?"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from brimful.assembly.checking import check, check_files
@@ -10,37 +11,87 @@ from brimful.assembly.offline import Finding
 from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import InputError
+from brimful.settings import chosen
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
+from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
 from brimful.surfaces.cli.exits import FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.stores import store_to_ask
-from brimful.surfaces.cli.terminal import say, show
+from brimful.surfaces.cli.terminal import say, show, tint
 
 _MOST_BYTES = 256 << 20
+_LONGEST_NAME = 1_000
 
 
-def verify(file: Path, *, files: Path | None, text: Path | None, store: str | None, as_json: bool) -> int:
+def verify(*, receipt: str, files: str | None, text: str | None, store: str | None, as_json: bool, quiet: bool) -> int:
     """Check a receipt by itself, and against the text, the files or the store that are named."""
     if files is not None and store is not None:
         raise InputError("a receipt is compared with --files or with --store, one at a time")
-    receipt = Receipt.from_json(_read(file))
-    shown = None if text is None else _decoded(text)
+    cited = Receipt.from_json(_read(Path(receipt)))
+    shown = None if text is None else _decoded(Path(text))
     if files is not None:
-        found, against = check_files(receipt, files, text=shown), "files"
+        found, against = check_files(cited, Path(files), text=shown), "files"
     elif store is not None:
         with open_store(store_to_ask(store)) as engine:
-            found, against = engine.verify(receipt, text=shown), "store"
+            found, against = engine.verify(cited, text=shown), "store"
     else:
-        found, against = check(receipt, text=shown), "itself"
+        found, against = check(cited, text=shown), "itself" if text is None else "text"
     if as_json:
-        show(records.as_json(records.findings_record(receipt, found, against=against)))
+        show(records.as_json(records.findings_record(cited, found, against=against)))
     elif found:
         show(views.findings(found))
+    elif against == "itself":
+        show(views.only_itself(len(cited.windows), len(cited.documents)))
     else:
-        show(views.all_cited(len(receipt.windows), len(receipt.documents)))
-    if against == "itself" and not as_json:
-        say("checked by itself; --files FOLDER or --store FILE also compare it with the documents")
+        show(views.all_cited(len(cited.windows), len(cited.documents), against=against))
+    if against in ("itself", "text") and not quiet and not as_json:
+        compared = "Nothing was compared with it" if against == "itself" else "No document was compared with it"
+        say(tint("warn", f"{compared}: give --files FOLDER (what was read) or --store FILE."))
     return _exit(found)
+
+
+def explain(
+    *,
+    question: str,
+    paths: Sequence[str],
+    budget: int,
+    model: str,
+    format: str,  # noqa: A002
+    sizing: str,
+    strategy: str,
+    packing: str,
+    fill: str,
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Ask a question, or a receipt's own again, and say why each window is in."""
+    settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
+    cited = _receipt(question)
+    corpus = corpus_of(store, paths)
+    with corpus.engine as engine:
+        if cited is None:
+            why = engine.explain(asked(question), budget=budget, settings=settings)
+        else:
+            why = engine.explain(cited)
+        record = records.explanation_record(engine, why)
+        if cited is not None:
+            record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
+        lines = [each.window.lines for each in why.context.omitted]
+        show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
+        if not quiet:
+            views.show_corrections(why.context.corrections)
+            if not why.context.windows and not why.context.omitted:
+                views.show_nothing(len(engine.ground.documents), question=why.context.question or "")
+            views.show_skips(corpus.report.skipped)
+    return exit_for(corpus, found=bool(why.context.windows))
+
+
+def _receipt(question: str) -> Receipt | None:
+    """The receipt in a file of that name, if there is one; a file that is none is a mistake."""
+    if question == "-" or "\n" in question or len(question) > _LONGEST_NAME or not Path(question).is_file():
+        return None
+    return Receipt.from_json(_read(Path(question)))
 
 
 def _exit(found: list[Finding]) -> int:

@@ -34,14 +34,17 @@ def named_store(name: str) -> Path:
 
 
 def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path:
-    """Where paths are indexed; the folder is made. `add` also fills the nearest `.brimful`."""
+    """Where paths are indexed; the folder is made."""
+    return _made(place_to_fill(store, paths, adding=adding))
+
+
+def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path:
+    """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
-        place = named_store(store)
-    elif adding and (nearest := _nearest()):
-        place = nearest
-    else:
-        place = cached_store(paths)
-    return _made(place)
+        return named_store(store)
+    if adding and (nearest := _nearest()):
+        return nearest
+    return cached_store(paths)
 
 
 def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brimful.densify.digest import Digest
 
 _MOST_CITATIONS = 20
+_MOST_OMITTED = 8
 _MOST_SKIPS = 5
 _QUIET_REASONS = ("hidden", "ignored", "empty")  # what nobody expects to be read
 _LABEL = 10
@@ -183,7 +184,7 @@ def report(record: Mapping[str, Any]) -> str:
     done = ", ".join(
         f"{record[name]:,} {name}" for name in ("added", "changed", "renamed", "removed", "unchanged") if record[name]
     )
-    return _labelled([("files", done or "none"), *_held(record)])
+    return labelled([("files", done or "none"), *_held(record)])
 
 
 def status(record: Mapping[str, Any]) -> str:
@@ -194,7 +195,7 @@ def status(record: Mapping[str, Any]) -> str:
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
         rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
-    return _labelled(rows)
+    return labelled(rows)
 
 
 def findings(found: Iterable[object]) -> str:
@@ -202,9 +203,77 @@ def findings(found: Iterable[object]) -> str:
     return "".join(f"{one_line(str(each))}\n" for each in found)
 
 
-def all_cited(windows: int, documents: int) -> str:
-    """That nothing differs."""
-    return f"{_out('good', 'as cited')}: {_count(windows, 'window')} of {_count(documents, 'document')}\n"
+def all_cited(windows: int, documents: int, *, against: str) -> str:
+    """That nothing differs from what it was compared with."""
+    held = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
+    return f"{_out('good', 'as cited')}: {held}, compared with the {against}\n"
+
+
+def only_itself(windows: int, documents: int) -> str:
+    """That a receipt is unchanged, which says nothing of what it cites."""
+    held = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
+    return f"{_out('warn', 'receipt unchanged')}; what it cites ({held}) was NOT checked\n"
+
+
+def changed(record: Mapping[str, Any]) -> str:
+    """One line a change of a place that is watched."""
+    done = ", ".join(f"{record[name]:,} {name}" for name in ("added", "changed", "renamed", "removed") if record[name])
+    return f"{_out('path', one_line(record['place']))}: {done or 'up to date'}\n"
+
+
+def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[int] | None]) -> str:
+    """How a question was understood, then a line for each window: in, or out with the reason."""
+    words = ", ".join(f"{one_line(word)} {number:,}×" for word, number in record["census"].items())
+    lines = [f"{_out('strong', 'words')}  {words or 'none'}"]
+    if cited := record.get("cited"):
+        said = (
+            _out("good", "the same bytes again") if cited["same"] else _out("bad", "not the same: the corpus changed")
+        )
+        lines.append(f"{_out('strong', 'asked')}  {said}")
+    filled = f"{record['tokens']:,} of {record['budget']:,} tokens ({one_line(record['model'])})"
+    lines.append(f"{_out('strong', 'filled')} {filled}")
+    for each in record["windows"]:
+        terms = one_line(", ".join(each["terms"])) or "no word of the question, only its meaning"
+        legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
+        lines += [
+            f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
+            f"    {each['score']:.2f} ({legs}): {terms}",
+        ]
+    for each, numbers in zip(record["omitted"][:_MOST_OMITTED], omitted_lines, strict=False):
+        price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
+        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each, numbers))}")
+        lines.append(f"    {each['score']:.2f}: {each['reason'].replace('_', ' ')}{price}")
+    if len(record["omitted"]) > _MOST_OMITTED:
+        lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _where(window: Mapping[str, Any], lines: Sequence[int] | None) -> str:
+    place = f":{_lines(lines)}" if lines else f" bytes {window['start']}-{window['end']}"
+    return shortened(f"{one_line(window['path'])}{place}", width() - 4)
+
+
+def forecast(record: Mapping[str, Any]) -> str:
+    """What condensing would cost."""
+    counted = "" if record["exact"] else ", estimated"
+    return labelled(
+        [
+            ("model", one_line(record["model"])),
+            ("text", f"{record['source_tokens']:,} tokens{counted}"),
+            ("parts", f"{record['parts']:,}"),
+            ("calls", f"{record['calls']:,} at least, if nothing is remembered" if record["calls"] else "none"),
+            ("sent", f"{record['tokens_sent']:,} tokens"),
+            ("received", f"{record['tokens_received']:,} tokens at most"),
+        ]
+    )
+
+
+def preview(record: Mapping[str, Any]) -> str:
+    """What adding would do."""
+    done = ", ".join(
+        f"{record[name]:,} {name}" for name in ("added", "changed", "removed", "unchanged") if record[name]
+    )
+    return labelled([("files", f"would be: {done or 'none'}"), ("store", one_line(record["store"]))])
 
 
 def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -214,7 +283,8 @@ def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _labelled(rows: Iterable[tuple[str, str]]) -> str:
+def labelled(rows: Iterable[tuple[str, str]]) -> str:
+    """A line each: a label and what it says."""
     return "".join(f"{_out('strong', label.ljust(_LABEL))} {text}\n" for label, text in rows)
 
 

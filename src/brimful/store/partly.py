@@ -1,0 +1,179 @@
+"""How is a document read that is too long to be held? Only around the places that are shown.
+
+Its bytes stand where they always stand, in a file-less memory map of the document's length: pages that nobody reads
+take no memory. What is sliced is read from the store first; what is looked at otherwise (patterns, edges of words)
+must have been read before, so windows grow no farther than what `near` has read around them.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from typing import Self
+
+import numpy as np
+
+from brimful.corpus.documents import Document
+from brimful.index.columns import Numbers
+from brimful.store.protocol import Row, Snapshot
+from brimful.text.outline import Outline, outline
+from brimful.text.spans import Span, merge_spans
+
+LONGEST_WHOLE = 16 << 20
+"""Of a longer document only the surroundings of its hits are read."""
+
+_STEP = 1 << 20  # bytes whose lines are counted at once
+_EDGE = 1 << 16  # of the beginning and the end, which say whether a window is the first or last thing said
+
+
+class PartlyRead(Document):
+    """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
+
+    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_snapshot")
+    _bytes: _Places
+    _header: tuple[int, int] | None
+    _length: int
+    _lines: LineCount
+    _number: int
+    _snapshot: Snapshot
+
+    def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
+        values = {
+            "path": row.path,
+            "time": row.time,
+            "kind": row.kind,
+            "language": row.language,
+            "vector": None,
+            "entities": (),
+            "id": row.id,
+            "_outline": None,
+            "_newlines": None,
+            "_length": row.length,
+            "_snapshot": snapshot,
+            "_number": row.number,
+            "_lines": lines,
+            "_bytes": _Places(row.length, lambda start, end: snapshot.read(row.number, start, end)),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "content", self._bytes)
+        self._bytes.read_in([(0, _EDGE), (row.length - _EDGE, row.length)])
+        first = outline(self.content[:_EDGE], kind="data", language=row.language) if row.kind == "data" else None
+        object.__setattr__(self, "_header", first.header if first else None)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def is_whole(self) -> bool:
+        """No: there are bytes that were not read."""
+        return False
+
+    @property
+    def read_bytes(self) -> int:
+        """How much of it was read."""
+        return self._bytes.known_bytes
+
+    def near(self, places: Iterable[tuple[int, int]], *, reach_bytes: int) -> None:
+        """Read what lies around some places."""
+        spans = merge_spans(Span(max(start - reach_bytes, 0), end + reach_bytes) for start, end in places)
+        if self._bytes.read_in((span.start, span.end) for span in spans):
+            object.__setattr__(self, "_outline", None)
+
+    def reach(self, start: int, end: int) -> Span:
+        """How far around `[start, end)` it was read, from cut to cut."""
+        known = self._bytes.around(start, end)
+        if known is None:
+            return Span(start, end)
+        low = self.outline.cut_after(known.start) if known.start else 0
+        return Span(min(low, start), max(self.outline.cut_before(known.end), end))
+
+    @property
+    def outline(self) -> Outline:
+        """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
+        if self._outline is None:
+            known = self._bytes.known
+            units, sections = (
+                _cuts((column(self._number, span.start, span.end) for span in known), len(self))
+                for column in (self._snapshot.units, self._snapshot.sections)
+            )
+            found = Outline(self.kind, self.language, len(self), units, sections, header=self._header)
+            object.__setattr__(self, "_outline", found)
+        assert self._outline is not None
+        return self._outline
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """First and last line (from 1) that `[start, end)` touches, counted from the beginning."""
+        first = self._lines.before(start)
+        return first + 1, first + self.content[start : max(start, end - 1)].count(b"\n") + 1
+
+
+class LineCount:
+    """How many lines end before a place of a document? Counted step by step, each step once."""
+
+    def __init__(self, length: int, read: Callable[[int, int], bytes]) -> None:
+        self._length, self._read = length, read
+        self._counts = [0]  # before each step
+
+    def before(self, position: int) -> int:
+        """The newlines before a byte."""
+        step = position // _STEP
+        while len(self._counts) <= step:
+            at = (len(self._counts) - 1) * _STEP
+            self._counts.append(self._counts[-1] + self._read(at, min(at + _STEP, self._length)).count(b"\n"))
+        return self._counts[step] + self._read(step * _STEP, position).count(b"\n")
+
+
+class _Places(mmap.mmap):
+    """Bytes of which some are known; a slice reads what it needs."""
+
+    known: tuple[Span, ...]
+    known_bytes: int
+    _length: int
+    _read: Callable[[int, int], bytes]
+
+    def __new__(cls, length: int, read: Callable[[int, int], bytes]) -> Self:
+        made = super().__new__(cls, -1, length)
+        made.known, made.known_bytes, made._length, made._read = (), 0, length, read
+        return made
+
+    def __getitem__(self, key: int | slice) -> int | bytes:  # type: ignore[override]
+        if isinstance(key, slice):
+            start, end, _ = key.indices(self._length)
+            self.read_in([(start, end)])
+        return super().__getitem__(key)
+
+    def find(self, part: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        """Where known bytes have a part; a memory map's own way to look for it is slow."""
+        at = super().__getitem__(slice(start, end)).find(part)
+        return at if at < 0 else start + at
+
+    def around(self, start: int, end: int) -> Span | None:
+        """The known stretch that holds a range."""
+        at = bisect_right(self.known, start, key=lambda span: span.start) - 1
+        return self.known[at] if at >= 0 and end <= self.known[at].end else None
+
+    def read_in(self, spans: Iterable[tuple[int, int]]) -> bool:
+        """Know some ranges; returns whether any was new."""
+        fresh = []
+        for start, end in ((max(start, 0), min(end, self._length)) for start, end in spans):
+            if start >= end or self.around(start, end) is not None:
+                continue
+            first = bisect_right(self.known, start, key=lambda span: span.end)
+            last = bisect_left(self.known, end, key=lambda span: span.start)
+            at = start
+            for span in (*self.known[first:last], Span(end, end)):
+                if at < span.start:
+                    self[at : span.start] = self._read(at, span.start)
+                at = span.end
+            fresh.append(Span(start, end))
+        if fresh:
+            self.known = tuple(merge_spans([*self.known, *fresh]))
+            self.known_bytes = sum(span.end - span.start for span in self.known)
+        return bool(fresh)
+
+
+def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
+    joined = np.concatenate([np.zeros(1, np.int64), *parts, np.array([length], np.int64)])
+    return joined[np.diff(joined, prepend=-1) > 0]

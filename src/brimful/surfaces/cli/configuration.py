@@ -1,0 +1,215 @@
+"""Which value does a setting have, and where does it come from?
+
+option > environment (BRIMFUL_BUDGET) > project's file > user's file > default. The project's file is the nearest
+`.brimful.toml`, or `pyproject.toml` with a `[tool.brimful]`, here or above. Who can change a project's file must not be
+able to send its readers' texts elsewhere or to write elsewhere: it names no condensing model and no store outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
+from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
+
+PREFIX = "BRIMFUL_"
+PROJECT_FILE = ".brimful.toml"
+DEFAULTS: Mapping[str, str | int | None] = {
+    "budget": 4_000,
+    "model": DEFAULT_MODEL,
+    "format": "plain",
+    "sizing": "field",
+    "strategy": "adjacent",
+    "packing": "greedy",
+    "fill": "brim",
+    "densify": None,
+    "condenser": "extractive:",
+    "store": None,
+}
+OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TOKEN")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "format": FORMATS,
+    "sizing": SIZINGS,
+    "strategy": STRATEGIES,
+    "packing": PACKINGS,
+    "fill": FILLS,
+}
+_PERSONAL = ("densify", "condenser")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it comes from: `default`, an environment variable, or a file."""
+
+    key: str
+    value: str | int | None
+    origin: str
+
+
+def settings() -> list[Setting]:
+    """Every setting as it stands without options."""
+    return [setting(key) for key in DEFAULTS]
+
+
+def setting(key: str) -> Setting:
+    """The value that counts where no option is given, checked."""
+    choose(key, DEFAULTS, what="setting")
+    variable = f"{PREFIX}{key.upper()}"
+    if given := os.environ.get(variable):
+        return Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
+    for file in files():
+        table = _table(file)
+        if key in table:
+            return Setting(key, _from_file(file, key, table[key]), os.fspath(file))
+    return Setting(key, DEFAULTS[key], "default")
+
+
+def files() -> Iterator[Path]:
+    """The files that are there, the first to be asked first."""
+    if (project := project_file()) is not None:
+        yield project
+    if (user := user_file()).is_file():
+        yield user
+
+
+def project_file() -> Path | None:
+    """The nearest file of a project, as git finds its own."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (own := folder / PROJECT_FILE).is_file():
+            return own
+        shared = folder / "pyproject.toml"
+        if shared.is_file() and b"tool.brimful" in _bytes(shared):
+            return shared
+    return None
+
+
+def user_file() -> Path:
+    """The user's own file: BRIMFUL_CONFIG, or the system's place for such things."""
+    if chosen := os.environ.get("BRIMFUL_CONFIG"):
+        return Path(chosen).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("brimful", appauthor=False) / "config.toml"
+
+
+def unknown_variables() -> list[str]:
+    """Variables of the environment that look like settings and are none."""
+    known = {*(f"{PREFIX}{key.upper()}" for key in DEFAULTS), *OTHER_VARIABLES}
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+
+
+def checked(key: str, value: object, *, where: str = "") -> str | int:
+    """A value that its setting can have, or an error that names where the wrong one stands."""
+    try:
+        return _converted(key, value)
+    except BrimfulError as error:
+        kind = ChoiceError if isinstance(error, ChoiceError) else InputError
+        raise kind(f"{where}{': ' if where else ''}{error}") from error
+
+
+def put(file: Path, key: str, value: str) -> str | int:
+    """Write a setting into a file of settings, beside what stands there; returns the value."""
+    choose(key, DEFAULTS, what="setting")
+    new = _from_file(file, key, checked(key, value))
+    kept = [line for line in _text(file).splitlines() if line.partition("=")[0].strip() != key]
+    kept.append(f"{key} = {new if isinstance(new, int) else _quoted(str(value))}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{os.fspath(file)!r} can't be written ({error.strerror}); set BRIMFUL_CONFIG") from error
+    return new
+
+
+def _converted(key: str, value: object) -> str | int:
+    if key == "budget":
+        from brimful.budget import budget_of
+
+        number = _whole(value)
+        budget_of(number)
+        return number
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{key} is {value!r}; it must be a text in quotes")
+    if key in _CHOICES:
+        return choose(value, _CHOICES[key], what=key)
+    if key == "model":
+        from brimful.text.vocabularies import tokens_for
+
+        tokens_for(value)
+    elif key in _PERSONAL:
+        from brimful.densify.models import model_for
+
+        model_for(value)
+    return value
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"budget is {value!r}; it must be a whole number of tokens, such as 4000")
+    return value
+
+
+def _from_file(file: Path, key: str, value: object) -> str | int:
+    """A file's value; one of a project may only name what stays in it."""
+    found = checked(key, value, where=os.fspath(file))
+    is_shared = file != user_file()
+    if is_shared and key in _PERSONAL:
+        raise InputError(
+            f"{os.fspath(file)}: {key} is {value!r}; a project may not choose who is sent its readers' texts, "
+            f"so set it in your own file: brimful config set {key} {value}"
+        )
+    if key == "store":
+        place = file.parent / Path(str(found)).expanduser()
+        if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
+            raise InputError(f"{os.fspath(file)}: store is {value!r}; a project's store stays within its folder")
+        return os.fspath(place)
+    return found
+
+
+def _table(file: Path) -> Mapping[str, Any]:
+    """What a file sets; a key that is no setting is an error with close names."""
+    import tomllib
+
+    try:
+        whole = tomllib.loads(_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{os.fspath(file)} is not TOML: {error}; correct it there") from error
+    table = whole.get("tool", {}).get("brimful", {}) if file.name == "pyproject.toml" else whole
+    if not isinstance(table, dict):
+        raise InputError(f"{os.fspath(file)}: tool.brimful is {table!r}; it must be a table of settings")
+    for key, value in table.items():
+        if key not in DEFAULTS:
+            known = ", ".join(DEFAULTS)
+            raise InputError(
+                f"{os.fspath(file)}: unknown setting {key!r} (= {value!r}); {suggest(key, DEFAULTS)}settings: {known}"
+            )
+    return table
+
+
+def _text(file: Path) -> str:
+    try:
+        return _bytes(file).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{os.fspath(file)} is not UTF-8 at byte {error.start}; write it anew") from error
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise InputError(f"{os.fspath(file)!r} can't be read ({error.strerror}); correct its permissions") from error
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)  # a JSON string of one line is one of TOML

@@ -1,0 +1,42 @@
+"""What runs a command? Its module is imported when it is needed, and not before."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+_MODULE_OF = {
+    "add": "commands",
+    "capture": "digests",
+    "captures": "digests",
+    "completion": "completing",
+    "config": "configuring",
+    "context": "commands",
+    "densify": "digests",
+    "doctor": "examining",
+    "eval": "evaluating",
+    "explain": "receipts",
+    "mcp": "serving",
+    "purge": "commands",
+    "remove": "commands",
+    "search": "commands",
+    "serve": "serving",
+    "status": "commands",
+    "verify": "receipts",
+    "watch": "following",
+}
+
+
+_LISTS = ("paths", "allow", "hosts", "models")
+
+
+def run(command: str, values: Mapping[str, Any]) -> int:
+    """Call what a command stands for with the values of its arguments and options; returns the exit code."""
+    module = import_module(f"brimful.surfaces.cli.{_MODULE_OF[command]}")
+    if not gc.isenabled():
+        gc.freeze()  # what was read stays to the end, and is not looked at again
+        gc.enable()
+    work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
+    return work(**{name: () if value is None and name in _LISTS else value for name, value in values.items()})

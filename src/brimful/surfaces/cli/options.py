@@ -1,0 +1,77 @@
+"""Which arguments and options do several commands share?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer.models import OptionInfo
+
+from brimful.settings import FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
+
+PREFIX = "BRIMFUL_"
+
+
+def setting(*flags: str, key: str, metavar: str, text: str) -> OptionInfo:
+    """An option that may also be set by its environment variable, or in a file (`configuration`)."""
+    return _option(*flags, metavar=metavar, text=f"{text} [env: {PREFIX}{key.upper()}]")
+
+
+def _option(*flags: str, metavar: str, text: str) -> OptionInfo:
+    option = typer.Option(*flags, metavar=metavar, help=text)
+    assert isinstance(option, OptionInfo)
+    return option
+
+
+def choice(key: str, names: tuple[str, ...], text: str) -> OptionInfo:
+    """An option with named choices; the name is checked where it is used."""
+    return setting(f"--{key}", key=key, metavar="|".join(names), text=text)
+
+
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What to ask; - reads it from standard input.")]
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH", help="Files, folders or globs to read first; without any, a store is asked."),
+]
+Source = Annotated[str, typer.Argument(metavar="FILE", help="What to condense; - reads standard input.")]
+
+Store = Annotated[
+    str | None, setting("--store", "-s", key="store", metavar="FILE", text="The store: a file, or its folder.")
+]
+Budget = Annotated[int, setting("--budget", "-b", key="budget", metavar="TOKENS", text="Tokens to fill.")]
+Model = Annotated[
+    str, setting("--model", "-m", key="model", metavar="NAME", text="Whose tokens: a model or a vocabulary.")
+]
+Format = Annotated[str, choice("format", FORMATS, "How the context is written.")]
+Sizing = Annotated[str, choice("sizing", SIZINGS, "How much surrounds a hit.")]
+Strategy = Annotated[str, choice("strategy", STRATEGIES, "Which windows belong together.")]
+Packing = Annotated[str, choice("packing", PACKINGS, "Which windows get in first.")]
+Fill = Annotated[str, choice("fill", FILLS, "Fill the rest, or stop at what matters.")]
+Densify = Annotated[
+    str | None,
+    setting(
+        "--densify", key="densify", metavar="MODEL", text="Condense what does not fit: extractive:, openai:NAME, ..."
+    ),
+]
+Condenser = Annotated[
+    str,
+    setting(
+        *("--model", "-m"),
+        key="condenser",
+        metavar="MODEL",
+        text="Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.",
+    ),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON; an error too, on standard error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on standard error but errors.")]
+Copy = Annotated[bool, typer.Option("--copy", "-c", help="Put it on the clipboard too.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done; write nothing, pay nothing.")]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond loopback needs a token.")]
+Port = Annotated[int, typer.Option("--port", "-p", metavar="PORT", help="0 takes any that is free.")]
+TokenEnv = Annotated[
+    str | None,
+    typer.Option(
+        "--token-env", metavar="VARIABLE", help="Which environment variable holds the token, if not BRIMFUL_TOKEN."
+    ),
+]

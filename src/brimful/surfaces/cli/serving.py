@@ -1,0 +1,114 @@
+"""How do other surfaces start? The one place of the command line that knows them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from brimful.errors import InputError, MissingPartError, choose
+from brimful.surfaces import records
+from brimful.surfaces.cli.commands import filled
+from brimful.surfaces.cli.exits import FOUND
+from brimful.surfaces.cli.stores import store_to_ask
+from brimful.surfaces.cli.terminal import one_line, say
+from brimful.surfaces.cli.views import show_skips
+
+TOKEN_VARIABLE = "BRIMFUL_TOKEN"  # noqa: S105  (the name of a variable, not a token)
+TRANSPORTS = ("stdio", "http")
+
+
+def serve(
+    *,
+    paths: Sequence[str],
+    host: str,
+    port: int,
+    token_env: str | None,
+    hosts: Sequence[str],
+    models: Sequence[str],
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Answer over HTTP, with the page, until stopped."""
+    start = _start_of("http")
+    token = _token(token_env)
+    start(
+        _place(store, paths, quiet=quiet),
+        host=host,
+        port=_port(port),
+        token=token,
+        hosts=tuple(hosts),
+        densify_models=tuple(models),
+        ready=_announced(quiet=quiet, as_json=as_json),
+    )
+    return FOUND
+
+
+def mcp(
+    *,
+    paths: Sequence[str],
+    transport: str,
+    host: str,
+    port: int,
+    token_env: str | None,
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Answer a model's tools, over standard input and output or over HTTP, until stopped."""
+    choose(transport, TRANSPORTS, what="transport")
+    start = _start_of("mcp")
+    token = _token(token_env)
+    ready = _announced(quiet=quiet or transport == "stdio", as_json=as_json)
+    place = _place(store, paths, quiet=quiet)
+    start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
+    return FOUND
+
+
+def _start_of(surface: str) -> Callable[..., Any]:
+    """A surface's `serve`; what it needs may not be installed."""
+    try:
+        module = import_module(f"brimful.surfaces.{surface}")
+    except ModuleNotFoundError as error:
+        raise MissingPartError(
+            f"{error.name} is not installed, which this command needs; install it: pip install 'brimful[{surface}]'"
+        ) from error
+    start: Callable[..., Any] = module.serve
+    return start
+
+
+def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path:
+    """The store to serve, up to date with the paths if there are any."""
+    if not paths:
+        return store_to_ask(store)
+    corpus = filled(store, paths, adding=False)
+    with corpus.engine as engine:
+        if not quiet:
+            show_skips(corpus.report.skipped)
+        return engine.path
+
+
+def _token(variable: str | None) -> str | None:
+    """The bearer token, from the environment alone: a process list shows every option."""
+    token = os.environ.get(variable or TOKEN_VARIABLE)
+    if variable is not None and not token:
+        raise InputError(f"the environment variable {variable!r} is not set; put the token there, or name another")
+    return token or None
+
+
+def _port(port: int) -> int:
+    if not 0 <= port <= 65_535:
+        raise InputError(f"port {port} does not exist; give one from 1 to 65535, or 0 for any that is free")
+    return port
+
+
+def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None] | None:
+    """Where to find what was started: for the person, or for the program that started it."""
+    if as_json:
+        return lambda address: say(records.as_line({"listening": address}).rstrip())
+    if quiet:
+        return None
+    return lambda address: say(f"listening on {one_line(address)}; Ctrl-C stops")

@@ -1,0 +1,127 @@
+"""Which commands serve, measure, examine and set up the program itself? Declarations, as in `app`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from brimful.surfaces.cli import options as to
+from brimful.surfaces.cli.dispatch import run
+
+upkeep = typer.Typer()
+
+
+@upkeep.command(short_help="Answer over HTTP, with a page to look at.")
+def serve(
+    paths: to.Paths = None,
+    *,
+    host: to.Host = "127.0.0.1",
+    port: to.Port = 8_080,
+    token_env: to.TokenEnv = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Another name the server is called by; may be repeated."),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--allow-model", metavar="MODEL", help="A model that clients may condense with; may be repeated."),
+    ] = None,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Answer over HTTP, with a page to look at, until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN."""
+    return run("serve", locals())
+
+
+@upkeep.command(short_help="Answer a model's tools (Model Context Protocol).")
+def mcp(
+    paths: to.Paths = None,
+    *,
+    transport: Annotated[str, typer.Option(metavar="stdio|http", help="How the client talks.")] = "stdio",
+    host: to.Host = "127.0.0.1",
+    port: to.Port = 8_081,
+    token_env: to.TokenEnv = None,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Answer a model's tools over the Model Context Protocol.
+
+    With stdio, nothing but the protocol is written to standard output.
+    """
+    return run("mcp", locals())
+
+
+@upkeep.command("eval", short_help="Measure recall at budgets.")
+def evaluate(
+    place: Annotated[str | None, typer.Argument(metavar="SET", help="The folder of a set.")] = None,
+    *,
+    make: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Make a set there from --path or a store, then ask it.")
+    ] = None,
+    paths: Annotated[
+        list[str] | None, typer.Option("--path", metavar="PATH", help="What to make the set from; may be repeated.")
+    ] = None,
+    questions: Annotated[int, typer.Option(metavar="N", help="How many questions to make.")] = 100,
+    budgets: Annotated[
+        str, typer.Option(metavar="TOKENS,...", help="The budgets to measure at.")
+    ] = "500,1000,2000,4000",
+    split: Annotated[str, typer.Option(metavar="all|dev|holdout", help="Which half of the questions.")] = "all",
+    scope: Annotated[
+        str, typer.Option(metavar="pooled|own", help="Ask all documents, or a question's own.")
+    ] = "pooled",
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Ask only so many questions.")] = None,
+    svg: Annotated[str | None, typer.Option(metavar="FILE", help="Draw recall by budget.")] = None,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+) -> int:
+    """Measure recall, precision, IoU and full coverage at budgets, on a set or on your own documents."""
+    return run("eval", locals())
+
+
+@upkeep.command(short_help="Look whether everything that is needed is there.")
+def doctor(
+    *,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="MODEL", help="Also ask this model's server for an answer.")
+    ] = None,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+) -> int:
+    """Look whether everything that is needed is there: parts, store, vectors, vocabularies, room on the disk.
+
+    No model is called unless one is named.
+    """
+    return run("doctor", locals())
+
+
+@upkeep.command(short_help="Show each setting and where it came from, or set one.")
+def config(
+    action: Annotated[str, typer.Argument(metavar="show|path|get|set", help="What to do.")] = "show",
+    key: Annotated[str | None, typer.Argument(metavar="KEY", help="Which setting, for get and set.")] = None,
+    value: Annotated[str | None, typer.Argument(metavar="VALUE", help="Its new value, for set.")] = None,
+    *,
+    project: Annotated[bool, typer.Option("--project", help="Set it in this folder's .brimful.toml.")] = False,
+    dry_run: to.DryRun = False,
+    as_json: to.AsJson = False,
+) -> int:
+    """Show each setting and where it came from, or set one in the user's file.
+
+    An option comes before the environment, that before the project's file, that before the user's.
+    """
+    return run("config", locals())
+
+
+@upkeep.command(short_help="Print the completion script of a shell.")
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="Which shell.")],
+    *,
+    as_json: to.AsJson = False,
+) -> int:
+    """Print the completion script of a shell.
+
+    bash: eval "$(brimful completion bash)". zsh the same. fish: brimful completion fish | source.
+    """
+    return run("completion", locals())

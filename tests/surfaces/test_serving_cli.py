@@ -1,0 +1,76 @@
+"""`brimful serve` and `brimful mcp`, with stand-ins for what they start."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What was started, by surface."""
+    calls = {}
+
+    def stand_in(name):
+        def serve(store, *, ready=None, **options):
+            calls[name] = {"store": store, **options}
+            if ready is not None:
+                ready(f"http://{options['host']}:{options['port']}/")
+
+        return SimpleNamespace(serve=serve)
+
+    for name in ("http", "mcp"):
+        monkeypatch.setitem(sys.modules, f"brimful.surfaces.{name}", stand_in(name))
+    return calls
+
+
+def test_paths_are_indexed_before_http_starts(brimful, corpus, started):
+    """The store of the paths is served on loopback, without a token; the address stands on standard error."""
+    done = brimful("serve", corpus, "--port", "0", "--allow-host", "notes.example", "--allow-model", "extractive:")
+    assert (done.code, done.out) == (0, "")
+    assert started["http"].pop("store").is_file()
+    assert started["http"] == {
+        "host": "127.0.0.1",
+        "port": 0,
+        "token": None,
+        "hosts": ("notes.example",),
+        "densify_models": ("extractive:",),
+    }
+    assert "http://127.0.0.1:0/" in done.err
+    assert brimful("serve", corpus, "-q").err == ""
+
+
+def test_a_token_comes_from_the_environment_alone(brimful, corpus, started, monkeypatch):
+    """BRIMFUL_TOKEN, or the variable that is named; one that is not set is an input error before anything is read."""
+    monkeypatch.setenv("BRIMFUL_TOKEN", "first")
+    monkeypatch.setenv("OTHER", "second")
+    assert brimful("serve", corpus).code == 0
+    assert started["http"]["token"] == "first"
+    assert brimful("mcp", corpus, "--transport", "http", "--token-env", "OTHER").code == 0
+    assert started["mcp"]["token"] == "second"
+    done = brimful("serve", corpus, "--token-env", "NOWHERE")
+    assert done.code == 2
+    assert "'NOWHERE' is not set" in done.err
+
+
+def test_mcp_speaks_through_standard_output_alone(brimful, corpus, started):
+    """Over stdio nothing is said on standard output, and no address is announced."""
+    done = brimful("mcp", corpus)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert started["mcp"]["transport"] == "stdio"
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_a_missing_extra_is_named(brimful, corpus, command, monkeypatch):
+    """Exit code 4 and what to install."""
+    surface = {"serve": "http", "mcp": "mcp"}[command]
+    monkeypatch.setitem(sys.modules, f"brimful.surfaces.{surface}", None)
+    done = brimful(command, corpus)
+    assert done.code == 4
+    assert f"pip install 'brimful[{surface}]'" in done.err
+
+
+def test_a_port_that_does_not_exist_is_named(brimful, corpus, started):
+    """Exit code 2, and nothing starts."""
+    assert brimful("serve", corpus, "--port", "70000").code == 2
+    assert not started
