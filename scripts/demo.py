@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +43,7 @@ def brimful(*arguments: str, folder: Path, shown: Path | None = None) -> int:
 
 
 def main() -> int:
-    """Ask, check, change a byte, check again."""
+    """Ask, check, change a byte, check again, show the page."""
     with tempfile.TemporaryDirectory(prefix="brimful-demo-") as place:
         folder = Path(place, "corpus")
         folder.mkdir()
@@ -71,8 +72,30 @@ def _play(folder: Path) -> int:
     changed[cited["start"] + 1] ^= 1
     (folder / cited["path"]).write_bytes(changed)
     broken = brimful(*compare, folder=folder)
-    head("\n5. What else there is: brimful --help, docs/cli.md. In Python: README.md.")
-    return 0 if (asked, again, whole, broken) == (0, 0, 0, 1) else 1
+    head("\n5. What else there is: brimful --help, docs/cli.md. In Python: README.md. And the page:\n")
+    served = _serve(folder)
+    return 0 if (asked, again, whole, broken, served) == (0, 0, 0, 1, 0) else 1
+
+
+def _serve(folder: Path) -> int:
+    """Serve the page: on a terminal until Ctrl-C, elsewhere until it has answered once."""
+    head("$ brimful serve . --port 0")
+    command = [sys.executable, "-m", "brimful", "serve", ".", "--port", "0", "--json", "--quiet"]
+    environment = {**os.environ, "BRIMFUL_CACHE": str(folder.parent / "cache")}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            address = json.loads(server.stdout.readline())["listening"]
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                found = answer.status == 200 and b"<title>" in answer.read()
+            print(f"{address}{'   (Ctrl-C ends it)' if TTY and found else ''}", flush=True)
+            if TTY and found:
+                server.wait()
+        except KeyboardInterrupt:
+            print()
+        finally:
+            server.terminate()
+    return 0 if found else 1
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli.commands import filled
 from brimful.surfaces.cli.exits import FOUND
 from brimful.surfaces.cli.stores import store_to_ask
-from brimful.surfaces.cli.terminal import one_line, say
+from brimful.surfaces.cli.terminal import give, one_line, say
 from brimful.surfaces.cli.views import show_skips
 
 TOKEN_VARIABLE = "BRIMFUL_TOKEN"  # noqa: S105  (the name of a variable, not a token)
@@ -62,7 +62,8 @@ def mcp(
     choose(transport, TRANSPORTS, what="transport")
     start = _start_of("mcp")
     token = _token(token_env)
-    ready = _announced(quiet=quiet or transport == "stdio", as_json=as_json)
+    is_stdio = transport == "stdio"  # whose standard output is the protocol's alone
+    ready = _announced(quiet=quiet or is_stdio, as_json=as_json and not is_stdio)
     place = _place(store, paths, quiet=quiet)
     start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
     return FOUND
@@ -108,7 +109,7 @@ def _port(port: int) -> int:
 def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None] | None:
     """Where to find what was started: for the person, or for the program that started it."""
     if as_json:
-        return lambda address: say(records.as_line({"listening": address}).rstrip())
+        return lambda address: give(records.as_line({"listening": address}))
     if quiet:
         return None
     return lambda address: say(f"listening on {one_line(address)}; Ctrl-C stops")
