@@ -686,3 +686,16 @@ def test_other_titles_on_the_same_root_are_named(tmp_path):
                 assert receipts[0].state_root == receipts[1].state_root
                 with pytest.raises(StoreError, match="other titles, kinds or languages"):
                     engine.replay(receipts[0])
+
+
+def test_a_models_vectors_count_for_more(tmp_path):
+    """What a model says is weighed by `model_meaning`; without `meaning` it counts for nothing."""
+    with open_store(tmp_path, embedder=wrap("own", _lengths, dimensions=6)) as engine:
+        engine.add_documents(Document(f"{n}.md", f"Tea number {n} is {'aeiou' * n} served.") for n in range(9))
+        one, two, none = (
+            [hit.semantic for hit in engine.search("tea served", field=field).hits]
+            for field in (FieldSettings(model_meaning=0.2), FieldSettings(model_meaning=0.4), FieldSettings(meaning=0))
+        )
+        assert max(two) == pytest.approx(2 * max(one), abs=1e-5)
+        assert max(one) > 0
+        assert not any(none)

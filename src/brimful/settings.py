@@ -108,6 +108,8 @@ class FieldSettings:
     # Likeness in meaning, for each standard deviation; 0 leaves it out. It says more of whole documents.
     meaning: float = 0.1
     document_meaning: float = 4.0
+    # The same where a model has read units and question, which says more than a table of words.
+    model_meaning: float = 0.4
     # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
     fusion: Fusion = "field"
     leg_k: int | None = None

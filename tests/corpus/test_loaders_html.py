@@ -86,3 +86,31 @@ def test_a_page_beyond_the_limit_is_a_skip() -> None:
     (item,) = load("a.html", b"<p>" + b"x" * 200, settings=SourceSettings(max_part_bytes=100))
     assert isinstance(item, Skipped)
     assert item.reason == "too_large"
+
+
+@pytest.mark.parametrize(
+    "navigation",
+    [
+        "<nav><ul><li><a href=a>Ranking guide</a><li><a href=b>Filters</a></ul></nav>",
+        '<div class=side role="navigation"><div>Ranking guide</div><p>Filters</div>',
+        "<NAV>Ranking guide <nav>inner</nav> Filters</NAV>",
+    ],
+)
+def test_navigation_is_left_out(navigation):
+    """The links that every page of a site repeats are no part of what a page says, before or behind it."""
+    for text in (f"{navigation}<h1>Tea</h1><p>Hot.", f"<h1>Tea</h1><p>Hot.</p>{navigation}"):
+        assert [block for block, _, _ in read_page(text).blocks] == ["# Tea", "Hot."]
+
+
+def test_a_page_of_nothing_but_navigation_keeps_it():
+    """A table of contents says its links; its title stays too."""
+    page = read_page("<title>Contents</title><nav><ol><li>Tea<li>Coffee</ol></nav>")
+    assert page.title == "Contents"
+    assert [block for block, _, _ in page.blocks] == ["1. Tea", "2. Coffee"]
+    assert read_page("<title>Empty</title>").title == "Empty"
+
+
+def test_navigation_that_never_ends_hides_nothing():
+    """A page whose navigation is not closed is read whole."""
+    blocks = [block for block, _, _ in read_page("<p>First.</p><nav>Links<p>Tea is hot.").blocks]
+    assert blocks == ["First.", "Links", "Tea is hot."]

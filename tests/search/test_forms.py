@@ -136,3 +136,31 @@ def test_forms_hold_what_they_say(counts, term, is_prefix):
         if form.how == "prefix":
             assert is_prefix
             assert form.terms[0].startswith(term)
+
+
+COMPOUNDS = CountedWords(
+    {
+        word.encode(): 4
+        for word in "wasserstand stand hauptbahnhof hauptstadt bahnhofsviertel viertel antworten komitee reisen".split()
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("bahnhof", ["hauptbahnhof", "bahnhofsviertel"]),  # `haupt` begins several words, `viertel` is one
+        ("wasser", ["wasserstand"]),
+        ("worten", []),  # `ant` is no word
+        ("stand", []),  # it is known by itself
+        ("tee", []),
+    ],
+)
+def test_compounds_of_a_word_that_is_unknown(word, expected):
+    """Where compounds are written as one word, a part finds them, for less than the word itself would count."""
+    asked = AskedTerm(word.encode(), 0, len(word))
+    forms = forms_of(asked, COMPOUNDS, languages=["de"])
+    found = [form for form in forms if form.how == "compound"]
+    assert sorted(form.terms[0].decode() for form in found) == sorted(expected)
+    assert all(form.weight < 1000 for form in found)
+    assert not any(form.how == "compound" for form in forms_of(asked, COMPOUNDS, languages=["en"]))

@@ -82,6 +82,18 @@ def test_the_word_itself_stands_above_its_inflections(laid):
     assert {"a.md", "c.md"} <= set(paths(search(ground, "lamp")))
 
 
+def test_a_part_finds_compounds_where_it_does_not_stand_itself(laid):
+    """In German a word that no text has by itself is found inside of longer ones."""
+    german = "Das ist nicht für die Leute und auch nicht mit der Zeit. "
+    documents = [
+        Document("a.md", german + "Am Hauptbahnhof der Hauptstadt hält der Zug."),
+        Document("b.md", german + "Der Wasserstand ist hoch, und der Stand ist schief."),
+    ]
+    ground = laid(documents)
+    assert paths(search(ground, "Bahnhof"))[0] == "a.md"
+    assert search(ground, "Wasser").hits[0].path == "b.md"
+
+
 def test_a_phrase_stands_above_its_neighbours(laid):
     """Units with the very words in quotation marks come first, however much their neighbours have of the words."""
     around = "Tea that is green, green and tea, so much tea and green leaf. " * 3

@@ -1,7 +1,8 @@
 """Which known words does a word of the question stand for?
 
-Itself, the words with the same stem, what begins with it if a star says so, and the same letters written apart or
-together (`data base`, `database`). Nothing here guesses at spellings: that is `repair`.
+Itself, the words with the same stem, what begins with it if a star says so, the same letters written apart or
+together (`data base`, `database`), and where the corpus has none of these the compounds that it is a part of. Nothing
+here guesses at spellings: that is `repair`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from brimful.search.query import AskedTerm, Query
 from brimful.search.words import Words
 from brimful.text.stems import NO_LANGUAGE, stems_of
 
-How = Literal["exact", "accent", "inflection", "prefix", "joined", "split"]
+How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound"]
 
 MOST_NAMES: Final = 200
 """How many known words are compared with one word of the question."""
 HARDLY: Final = 3
 """A word that occurs less often is hardly known: it may be written otherwise."""
 _LEAST_LETTERS = 3
+_LEAST_PART = 5  # bytes of a word that is looked for inside of others
+_COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv"})  # languages that write compounds as one word
+_LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
 _LONGER_BY = 8  # characters; no inflection adds more
 _LONGEST_SPLIT = 32
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -40,6 +44,7 @@ class FormWeights:
     prefix: int = 600
     joined: int = 900
     split: int = 900
+    compound: int = 500
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -92,6 +97,8 @@ def forms_of(
     found += _inflections(asked.term, words, languages, weights)
     if census < HARDLY:
         found += _splits(asked.term, words, weights)
+    if not found and not _COMPOUNDING.isdisjoint(languages):
+        found += _compounds(asked.term, words, weights)
     return _ranked(found)
 
 
@@ -190,6 +197,28 @@ def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
         if (counted := words.census(first)) and (also := words.census(second)):
             ranked.append((-min(counted, also), (first, second)))
     return [Form(parts, "split", weights.split) for _, parts in sorted(ranked)[:1]]
+
+
+def _compounds(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
+    """Known words that are this one and another, with a linking letter or two between: `Bahnhof` in `Hauptbahnhof`."""
+    if len(term) < _LEAST_PART or not _is_word(term):
+        return []
+    behind = [name for name in words.names(term) if _is_compound(name[len(term) :], words, is_first=False)]
+    before = [name for name in words.endings(term) if _is_compound(name[: -len(term)], words, is_first=True)]
+    nearest = sorted((name for name in {*behind, *before} if words.census(name)), key=lambda name: (len(name), name))
+    return [Form((name,), "compound", weights.compound) for name in nearest[:MOST_NAMES]]
+
+
+def _is_compound(rest: bytes, words: Words, *, is_first: bool) -> bool:
+    """Whether what a word has beside a part is another: a known one, or one that several known words begin with."""
+    for link in _LINKS:
+        if not (rest.endswith(link) if is_first else rest.startswith(link)):
+            continue
+        other = rest[: len(rest) - len(link)] if is_first else rest[len(link) :]
+        known = words.census(other) or (is_first and len(words.names(other)) > 1)
+        if len(other) >= _LEAST_LETTERS and _is_word(other) and known:
+            return True
+    return False
 
 
 def _is_word(term: bytes) -> bool:

@@ -6,6 +6,7 @@ it (its neighbours within its extent, its document, its place there) is not, and
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -178,6 +179,17 @@ class Ground:
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
         return _merged([plot.view.live_names(prefix) for plot in self.plots])
+
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All words that end so, by their letters from behind."""
+        backwards, wanted = self._backwards, suffix[::-1]
+        first = bisect_left(backwards, wanted)
+        return [word[::-1] for word in backwards[first : bisect_left(backwards, wanted + b"\xff", lo=first)]]
+
+    @cached_property
+    def _backwards(self) -> list[bytes]:
+        """The words of the corpus from behind, sorted; whoever asks counts them too."""
+        return sorted({word[::-1] for plot in self.plots for word in plot.view.words()})
 
     def _census(self, term: bytes) -> int:
         return self.snapshot.census(term)

@@ -74,6 +74,8 @@ def search(
     (ruling 10). `within` is another question, whose filters hold instead of its own.
     """
     settings = settings or FieldSettings()
+    if isinstance(vectors, QuestionVectors) and settings.meaning:
+        settings = replace(settings, meaning=settings.model_meaning)
     query = parse_query(question) if isinstance(question, str) else question
     query = rarest(query, ground.census, most=MOST_WORDS)
     allowed = _allowed(ground, within or query)

@@ -19,6 +19,10 @@ class Words(Protocol):
         """All terms that begin so, in bytewise order."""
         ...
 
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All words that end so, in any order that is always the same."""
+        ...
+
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
         ...
@@ -40,6 +44,10 @@ class CountedWords:
         """All terms that begin so, in bytewise order."""
         first = bisect.bisect_left(self._names, prefix)
         return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
+
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All terms that end so."""
+        return [name for name in self._names if name.endswith(suffix)]
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""

@@ -81,7 +81,7 @@ def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Can
 
 
 def read_page(text: str, *, max_chars: int | None = None) -> Page:
-    """Parse a page of up to `max_chars` characters.
+    """Parse a page of up to `max_chars` characters, without its navigation if it says anything else.
 
     >>> page = read_page("<title>T</title><h2 id=a>Tea &amp; milk</h2><ul><li>hot<li>cold</ul><script>no</script>")
     >>> page.title, [block for block, _, _ in page.blocks]
@@ -89,7 +89,15 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
     """
     if max_chars is not None and len(text) > max_chars:
         raise Refusal("too_large", f"a page of {len(text)} characters, more than max_part_bytes = {max_chars}")
-    writer = _Writer()
+    writer = _Writer(skips_navigation=True)
+    _write(text, writer)
+    if writer.is_lost or not writer.page.blocks:
+        writer = _Writer()
+        _write(text, writer)
+    return writer.page
+
+
+def _write(text: str, writer: _Writer) -> None:
     at = 0
     while (tag := _TAG.search(text, at)) is not None:
         writer.text(text[at : tag.start()])
@@ -110,7 +118,7 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
         else:
             writer.open(name, tag["attributes"])
     writer.text(text[at:])
-    return writer.finish()
+    writer.finish()
 
 
 @dataclass(slots=True)
@@ -122,7 +130,8 @@ class _Table:
 class _Writer:
     """Turns tags and text into blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, skips_navigation: bool = False) -> None:
+        self.skips_navigation = skips_navigation
         self.page = Page()
         self.blocks = self.page.blocks
         self.inline: list[str] = []
@@ -148,7 +157,7 @@ class _Writer:
             elif name == self.hidden and not attributes.endswith("/"):
                 self.hidden_depth += 1
             return
-        if name in _HIDDEN:
+        if name in _HIDDEN or (self.skips_navigation and _is_navigation(name, attributes)):
             if not attributes.endswith("/"):
                 self.hidden, self.hidden_depth = name, 1
         elif name in _HEADINGS:
@@ -288,11 +297,20 @@ class _Writer:
         self.blocks.append((text, item and self.tight, label))
         self.tight = bool(depth)
 
-    def finish(self) -> Page:
+    @property
+    def is_lost(self) -> bool:
+        """Whether something that is left out was never closed: the rest of the page went with it."""
+        return self.skips_navigation and self.hidden is not None and self.hidden not in _HIDDEN
+
+    def finish(self) -> None:
         self.flush()
         while self.tables:
             self.close_table()
-        return self.page
+
+
+def _is_navigation(name: str, attributes: str) -> bool:
+    """Lists of links that every page of a site repeats."""
+    return name == "nav" or (_attribute(attributes, "role") or "").lower() == "navigation"
 
 
 def _attribute(attributes: str, wanted: str) -> str | None:
