@@ -1,0 +1,71 @@
+// How does a result leave the page? As the text itself, messages for a model, or a call that makes it again.
+
+import { post, token } from "./api.js";
+import { KNOBS } from "./state.js";
+
+/** The body of a request for this run. */
+export const asked = (run, more = {}) => ({ question: run.question, ...Object.fromEntries(KNOBS.map((name) => [name, run[name]])), ...more });
+
+/** What each button copies; a promise, since messages are asked for. */
+export const COPIES = {
+  text: async ({ answer }) => answer.text,
+  messages: async ({ run, answer }) => {
+    const ready = answer.payload && run.format === "messages" ? answer : await post("/v1/context", asked(run, { format: "messages" }));
+    return `${JSON.stringify(ready.payload, null, 2)}\n`;
+  },
+  curl: async ({ run }) => curl(run),
+  python: async ({ run, status }) => python(run, status),
+  link: async ({ link }) => link,
+};
+
+function curl(run) {
+  const key = token.get() ? ` \\\n  -H "Authorization: Bearer $BRIMFUL_TOKEN"` : "";
+  return `curl -sS ${quoted(`${location.origin}/v1/context`)} \\\n  -H 'Content-Type: application/json'${key} \\\n  --data-raw ${quoted(JSON.stringify(asked(run)))}\n`;
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+function python(run, status) {
+  const choices = KNOBS.map((name) => `        ${name}=${JSON.stringify(run[name])},`);
+  return [
+    "import brimful",
+    "",
+    `with brimful.open(${JSON.stringify(status.store)}) as engine:`,
+    "    context = engine.context(",
+    `        ${JSON.stringify(run.question)},`,
+    ...choices,
+    "    )",
+    "print(context.text)",
+    "",
+  ].join("\n");
+}
+
+/** Put a text that is still being made on the clipboard. */
+export async function copy(making) {
+  if (navigator.clipboard?.write && globalThis.ClipboardItem) {
+    const blob = making.then((text) => new Blob([text], { type: "text/plain" }));
+    blob.catch(() => {});
+    try {
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+      return;
+    } catch (error) {
+      await making; // a refusal of the server is the caller's to show
+      if (error.name !== "NotAllowedError") throw error;
+    }
+  }
+  legacy(await making);
+}
+
+/** Without a secure connection there is only the old way. */
+function legacy(text) {
+  const area = document.createElement("textarea");
+  const held = document.activeElement;
+  area.value = text;
+  area.className = "hidden";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  held?.focus();
+  if (!done) throw new Error("The browser does not let this page use the clipboard; select the text and copy it by hand.");
+}

@@ -1,0 +1,82 @@
+// Which settings are there, and what was chosen?
+
+import { find, make, number } from "./dom.js";
+import { DEFAULTS } from "./state.js";
+
+const CHOICES = ["sizing", "strategy", "packing", "fill", "format"];
+const SMALLEST = 100;
+const LARGEST = 200_000;
+
+/** The fields; `turned(change, {settled})` is called as they change, settled when the hand is off. */
+export class Knobs {
+  constructor({ turned }) {
+    this.turned = turned;
+    this.largest = LARGEST;
+    const slider = find("slider");
+    const budget = find("budget");
+    slider.addEventListener("input", () => this.slide(false));
+    slider.addEventListener("change", () => this.slide(true));
+    budget.addEventListener("input", () => this.type(false));
+    budget.addEventListener("change", () => this.type(true));
+  }
+
+  /** Make the fields from what the server says can be chosen. */
+  setUp(choices) {
+    this.fields = new Map();
+    for (const name of CHOICES) {
+      const field = make("select", { id: name }, choices[name].map((choice) => make("option", { value: choice }, choice.replaceAll("_", " "))));
+      field.addEventListener("change", () => this.turned({ [name]: field.value }, { settled: true }));
+      this.fields.set(name, field);
+    }
+    const model = make("input", { id: "model", list: "models", spellcheck: "false", autocapitalize: "off" });
+    model.addEventListener("change", () => this.turned({ model: model.value.trim() || DEFAULTS.model }, { settled: true }));
+    this.fields.set("model", model);
+    find("knobs").replaceChildren(
+      ...[...this.fields].map(([name, field]) => make("div", { class: `knob knob-${name}` }, make("label", { for: name }, name), field)),
+      make("datalist", { id: "models" }, (choices.models || []).map((each) => make("option", { value: each }))),
+    );
+  }
+
+  show(run) {
+    for (const [name, field] of this.fields || []) {
+      if (field.localName === "select" && ![...field.options].some((option) => option.value === run[name])) {
+        field.append(make("option", { value: run[name] }, run[name])); // a link may hold a choice that is none: the server says so
+      }
+      field.value = run[name];
+    }
+    if (document.activeElement !== find("budget")) find("budget").value = String(run.budget);
+    if (document.activeElement !== find("slider")) find("slider").value = String(this.position(run.budget));
+    this.say(run.budget);
+  }
+
+  slide(settled) {
+    const budget = this.amount(Number(find("slider").value));
+    find("budget").value = String(budget);
+    this.say(budget);
+    this.turned({ budget }, { settled });
+  }
+
+  type(settled) {
+    const budget = Number(find("budget").value);
+    if (!Number.isInteger(budget) || budget < 1) return;
+    find("slider").value = String(this.position(budget));
+    this.say(budget);
+    this.turned({ budget }, { settled });
+  }
+
+  say(budget) {
+    find("slider").setAttribute("aria-valuetext", `${number(budget)} tokens`);
+  }
+
+  /** A place of the slider as a budget, in two digits; each step is the same share of the whole. */
+  amount(position) {
+    const exact = SMALLEST * (LARGEST / SMALLEST) ** (position / 1000);
+    const unit = 10 ** Math.max(Math.floor(Math.log10(exact)) - 1, 0);
+    return Math.round(exact / unit) * unit;
+  }
+
+  position(budget) {
+    const share = Math.log(Math.max(budget, SMALLEST) / SMALLEST) / Math.log(LARGEST / SMALLEST);
+    return Math.round(1000 * Math.min(share, 1));
+  }
+}
