@@ -59,7 +59,7 @@ async function refresh(list, more) {
 }
 
 function row(capture, more) {
-  const again = () => act(() => post(`/v1/captures/${encodeURIComponent(capture.name)}/retry`, {}), more);
+  const again = () => act(() => post("/v1/captures/retry", { name: capture.name }), more);
   return make("li", {},
     make("p", { class: "capture-head" },
       make("b", { class: "path" }, named(capture.name)),

@@ -1,7 +1,7 @@
 // What changed between two runs? Windows that came, went, grew or shrank, and both bars.
 
 import { Bar, fullness } from "./bar.js";
-import { find, key, lines, make, named, plural } from "./dom.js";
+import { find, key, make, named, place, plural } from "./dom.js";
 import { differences } from "./state.js";
 
 const KINDS = [
@@ -87,7 +87,7 @@ export class Comparison {
     return make("ul", { class: "changes" }, rows.map(([window, what, onclick]) =>
       make("li", { class: `change-${what.kind}` },
         make("button", { type: "button", class: "plain cite", onclick },
-          make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, lines(window.lines))),
+          make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, place(window))),
         make("span", { class: "said" }, what.said))));
   }
 }

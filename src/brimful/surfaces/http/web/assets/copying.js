@@ -1,10 +1,7 @@
 // How does a result leave the page? As the text itself, messages for a model, or a call that makes it again.
 
 import { post, token } from "./api.js";
-import { KNOBS } from "./state.js";
-
-/** The body of a request for this run. */
-export const asked = (run, more = {}) => ({ question: run.question, ...Object.fromEntries(KNOBS.map((name) => [name, run[name]])), ...more });
+import { CHOICES, RESERVES, asked, reserved } from "./state.js";
 
 /** What each button copies; a promise, since messages are asked for. */
 export const COPIES = {
@@ -26,13 +23,16 @@ function curl(run) {
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function python(run, status) {
-  const choices = KNOBS.map((name) => `        ${name}=${JSON.stringify(run[name])},`);
+  const kept = RESERVES.map((name) => `, ${name}=${run[name]}`).join("");
+  const budget = reserved(run) ? `brimful.Budget(${run.budget}${kept})` : run.budget;
+  const choices = CHOICES.map((name) => `        ${name}=${JSON.stringify(run[name])},`);
   return [
     "import brimful",
     "",
     `with brimful.open(${JSON.stringify(status.store)}) as engine:`,
     "    context = engine.context(",
     `        ${JSON.stringify(run.question)},`,
+    `        budget=${budget},`,
     ...choices,
     "    )",
     "print(context.text)",

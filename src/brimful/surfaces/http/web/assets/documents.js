@@ -2,32 +2,31 @@
 
 import { get } from "./api.js";
 import { refusal, show } from "./dialog.js";
-import { lines, make, named, size } from "./dom.js";
+import { make, named, place, size } from "./dom.js";
 import { cut } from "./marks.js";
 
 const AROUND = 6000; // bytes on each side
 
 /** Show the document around a window, the window marked. */
-export async function openDocument({ path, start, end, lines: cited }) {
-  const title = cited ? `${named(path)}, ${lines(cited)}` : named(path);
+export async function openDocument(window) {
+  const title = window.lines ? `${named(window.path)}, ${place(window)}` : named(window.path);
   const body = show(title, make("p", { class: "aside" }, "Reading the document"));
   try {
-    await view(body, { path, start, end }, AROUND);
+    await view(body, window, AROUND);
   } catch (error) {
     body.replaceChildren(refusal(error));
   }
 }
 
 async function view(body, { path, start, end }, around) {
-  const range = new URLSearchParams({ start: Math.max(start - around, 0), end: end + around });
-  const found = await get(`/v1/documents/${path.split("/").map(encodeURIComponent).join("/")}?${range}`);
-  const isWhole = found.start === 0 && found.end === found.length;
+  const found = await get(`/v1/documents/text?${new URLSearchParams({ path, start, end, around })}`);
+  const isWhole = found.start === 0 && found.end === found.bytes;
   const sheet = paper(found, start, end);
-  const whole = make("button", { type: "button", onclick: () => view(body, { path, start, end }, found.length) }, "Show the whole document");
+  const more = make("button", { type: "button", onclick: () => view(body, { path, start, end }, 8 * around) }, "Show more around it");
   body.replaceChildren(
-    make("p", { class: "aside" }, `${isWhole ? "The whole document" : "A part of the document"}, ${size(found.length)}`),
+    make("p", { class: "aside" }, `${isWhole ? "The whole document" : "A part of the document"}, ${size(found.bytes)}`),
     sheet,
-    isWhole ? "" : whole);
+    isWhole ? "" : more);
   const cited = sheet.querySelector("mark");
   if (cited) sheet.scrollTop = Math.max(cited.offsetTop - sheet.offsetTop - sheet.clientHeight / 4, 0);
   sheet.focus({ preventScroll: true });

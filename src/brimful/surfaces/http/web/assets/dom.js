@@ -54,11 +54,16 @@ export function named(path) {
   });
 }
 
-/** "lines 3–9", or "line 3". */
-export const lines = ([first, last]) => (first === last ? `line ${number(first)}` : `lines ${number(first)}–${number(last)}`);
+/** "bytes 0–671". */
+export const bytes = ({ start, end }) => `bytes ${number(start)}–${number(end)}`;
 
-/** What a converted document's place is called in its own file, or its lines. */
-export const place = (window) => (window.origins && window.origins.length ? window.origins.join(", ") : lines(window.lines));
+/** "page 3" of a converted document, "lines 3–9" of others, bytes where lines are not known. */
+export function place(window) {
+  if (window.origins?.length) return window.origins.join(", ");
+  if (!window.lines) return bytes(window);
+  const [first, last] = window.lines;
+  return first === last ? `line ${number(first)}` : `lines ${number(first)}–${number(last)}`;
+}
 
 /** What stands for a window when two runs are compared, or when it is looked for on the page. */
 export const key = (window) => `${window.path}\u0000${window.start}\u0000${window.end}`;

@@ -1,9 +1,10 @@
 // Which settings are there, and what was chosen?
 
 import { find, make, number } from "./dom.js";
-import { DEFAULTS } from "./state.js";
+import { DEFAULTS, RESERVES } from "./state.js";
 
-const CHOICES = ["sizing", "strategy", "packing", "fill", "format"];
+const CHOICES = { sizing: "sizings", strategy: "strategies", packing: "packings", fill: "fills", format: "formats" };
+const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
 const SMALLEST = 100;
 const LARGEST = 200_000;
 
@@ -11,20 +12,22 @@ const LARGEST = 200_000;
 export class Knobs {
   constructor({ turned }) {
     this.turned = turned;
-    this.largest = LARGEST;
     const slider = find("slider");
     const budget = find("budget");
     slider.addEventListener("input", () => this.slide(false));
     slider.addEventListener("change", () => this.slide(true));
     budget.addEventListener("input", () => this.type(false));
     budget.addEventListener("change", () => this.type(true));
+    this.reserves = new Map(RESERVES.map((name) => [name, make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" })]));
+    for (const [name, field] of this.reserves) field.addEventListener("change", () => this.keep(name, field));
+    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => make("div", { class: "knob" }, make("label", { for: name }, KEPT[name]), field)));
   }
 
   /** Make the fields from what the server says can be chosen. */
   setUp(choices) {
     this.fields = new Map();
-    for (const name of CHOICES) {
-      const field = make("select", { id: name }, choices[name].map((choice) => make("option", { value: choice }, choice.replaceAll("_", " "))));
+    for (const [name, several] of Object.entries(CHOICES)) {
+      const field = make("select", { id: name }, choices[several].map((choice) => make("option", { value: choice }, choice.replaceAll("_", " "))));
       field.addEventListener("change", () => this.turned({ [name]: field.value }, { settled: true }));
       this.fields.set(name, field);
     }
@@ -33,7 +36,7 @@ export class Knobs {
     this.fields.set("model", model);
     find("knobs").replaceChildren(
       ...[...this.fields].map(([name, field]) => make("div", { class: `knob knob-${name}` }, make("label", { for: name }, name), field)),
-      make("datalist", { id: "models" }, (choices.models || []).map((each) => make("option", { value: each }))),
+      make("datalist", { id: "models" }, choices.models.map((each) => make("option", { value: each }))),
     );
   }
 
@@ -44,6 +47,7 @@ export class Knobs {
       }
       field.value = run[name];
     }
+    for (const [name, field] of this.reserves) field.value = String(run[name]);
     if (document.activeElement !== find("budget")) find("budget").value = String(run.budget);
     if (document.activeElement !== find("slider")) find("slider").value = String(this.position(run.budget));
     this.say(run.budget);
@@ -62,6 +66,11 @@ export class Knobs {
     find("slider").value = String(this.position(budget));
     this.say(budget);
     this.turned({ budget }, { settled });
+  }
+
+  keep(name, field) {
+    const tokens = Number(field.value || 0);
+    if (Number.isInteger(tokens) && tokens >= 0) this.turned({ [name]: tokens }, { settled: true });
   }
 
   say(budget) {

@@ -4,7 +4,7 @@ import { Latest, get, post, token } from "./api.js";
 import { Bar, fullness } from "./bar.js";
 import { openCaptures } from "./captures.js";
 import { Comparison, compare } from "./compare.js";
-import { COPIES, asked, copy } from "./copying.js";
+import { COPIES, copy } from "./copying.js";
 import { openCorpus, showCorpusLine } from "./corpus.js";
 import * as dialog from "./dialog.js";
 import { openDocument } from "./documents.js";
@@ -16,18 +16,17 @@ import { Knobs } from "./knobs.js";
 import { showMaps } from "./maps.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
-import { DEFAULTS, read, same, write } from "./state.js";
+import { DEFAULTS, asked, differences, read, reserved, write } from "./state.js";
 import { Windows } from "./windows.js";
 
 const PAUSE = 40; // milliseconds that a hand must rest on the slider before the server is asked
-const PRICED = 5; // runner-ups whose budget is worked out, after the answer is on the page
 
 const state = { run: null, pinned: null, root: null, status: null, answer: null, before: null };
 const asking = new Latest();
 const pricing = new Latest();
 const bar = new Bar();
 const windows = new Windows({ open: openWindow });
-const rest = new Rest({ enter: (budget) => turn({ budget }, { settled: true }), open: openWindow });
+const rest = new Rest({ enter: (tokens) => turn({ budget: tokens + reserved(state.run) }, { settled: true }), open: openWindow });
 const comparison = new Comparison({ unpin, swap, open: openWindow, go: (window) => windows.go(window) });
 const knobs = new Knobs({ turned: turn });
 let resting = 0;
@@ -41,7 +40,7 @@ async function start() {
   } catch (error) {
     return refuse(error, start);
   }
-  Object.assign(DEFAULTS, state.status.defaults);
+  for (const name of Object.keys(DEFAULTS)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
   knobs.setUp(state.status.choices);
   showCorpusLine(state.status);
   await arrive();
@@ -60,7 +59,7 @@ async function arrive() {
 /** A knob was turned: ask again at once, and note it in the address when the hand is off. */
 function turn(change, { settled }) {
   const run = { ...state.run, ...change };
-  const isNew = !same(run, state.run);
+  const isNew = differences(run, state.run).length > 0;
   state.run = run;
   knobs.show(run);
   if (settled) note();
@@ -104,7 +103,7 @@ async function assemble() {
 async function price(run) {
   if (!state.answer.omitted.length) return;
   try {
-    const answer = await pricing.run((signal) => post("/v1/context", asked(run, { prices: PRICED }), { signal }));
+    const answer = await pricing.run((signal) => post("/v1/context", asked(run, { prices: true }), { signal }));
     if (answer && run === state.run) rest.show(answer);
   } catch {
     // The answer stands without them.

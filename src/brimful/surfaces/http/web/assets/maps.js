@@ -1,6 +1,6 @@
 // Where in each document do its windows lie?
 
-import { find, lines, make, named, number, plural, size } from "./dom.js";
+import { find, make, named, number, place, plural, size } from "./dom.js";
 
 /** One row a document, in reading order: a strip as long as the document, with its windows and the runner-ups. */
 export function showMaps(answer, { pinned, go }) {
@@ -21,7 +21,7 @@ function row(path, bytes, { windows, omitted, before }, { pinned, go }) {
   const shown = windows.reduce((sum, window) => sum + window.end - window.start, 0);
   const share = Math.round((100 * shown) / bytes);
   const said = windows.length
-    ? `${plural(windows.length, "window")} at ${windows.map((window) => lines(window.lines)).join(", ")}; ${share} % of ${size(bytes)}`
+    ? `${plural(windows.length, "window")} at ${windows.map((window) => place(window)).join(", ")}; ${share} % of ${size(bytes)}`
     : `only in the pinned run; ${size(bytes)}`;
   const strip = make("div", { class: "strip", role: "img", "aria-label": said });
   for (const each of omitted) strip.append(stretch(each, bytes, "out"));

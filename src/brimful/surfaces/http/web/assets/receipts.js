@@ -34,7 +34,7 @@ async function verify(receipt, answer, outcome) {
     outcome.replaceChildren(
       found.as_cited
         ? make("p", { class: "good" }, `All is as cited: the text, ${plural(answer.windows.length, "window")}, the state.`)
-        : make("ul", { class: "findings" }, found.findings.map((each) => make("li", {}, Object.values(each).filter((value) => typeof value === "string" && value).join(": ")))));
+        : make("ul", { class: "findings" }, found.findings.map((each) => make("li", {}, each.message))));
   } catch (error) {
     outcome.replaceChildren(refusal(error));
   }

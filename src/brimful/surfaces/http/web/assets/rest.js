@@ -1,6 +1,6 @@
 // What did not get in, why, and at which budget would it?
 
-import { find, lines, make, named, number, plural } from "./dom.js";
+import { bytes, find, make, named, number, plural } from "./dom.js";
 
 const FIRST = 8;
 
@@ -41,10 +41,9 @@ export class Rest {
   }
 
   row(each) {
-    const where = each.lines ? lines(each.lines) : `bytes ${number(each.start)}–${number(each.end)}`;
     return make("li", {},
       make("button", { type: "button", class: "plain cite", onclick: () => this.open(each) },
-        make("span", { class: "path" }, named(each.path)), " ", make("span", { class: "lines" }, where)),
+        make("span", { class: "path" }, named(each.path)), " ", make("span", { class: "lines" }, bytes(each))),
       make("p", { class: "why" }, `${each.score.toFixed(2)}: ${REASONS[each.reason] || each.reason}`),
       each.enters_at && make("button", { type: "button", class: "enter", onclick: () => this.enter(each.enters_at) },
         `Enters at ${number(each.enters_at)} tokens`));

@@ -1,10 +1,15 @@
 // What is asked, with which settings? All of it stands in the address, behind the `#`, where no server log sees it.
 
-export const KNOBS = ["budget", "sizing", "strategy", "packing", "fill", "format", "model"];
+export const RESERVES = ["reserved_system", "reserved_query", "reserved_response"];
+export const CHOICES = ["sizing", "strategy", "packing", "fill", "format", "model"];
+const KNOBS = ["budget", ...RESERVES, ...CHOICES];
 
 /** What the settings are until somebody turns a knob; the server's own word replaces this at the start. */
 export const DEFAULTS = {
   budget: 4000,
+  reserved_system: 0,
+  reserved_query: 0,
+  reserved_response: 0,
   sizing: "field",
   strategy: "adjacent",
   packing: "greedy",
@@ -13,13 +18,11 @@ export const DEFAULTS = {
   model: "o200k_base",
 };
 
-const EMPTY = { question: "", ...DEFAULTS };
-
 /** `run` is the present question with its settings, `pinned` the one it is compared with, `root` the state it was seen on. */
 export function read(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
-  const run = { ...EMPTY, ...DEFAULTS, ...part(given, "") };
-  const pinned = given.has("pin.q") ? { ...EMPTY, ...DEFAULTS, ...part(given, "pin.") } : null;
+  const run = { question: "", ...DEFAULTS, ...part(given, "") };
+  const pinned = given.has("pin.q") ? { question: "", ...DEFAULTS, ...part(given, "pin.") } : null;
   return { run, pinned, root: given.get("root") };
 }
 
@@ -33,11 +36,17 @@ export function write({ run, pinned, root }) {
   return text ? `#${text}` : "";
 }
 
-export const same = (one, other) => ["question", ...KNOBS].every((name) => one[name] === other[name]);
+/** The names in which two runs differ. */
+export const differences = (one, other) => ["question", ...KNOBS].filter((name) => one[name] !== other[name]);
 
-/** The knobs in which two runs differ, as text; the question too. */
-export function differences(one, other) {
-  return ["question", ...KNOBS].filter((name) => one[name] !== other[name]);
+/** What the call keeps for itself. */
+export const reserved = (run) => RESERVES.reduce((sum, name) => sum + run[name], 0);
+
+/** The body of a request for this run. */
+export function asked(run, more = {}) {
+  const kept = Object.fromEntries(RESERVES.map((name) => [name, run[name]]));
+  const budget = reserved(run) ? { total: run.budget, ...kept } : run.budget;
+  return { question: run.question, budget, ...Object.fromEntries(CHOICES.map((name) => [name, run[name]])), ...more };
 }
 
 function part(given, prefix) {
@@ -46,14 +55,12 @@ function part(given, prefix) {
   for (const name of KNOBS) {
     const value = given.get(prefix + name);
     if (value === null || value === "") continue;
-    found[name] = name === "budget" ? whole(value) : value;
+    found[name] = CHOICES.includes(name) ? value : whole(value, DEFAULTS[name]);
   }
   return found;
 }
 
-function whole(value) {
-  return /^[0-9]{1,12}$/.test(value) ? Number(value) : DEFAULTS.budget;
-}
+const whole = (value, otherwise) => (/^[0-9]{1,12}$/.test(value) ? Number(value) : otherwise);
 
 function put(parameters, prefix, run) {
   if (run.question || prefix) parameters.set(`${prefix}q`, run.question);

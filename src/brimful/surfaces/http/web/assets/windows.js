@@ -1,6 +1,6 @@
 // What does the model read? The windows in reading order, each with its citation, its score and its words.
 
-import { find, key, make, named, number, place, plural } from "./dom.js";
+import { bytes, find, key, make, named, place, plural } from "./dom.js";
 import { marked } from "./marks.js";
 
 const LONG = 24; // lines; a longer window is folded until it is asked for
@@ -67,7 +67,8 @@ export class Windows {
 
 class Card {
   constructor(window, open) {
-    const folds = window.lines[1] - window.lines[0] + 1 > LONG;
+    this.count = window.text.split("\n").length - (window.text.endsWith("\n") ? 1 : 0);
+    const folds = this.count > LONG;
     const title = `window-${Math.random().toString(36).slice(2)}`;
     this.facts = make("p", { class: "facts" });
     this.why = make("p", { class: "why" });
@@ -81,7 +82,6 @@ class Card {
             make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, place(window)))),
         this.change, this.facts),
       this.text, this.fold, this.why);
-    this.window = window;
     if (folds) this.label();
   }
 
@@ -90,7 +90,7 @@ class Card {
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "meter-fill" }));
     meter.firstChild.style.width = `${best ? Math.round((100 * window.score) / best) : 0}%`;
     this.facts.replaceChildren(
-      make("span", {}, `bytes ${number(window.start)}–${number(window.end)}`),
+      make("span", {}, bytes(window)),
       make("span", { class: "score" }, meter, `score ${window.score.toFixed(2)}`),
     );
     this.why.replaceChildren(...reasons(window, rank, of));
@@ -106,7 +106,7 @@ class Card {
   label() {
     const isFolded = this.text.classList.contains("folded");
     this.fold.setAttribute("aria-expanded", String(!isFolded));
-    this.fold.textContent = isFolded ? `Show all ${plural(this.window.lines[1] - this.window.lines[0] + 1, "line")}` : "Show less";
+    this.fold.textContent = isFolded ? `Show all ${plural(this.count, "line")}` : "Show less";
   }
 }
 
