@@ -20,6 +20,7 @@ import { DEFAULTS, asked, differences, read, reserved, write } from "./state.js"
 import { Windows } from "./windows.js";
 
 const PAUSE = 40; // milliseconds that a hand must rest on the slider before the server is asked
+const QUIET = 400; // and that an answer must stand before its runner-ups are priced
 
 const state = { run: null, pinned: null, root: null, status: null, answer: null, before: null };
 const asking = new Latest();
@@ -63,8 +64,9 @@ function turn(change, { settled }) {
   state.run = run;
   knobs.show(run);
   if (settled) note();
+  if (!isNew || !run.question) return;
   clearTimeout(resting);
-  if (isNew && run.question) resting = setTimeout(assemble, settled ? 0 : PAUSE);
+  resting = setTimeout(assemble, settled ? 0 : PAUSE);
 }
 
 /** Write the state into the address, as a new step of the history if it differs. */
@@ -99,9 +101,11 @@ async function assemble() {
   }
 }
 
-/** The budgets of the runner-ups come later: each takes packings of its own. */
+/** The budgets of the runner-ups come later: each is found by asking several times. */
 async function price(run) {
   if (!state.answer.omitted.length) return;
+  await new Promise((resolve) => setTimeout(resolve, QUIET));
+  if (run !== state.run) return;
   try {
     const answer = await pricing.run((signal) => post("/v1/context", asked(run, { prices: true }), { signal }));
     if (answer && run === state.run) rest.show(answer);

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { facts, refusal, show } from "./dialog.js";
-import { make, number, plural } from "./dom.js";
+import { bytes, make, named, number, plural } from "./dom.js";
 
 /** Show the receipt of an answer, with a button that checks it against the store. */
 export async function openReceipt(answer) {
@@ -34,8 +34,13 @@ async function verify(receipt, answer, outcome) {
     outcome.replaceChildren(
       found.as_cited
         ? make("p", { class: "good" }, `All is as cited: the text, ${plural(answer.windows.length, "window")}, the state.`)
-        : make("ul", { class: "findings" }, found.findings.map((each) => make("li", {}, each.message))));
+        : make("ul", { class: "findings" }, found.findings.map(finding)));
   } catch (error) {
     outcome.replaceChildren(refusal(error));
   }
+}
+
+function finding({ path, start, end, message }) {
+  const where = path === null ? "" : `${named(path)}${start === null ? "" : `, ${bytes({ start, end })}`}: `;
+  return make("li", {}, where + message);
 }
