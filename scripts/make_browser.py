@@ -18,7 +18,7 @@ ARGUMENTS = (
 )
 REMEDY = (
     "The page is tested in a real browser, and there is none on PATH ({names}).\n"
-    "On Debian: apt-get install chromium. Elsewhere install Chromium or Chrome, or name one: BRIMFUL_BROWSER=/path/to/it"
+    "On Debian: apt-get install chromium. Elsewhere install Chromium or Chrome, or name one: BRIMFUL_BROWSER=/path"
 )
 
 

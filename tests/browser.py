@@ -84,7 +84,7 @@ class Tab:
     def settled(self, after=0):
         """Wait until there is a newer answer than that one, and nothing is under way."""
         self.page.wait_for_function(
-            "after => (document.documentElement.dataset.shown || 0) > after && document.getElementById('progress').hidden",
+            "after => document.documentElement.dataset.shown > after && document.querySelector('#progress[hidden]')",
             arg=after,
         )
 

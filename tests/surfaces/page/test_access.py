@@ -1,19 +1,20 @@
 """The page for every screen, and for those who hear it."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser import Tab
 from tests.surfaces.page.conftest import QUESTION
 
 COMPARED = {"budget": 600, "pin.q": QUESTION, "pin.budget": 300}
+ROLES = "button textbox searchbox combobox slider spinbutton checkbox article region img link".split()
 SIDEWAYS = "document.documentElement.scrollWidth - window.innerWidth"
 
 # Text below its contrast (WCAG 2.2 AA): 4.5, or 3 for large text; colours are computed over what stands behind.
 FAINT = """() => {
   const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
   const shine = ([red, green, blue]) => {
-    const [r, g, b] = [red, green, blue].map((part) => part / 255).map((part) => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4);
+    const linear = (part) => (part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4);
+    const [r, g, b] = [red, green, blue].map((part) => linear(part / 255));
     return .2126 * r + .7152 * g + .0722 * b;
   };
   const behind = (element) => {
@@ -26,33 +27,32 @@ FAINT = """() => {
   const faint = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest('.hidden, :disabled, datalist')) continue;
+    const [element, text] = [walker.currentNode.parentElement, walker.currentNode.data.trim()];
+    if (!text || !element.checkVisibility() || element.closest('.hidden, :disabled, datalist')) continue;
     const style = getComputedStyle(element);
     const [one, other] = [shine(parts(style.color)), shine(behind(element))].sort((a, b) => b - a);
     const pixels = parseFloat(style.fontSize);
     const isLarge = pixels >= 24 || (pixels >= 18.66 && Number(style.fontWeight) >= 700);
-    if ((one + .05) / (other + .05) < (isLarge ? 3 : 4.5)) faint.push([walker.currentNode.data.trim().slice(0, 40), style.color, behind(element).join()]);
+    const contrast = (one + .05) / (other + .05);
+    if (contrast < (isLarge ? 3 : 4.5)) faint.push([text.slice(0, 40), style.color, behind(element).join()]);
   }
   return faint;
 }"""
 
 
-@pytest.mark.parametrize("width", [320, 375, 768, 1024, 1440])
-def test_nothing_makes_the_page_scroll_sideways(browser, address, width):
+def test_nothing_makes_the_page_scroll_sideways(tab):
     """From a telephone to a wide screen the page fits, with a comparison, long names and an open document."""
-    tab = Tab(browser, address, viewport={"width": width, "height": 800})
     page = tab.open("tea for strangers", **{"budget": 600, "pin.q": QUESTION, "pin.budget": 300})
-    assert page.evaluate(SIDEWAYS) <= 0
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    assert page.evaluate(SIDEWAYS) <= 0
-    page.locator(".window .cite").first.click()
-    page.locator(".sheet").wait_for()
-    assert page.evaluate(SIDEWAYS) <= 0
-    box = page.locator("#dialog").bounding_box()
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
-    tab.close()
+    for is_open in (False, True):
+        if is_open:
+            page.locator(".window .cite").first.click()
+            page.locator(".sheet").wait_for()
+        for width in (320, 375, 768, 1024, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(SIDEWAYS) <= 0, width
+            box = page.locator("#dialog").bounding_box()
+            assert not is_open or (box["x"] >= 0 and box["x"] + box["width"] <= width)
 
 
 def test_a_telephone_shows_the_account_first_and_folds_the_settings(browser, address):
@@ -73,18 +73,18 @@ def test_a_telephone_shows_the_account_first_and_folds_the_settings(browser, add
     tab.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast_in_both_themes(browser, address, scheme):
+def test_text_has_enough_contrast_in_both_themes(tab):
     """Every text on the page and in its dialogs, marks and hints included."""
-    tab = Tab(browser, address, color_scheme=scheme)
     page = tab.open(QUESTION, **COMPARED)
-    assert page.evaluate(FAINT) == []
-    for opener in ("#help-open", "#corpus-open", "#captures-open", "#receipt-open"):
-        page.click(opener)
-        page.wait_for_function("() => !/Reading/.test(document.getElementById('dialog-body').textContent)")
-        assert page.evaluate(FAINT) == []
-        page.keyboard.press("Escape")
-    tab.close()
+    for opener in (None, "#help-open", "#corpus-open", "#captures-open", "#receipt-open"):
+        if opener:
+            page.click(opener)
+            page.wait_for_function("() => !/Reading/.test(document.getElementById('dialog-body').textContent)")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(FAINT) == [], (opener, scheme)
+        if opener:
+            page.keyboard.press("Escape")
 
 
 def test_the_theme_follows_the_system_until_it_is_chosen(browser, address):
@@ -111,7 +111,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(browser, address):
 
 
 def test_every_control_has_a_name_and_every_region_too(tab):
-    """Buttons, fields, articles, regions and pictures say what they are; there is one main heading and one main part."""
+    """Buttons, fields, articles, regions and pictures say what they are; there is one heading above all others."""
     page = tab.open(QUESTION, **COMPARED)
     for opener in (None, "#help-open", "#corpus-open", "#captures-open", "#receipt-open"):
         if opener:
@@ -131,13 +131,9 @@ def test_every_control_has_a_name_and_every_region_too(tab):
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
-ROLES = ("button", "textbox", "searchbox", "combobox", "slider", "spinbutton", "checkbox", "article", "region", "img", "link")
-
-
-def test_motion_is_left_out_where_it_is_not_wanted(browser, address):
+def test_motion_is_left_out_where_it_is_not_wanted(tab):
     """With reduced motion nothing moves; without it the bar does."""
+    page = tab.open()
     for motion, expected in (("reduce", "0s"), ("no-preference", "0.18s")):
-        tab = Tab(browser, address, reduced_motion=motion)
-        page = tab.open(QUESTION, budget=300)
+        page.emulate_media(reduced_motion=motion)
         assert page.evaluate("getComputedStyle(document.querySelector('.part')).transitionDuration") == expected
-        tab.close()

@@ -36,7 +36,9 @@ def test_the_bar_says_where_every_token_went(tab, engine):
     label = page.locator("#bar .bar").get_attribute("aria-label")
     assert label.startswith("Budget of 900 tokens: reserved 200, content ")
     assert f"free {account.free}." in label
-    widths = page.evaluate("[...document.querySelectorAll('#bar .part')].map(each => each.getBoundingClientRect().width)")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('#bar .part')].map(each => each.getBoundingClientRect().width)"
+    )
     assert widths[0] / sum(widths) == pytest.approx(200 / 900, abs=0.02)
 
 
@@ -71,7 +73,7 @@ def test_a_map_shows_where_the_windows_of_a_document_lie(tab, engine):
 
 
 def test_turning_a_knob_assembles_again(tab, engine):
-    """The number, the slider and the choices: the page shows what the engine gives for them, and the address says it."""
+    """The number, the slider and the choices: the page shows what the engine gives for them; so does the address."""
     page = tab.open(QUESTION, budget=600)
     with tab.answering():
         page.fill("#budget", "300")
@@ -86,8 +88,9 @@ def test_turning_a_knob_assembles_again(tab, engine):
         with tab.answering():
             page.select_option(f"#{name}", values[1])
         assert f"{name}={values[1]}" in page.url
-    assert f"of {len({w.path for w in engine.context(QUESTION, budget=200_000, sizing=SIZINGS[1]).windows})} document" in (
-        page.locator("#account-title").text_content()
+    assert (
+        f"from {len({w.path for w in engine.context(QUESTION, budget=200_000, sizing=SIZINGS[1]).windows})} document"
+        in (page.locator("#account-title").text_content())
     )
 
 

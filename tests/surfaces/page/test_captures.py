@@ -3,28 +3,22 @@
 import pytest
 from playwright.sync_api import expect
 
-import brimful
-from brimful.densify.captures import Capture, Captures
-from tests.browser import served
-
-MEETING = "The marmalade recipe needs seven oranges and a lemon. We wrote it down in the garden. " * 3
+from tests.browser import Tab
+from tests.surfaces.page.conftest import MEETING
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """A server over a store of its own, with a capture that failed."""
-    store = tmp_path_factory.mktemp("captures") / "store.db"
-    with brimful.open(store) as engine:
-        engine.add_text("tea.md", "Tea is served at four.\n")
-        original = brimful.Document("broken", MEETING)
-        Captures(engine.memory)._write(Capture("broken", "extractive:", "failed", original, "provider: <b>no</b> answer"))
-    with served(store) as found:
-        yield found
+@pytest.fixture
+def tab(browser, workshop):
+    """A page over the store that may be changed."""
+    found = Tab(browser, workshop[1])
+    yield found
+    found.close()
 
 
 def test_a_capture_becomes_a_document_that_is_found(tab):
     """Captured on the page, it is listed as done, counted, and answers the next question."""
     page = tab.open()
+    before = int(page.locator("#corpus-open").text_content().split()[0])
     page.click("#captures-open")
     page.fill("#capture-text", MEETING)
     page.fill("#capture-name", "meeting")
@@ -32,7 +26,7 @@ def test_a_capture_becomes_a_document_that_is_found(tab):
     expect(page.locator("#capture-outcome")).to_have_text("meeting: done")
     expect(page.locator(".captures li", has_text="meeting")).to_contain_text("done")
     page.keyboard.press("Escape")
-    expect(page.locator("#corpus-open")).to_contain_text("2 documents")
+    expect(page.locator("#corpus-open")).to_contain_text(f"{before + 1} documents")
     with tab.answering():
         page.fill("#question", "marmalade recipe")
         page.keyboard.press("Enter")

@@ -31,7 +31,9 @@ def test_a_pinned_run_is_compared_with_the_present_one(tab, engine):
     expect(page.locator("#counts")).to_contain_text(f"{len(came)} came in")
     expect(page.locator(".side").first).to_contain_text("budget 300")
     expect(page.locator(".side").last).to_contain_text("budget 600")
-    widths = page.evaluate("[...document.querySelectorAll('.side .bar')].map(each => each.getBoundingClientRect().width)")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.side .bar')].map(each => each.getBoundingClientRect().width)"
+    )
     assert abs(widths[0] / widths[1] - 0.5) < 0.01
     assert tab.texts(".window .change").count("came in") == len(came)
 

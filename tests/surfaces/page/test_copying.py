@@ -10,14 +10,16 @@ import brimful
 from tests.browser import Tab
 from tests.surfaces.page.conftest import QUESTION
 
-ODD = "tea's \"scones\" \\ $(served) `at` four?"
+ODD = 'tea\'s "scones" \\ $(served) `at` four?'
 
 
 def copied(tab, kind):
     """Press a copy button and read the clipboard."""
     button = tab.page.locator(f"[data-copy={kind}]")
     button.click()
-    tab.page.wait_for_function("kind => document.querySelector(`[data-copy=${kind}]`).textContent === 'Copied'", arg=kind)
+    tab.page.wait_for_function(
+        "kind => document.querySelector(`[data-copy=${kind}]`).textContent === 'Copied'", arg=kind
+    )
     return tab.clipboard()
 
 

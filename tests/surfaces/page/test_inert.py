@@ -42,7 +42,9 @@ def test_the_policy_forbids_what_the_page_does_not_need(tab):
     """Scripts and styles of this server only, no frames, no forms that leave."""
     response = tab.page.goto(tab.address)
     policy = response.headers["content-security-policy"]
-    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= {each.strip() for each in policy.split(";")}
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= {
+        each.strip() for each in policy.split(";")
+    }
     assert "unsafe" not in policy
 
 

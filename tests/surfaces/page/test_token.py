@@ -9,7 +9,7 @@ TOKEN = "a-token-of-the-tests-alone"
 
 
 def test_a_token_is_asked_for_and_remembered_in_the_tab(browser, store):
-    """Without it the page asks; a wrong one is refused; the right one opens, is sent by curl as a variable, and stays."""
+    """Without it the page asks; a wrong one is refused; the right one opens and stays; curl gets a variable."""
     with served(store, token=TOKEN) as address:
         tab = Tab(browser, address)
         page = tab.page

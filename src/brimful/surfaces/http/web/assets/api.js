@@ -26,7 +26,7 @@ async function send(method, path, body, { signal } = {}) {
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
   let response;
   try {
-    response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    response = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem({

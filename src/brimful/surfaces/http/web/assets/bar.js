@@ -36,10 +36,11 @@ export class Bar {
       segment.style.flexGrow = String(tokens[name]);
       segment.hidden = !tokens[name];
     }
-    const said = PARTS.filter(([name]) => tokens[name] || ALWAYS.has(name)).map(([name, words]) => `${words} ${number(tokens[name])}`);
+    const shown = PARTS.filter(([name]) => tokens[name] || ALWAYS.has(name));
+    const said = shown.map(([name, words]) => `${words} ${number(tokens[name])}`);
     this.track.setAttribute("aria-label", `Budget of ${number(answer.account.total)} tokens: ${said.join(", ")}.`);
     this.legend?.replaceChildren(
-      ...PARTS.filter(([name]) => tokens[name] || ALWAYS.has(name)).map(([name, words]) =>
+      ...shown.map(([name, words]) =>
         make("div", { class: tokens[name] ? "" : "none" },
           make("dt", {}, make("span", { class: `swatch part-${name}`, "aria-hidden": "true" }), words),
           make("dd", {}, number(tokens[name])))),

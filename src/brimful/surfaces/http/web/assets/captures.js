@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { refusal, show } from "./dialog.js";
-import { make, named, size } from "./dom.js";
+import { button, make, named, size } from "./dom.js";
 
 /** The captures with a form for another; `changed()` is called when the corpus has one more document. */
 export async function openCaptures({ changed }) {
@@ -10,7 +10,7 @@ export async function openCaptures({ changed }) {
   const list = make("div", { id: "capture-list" }, make("p", { class: "aside" }, "Reading the captures"));
   show("Captures",
     make("p", {}, "A captured text is condensed and becomes a document that questions find; the original is kept."),
-    form(async (text, name) => act(() => post("/v1/captures", name ? { text, name } : { text }), { list, outcome, changed })),
+    form((text, name) => act(() => post("/v1/captures", { text, name: name || null }), { list, outcome, changed })),
     outcome, list);
   await refresh(list, { outcome, changed });
 }
@@ -36,7 +36,8 @@ async function act(request, { list, outcome, changed }) {
   outcome.replaceChildren(make("p", { class: "aside" }, "Condensing"));
   try {
     const capture = await request();
-    outcome.replaceChildren(make("p", { class: capture.status === "done" ? "good" : "bad" }, `${named(capture.name)}: ${capture.status}`));
+    const feeling = capture.status === "done" ? "good" : "bad";
+    outcome.replaceChildren(make("p", { class: feeling }, `${named(capture.name)}: ${capture.status}`));
     await refresh(list, { outcome, changed });
     changed();
     return true;
@@ -65,6 +66,6 @@ function row(capture, more) {
       make("b", { class: "path" }, named(capture.name)),
       make("span", { class: `status status-${capture.status}` }, capture.status),
       make("span", { class: "aside" }, `${size(capture.original_bytes)}, ${capture.model}`),
-      capture.status !== "done" && make("button", { type: "button", onclick: again, "aria-label": `Retry ${named(capture.name)}` }, "Retry")),
+      capture.status !== "done" && button("Retry", again, { "aria-label": `Retry ${named(capture.name)}` })),
     (capture.message || capture.digest) && make("p", { class: "capture-text" }, capture.message || capture.digest));
 }

@@ -1,7 +1,7 @@
 // What changed between two runs? Windows that came, went, grew or shrank, and both bars.
 
 import { Bar, fullness } from "./bar.js";
-import { find, key, make, named, place, plural } from "./dom.js";
+import { button, citation, find, key, make, place, plural } from "./dom.js";
 import { differences } from "./state.js";
 
 const KINDS = [
@@ -18,16 +18,18 @@ export function compare(before, now) {
   const changes = new Map();
   const kept = new Set();
   for (const window of now.windows) {
-    const others = before.windows.filter((each) => each.path === window.path && each.start < window.end && window.start < each.end);
+    const others = before.windows.filter((each) => each.path === window.path && overlap(each, window) > 0);
     for (const each of others) kept.add(each);
     changes.set(key(window), change(window, others));
   }
   return { changes, went: before.windows.filter((each) => !kept.has(each)) };
 }
 
+const overlap = (one, other) => Math.min(one.end, other.end) - Math.max(one.start, other.start);
+
 function change(window, others) {
   if (!others.length) return { kind: "came", said: "came in" };
-  const shared = others.reduce((sum, each) => sum + Math.min(each.end, window.end) - Math.max(each.start, window.start), 0);
+  const shared = others.reduce((sum, each) => sum + overlap(each, window), 0);
   const more = window.end - window.start - shared;
   const less = others.reduce((sum, each) => sum + each.end - each.start, 0) - shared;
   if (!more && !less) return { kind: "same", said: "" };
@@ -62,11 +64,14 @@ export class Comparison {
       make("header", {},
         make("h2", { id: "comparison-title" }, "Compared with the pinned run"),
         make("div", { class: "actions" },
-          make("button", { type: "button", id: "swap", onclick: this.swap }, "Swap"),
-          make("button", { type: "button", id: "unpin", onclick: this.unpin }, "Unpin"))),
-      make("div", { class: "pair" }, this.side("Pinned", before, runs.pinned, runs.run, 0), this.side("Now", now, runs.run, runs.pinned, 1)),
+          button("Swap", this.swap, { id: "swap" }),
+          button("Unpin", this.unpin, { id: "unpin" }))),
+      make("div", { class: "pair" },
+        this.side("Pinned", before, runs.pinned, runs.run, 0),
+        this.side("Now", now, runs.run, runs.pinned, 1)),
       make("p", { class: "counts", id: "counts" },
-        KINDS.filter(([kind]) => counts[kind]).map(([kind, words]) => make("span", { class: `count count-${kind}` }, make("b", {}, String(counts[kind])), ` ${words}`))),
+        KINDS.filter(([kind]) => counts[kind]).map(([kind, words]) =>
+          make("span", { class: "count" }, make("b", {}, String(counts[kind])), ` ${words}`))),
       this.list(now, found),
     );
   }
@@ -74,20 +79,19 @@ export class Comparison {
   side(title, answer, run, other, at) {
     const knobs = differences(run, other).map((name) => `${name} ${run[name]}`);
     return make("div", { class: "side" },
-      make("p", { class: "side-head" }, make("b", {}, title), ` ${fullness(answer)}, ${plural(answer.windows.length, "window")}`),
+      make("p", { class: "side-head" },
+        make("b", {}, title), ` ${fullness(answer)}, ${plural(answer.windows.length, "window")}`),
       this.bars[at].element,
       make("p", { class: "aside" }, knobs.length ? knobs.join(", ") : "the same settings"));
   }
 
   list(now, found) {
-    const rows = [
-      ...now.windows.filter((each) => found.changes.get(key(each)).said).map((each) => [each, found.changes.get(key(each)), () => this.go(each)]),
-      ...found.went.map((each) => [each, { kind: "went", said: "went out" }, () => this.open(each)]),
-    ];
-    return make("ul", { class: "changes" }, rows.map(([window, what, onclick]) =>
-      make("li", { class: `change-${what.kind}` },
-        make("button", { type: "button", class: "plain cite", onclick },
-          make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, place(window))),
-        make("span", { class: "said" }, what.said))));
+    const changed = now.windows.filter((each) => found.changes.get(key(each)).said);
+    const row = (window, { kind, said }, onclick) =>
+      make("li", { class: `change-${kind}` },
+        citation(window, place(window), onclick), make("span", { class: "said" }, said));
+    return make("ul", { class: "changes" },
+      changed.map((each) => row(each, found.changes.get(key(each)), () => this.go(each))),
+      found.went.map((each) => row(each, { kind: "went", said: "went out" }, () => this.open(each))));
   }
 }

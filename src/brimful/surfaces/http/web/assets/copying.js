@@ -7,7 +7,8 @@ import { CHOICES, RESERVES, asked, reserved } from "./state.js";
 export const COPIES = {
   text: async ({ answer }) => answer.text,
   messages: async ({ run, answer }) => {
-    const ready = answer.payload && run.format === "messages" ? answer : await post("/v1/context", asked(run, { format: "messages" }));
+    const isReady = run.format === "messages";
+    const ready = isReady ? answer : await post("/v1/context", asked(run, { format: "messages" }));
     return `${JSON.stringify(ready.payload, null, 2)}\n`;
   },
   curl: async ({ run }) => curl(run),
@@ -16,8 +17,13 @@ export const COPIES = {
 };
 
 function curl(run) {
-  const key = token.get() ? ` \\\n  -H "Authorization: Bearer $BRIMFUL_TOKEN"` : "";
-  return `curl -sS ${quoted(`${location.origin}/v1/context`)} \\\n  -H 'Content-Type: application/json'${key} \\\n  --data-raw ${quoted(JSON.stringify(asked(run)))}\n`;
+  const parts = [
+    `curl -sS ${quoted(`${location.origin}/v1/context`)}`,
+    "-H 'Content-Type: application/json'",
+    ...(token.get() ? ['-H "Authorization: Bearer $BRIMFUL_TOKEN"'] : []),
+    `--data-raw ${quoted(JSON.stringify(asked(run)))}`,
+  ];
+  return `${parts.join(" \\\n  ")}\n`;
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -67,5 +73,5 @@ function legacy(text) {
   const done = document.execCommand("copy");
   area.remove();
   held?.focus();
-  if (!done) throw new Error("The browser does not let this page use the clipboard; select the text and copy it by hand.");
+  if (!done) throw new Error("The browser keeps the clipboard from this page; select the text and copy it by hand.");
 }

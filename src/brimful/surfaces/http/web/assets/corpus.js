@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { facts, refusal, show } from "./dialog.js";
-import { find, make, named, number, plural, size } from "./dom.js";
+import { button, citation, find, make, named, number, plural, size } from "./dom.js";
 
 /** The line in the head of the page. */
 export function showCorpusLine(status) {
@@ -15,7 +15,7 @@ export async function openCorpus(open) {
   try {
     const [status, first] = await Promise.all([get("/v1/status"), get("/v1/documents")]);
     const list = make("ul", { class: "documents", id: "documents" });
-    const more = make("button", { type: "button", class: "quiet" }, "Show more");
+    const more = button("Show more", null, { class: "quiet" });
     const add = (answer) => {
       list.append(...answer.documents.map((each) => row(each, open)));
       more.hidden = !answer.next;
@@ -25,9 +25,10 @@ export async function openCorpus(open) {
     body.replaceChildren(
       facts([
         ["store", make("code", {}, named(status.store))],
-        ["holds", `${plural(status.documents, "document")}, ${size(status.bytes)}; ${size(status.store_bytes)} on disk`],
-        ["kinds", Object.entries(status.kinds).map(([kind, count]) => `${number(count)} ${kind}`).join(", ") || "none"],
-        ["from", status.places.length ? make("ul", {}, status.places.map((place) => make("li", {}, make("code", {}, named(place))))) : "texts that were added one by one"],
+        ["holds", `${plural(status.documents, "document")}, ${size(status.bytes)}`],
+        ["on disk", size(status.store_bytes)],
+        ["kinds", kinds(status.kinds)],
+        ["from", places(status.places)],
         ["state root", make("code", { id: "root" }, status.root)],
       ]),
       make("h3", {}, "Documents"), list, more);
@@ -36,8 +37,15 @@ export async function openCorpus(open) {
   }
 }
 
+const kinds = (counts) => Object.entries(counts).map(([kind, count]) => `${number(count)} ${kind}`).join(", ");
+
+function places(added) {
+  if (!added.length) return "texts that were added one by one";
+  return make("ul", {}, added.map((place) => make("li", {}, make("code", {}, named(place)))));
+}
+
 function row(each, open) {
   return make("li", {},
-    make("button", { type: "button", class: "plain cite", onclick: () => open({ path: each.path, start: 0, end: 0 }) }, make("span", { class: "path" }, named(each.path))),
+    citation(each, "", () => open({ path: each.path, start: 0, end: 0 })),
     make("span", { class: "aside" }, `${each.kind}, ${size(each.bytes)}`));
 }

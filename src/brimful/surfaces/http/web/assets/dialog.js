@@ -46,5 +46,6 @@ export function refusal(error) {
 
 /** Name and value pairs. */
 export function facts(rows) {
-  return make("dl", { class: "fact-list" }, rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  const pairs = rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
+  return make("dl", { class: "fact-list" }, pairs);
 }

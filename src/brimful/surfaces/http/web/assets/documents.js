@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { refusal, show } from "./dialog.js";
-import { make, named, place, size } from "./dom.js";
+import { button, make, named, place, size } from "./dom.js";
 import { cut } from "./marks.js";
 
 const AROUND = 6000; // bytes on each side
@@ -22,7 +22,7 @@ async function view(body, { path, start, end }, around) {
   const found = await get(`/v1/documents/text?${new URLSearchParams({ path, start, end, around })}`);
   const isWhole = found.start === 0 && found.end === found.bytes;
   const sheet = paper(found, start, end);
-  const more = make("button", { type: "button", onclick: () => view(body, { path, start, end }, 8 * around) }, "Show more around it");
+  const more = button("Show more around it", () => view(body, { path, start, end }, 8 * around));
   body.replaceChildren(
     make("p", { class: "aside" }, `${isWhole ? "The whole document" : "A part of the document"}, ${size(found.bytes)}`),
     sheet,
@@ -41,7 +41,9 @@ function paper(found, start, end) {
   for (const [number, line] of found.text.split("\n").entries()) {
     const [from, to] = [Math.max(before - at, 0), Math.min(after - at, line.length)];
     const nodes = from < to ? [line.slice(0, from), make("mark", {}, line.slice(from, to)), line.slice(to)] : [line];
-    if (at < found.text.length || !number) sheet.append(make("div", { class: "row" }, make("span", { "aria-hidden": "true" }, String(found.lines[0] + number)), make("code", {}, nodes)));
+    if (at === found.text.length && number) break; // behind the last line's end
+    sheet.append(make("div", { class: "row" },
+      make("span", { "aria-hidden": "true" }, String(found.lines[0] + number)), make("code", {}, nodes)));
     at += line.length + 1;
   }
   return sheet;

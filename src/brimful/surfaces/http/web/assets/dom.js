@@ -24,6 +24,15 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** A button that says something and does something. */
+export const button = (words, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, words);
+
+/** What is cited, as a button: the path and the place in it. */
+export function citation(window, where, onclick) {
+  return make("button", { type: "button", class: "cite", onclick },
+    make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, where));
+}
+
 export const find = (id) => document.getElementById(id);
 
 const WHOLE = new Intl.NumberFormat("en");

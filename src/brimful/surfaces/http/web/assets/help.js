@@ -1,7 +1,7 @@
 // Which keys are there, and what does each setting do?
 
 import { make } from "./dom.js";
-import { show } from "./dialog.js";
+import { facts, show } from "./dialog.js";
 import { always } from "./kept.js";
 
 const KEYS = [
@@ -14,24 +14,24 @@ const KEYS = [
 ];
 
 const KNOBS = [
-  ["sizing", [
+  ["Sizing", [
     ["field", "fills the budget from the most relevant ground down"],
     ["density", "windows as wide as the hits stand close"],
     ["radial", "the same room around every hit"],
     ["elastic", "a radius that shares the budget over all hits"],
   ]],
-  ["strategy", [
+  ["Strategy", [
     ["adjacent", "windows stand alone"],
     ["temporal", "windows close in time are read together"],
     ["semantic", "windows alike in words are read together"],
     ["narrative", "windows about the same names are read together"],
   ]],
-  ["packing", [
+  ["Packing", [
     ["greedy", "best first; what does not fit is skipped"],
     ["interleaved", "documents take turns"],
     ["score weighted", "stops at the first that does not fit"],
   ]],
-  ["fill", [
+  ["Fill", [
     ["brim", "windows grow until the next sentence would not fit"],
     ["relevant", "nothing is added to what was found"],
   ]],
@@ -47,9 +47,7 @@ export function openHelp() {
   box.addEventListener("change", () => always.set(STORED, box.checked ? "" : "off"));
   show("Help",
     make("h3", {}, "Keys"),
-    list(KEYS.map(([name, words]) => [make("kbd", {}, name), words])),
+    facts(KEYS.map(([name, words]) => [make("kbd", {}, name), words])),
     make("p", { class: "check" }, box, make("label", { for: "keys-on" }, "Single letters act as keys")),
-    ...KNOBS.flatMap(([name, rows]) => [make("h3", {}, name[0].toUpperCase() + name.slice(1)), list(rows)]));
+    ...KNOBS.flatMap(([name, rows]) => [make("h3", {}, name), facts(rows)]));
 }
-
-const list = (rows) => make("dl", { class: "fact-list" }, rows.flatMap(([name, words]) => [make("dt", {}, name), make("dd", {}, words)]));

@@ -1,7 +1,7 @@
 // Which settings are there, and what was chosen?
 
 import { find, make, number } from "./dom.js";
-import { DEFAULTS, RESERVES } from "./state.js";
+import { DEFAULTS, RESERVES, reserved } from "./state.js";
 
 const CHOICES = { sizing: "sizings", strategy: "strategies", packing: "packings", fill: "fills", format: "formats" };
 const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
@@ -18,36 +18,37 @@ export class Knobs {
     slider.addEventListener("change", () => this.slide(true));
     budget.addEventListener("input", () => this.type(false));
     budget.addEventListener("change", () => this.type(true));
-    this.reserves = new Map(RESERVES.map((name) => [name, make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" })]));
+    this.reserves = new Map(RESERVES.map((name) => [name, amount(name)]));
     for (const [name, field] of this.reserves) field.addEventListener("change", () => this.keep(name, field));
-    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => make("div", { class: "knob" }, make("label", { for: name }, KEPT[name]), field)));
+    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => labelled(KEPT[name], field)));
   }
 
   /** Make the fields from what the server says can be chosen. */
   setUp(choices) {
     this.fields = new Map();
     for (const [name, several] of Object.entries(CHOICES)) {
-      const field = make("select", { id: name }, choices[several].map((choice) => make("option", { value: choice }, choice.replaceAll("_", " "))));
+      const field = make("select", { id: name }, choices[several].map(option));
       field.addEventListener("change", () => this.turned({ [name]: field.value }, { settled: true }));
       this.fields.set(name, field);
     }
     const model = make("input", { id: "model", list: "models", spellcheck: "false", autocapitalize: "off" });
-    model.addEventListener("change", () => this.turned({ model: model.value.trim() || DEFAULTS.model }, { settled: true }));
+    const named = () => model.value.trim() || DEFAULTS.model;
+    model.addEventListener("change", () => this.turned({ model: named() }, { settled: true }));
     this.fields.set("model", model);
     find("knobs").replaceChildren(
-      ...[...this.fields].map(([name, field]) => make("div", { class: `knob knob-${name}` }, make("label", { for: name }, name), field)),
+      ...[...this.fields].map(([name, field]) => labelled(name, field)),
       make("datalist", { id: "models" }, choices.models.map((each) => make("option", { value: each }))),
     );
   }
 
   show(run) {
     for (const [name, field] of this.fields || []) {
-      if (field.localName === "select" && ![...field.options].some((option) => option.value === run[name])) {
-        field.append(make("option", { value: run[name] }, run[name])); // a link may hold a choice that is none: the server says so
-      }
+      field.value = run[name];
+      if (field.value !== run[name]) field.append(option(run[name])); // a link may hold no choice: the server says so
       field.value = run[name];
     }
     for (const [name, field] of this.reserves) field.value = String(run[name]);
+    find("kept-sum").textContent = reserved(run) ? number(reserved(run)) : "";
     if (document.activeElement !== find("budget")) find("budget").value = String(run.budget);
     if (document.activeElement !== find("slider")) find("slider").value = String(this.position(run.budget));
     this.say(run.budget);
@@ -89,3 +90,9 @@ export class Knobs {
     return Math.round(1000 * Math.min(share, 1));
   }
 }
+
+const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));
+
+const amount = (name) => make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" });
+
+const labelled = (words, field) => make("div", { class: "knob" }, make("label", { for: field.id }, words), field);

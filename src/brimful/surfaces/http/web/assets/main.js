@@ -1,6 +1,6 @@
 // Ask, see, understand: the page as a table of contents.
 
-import { Latest, get, post, token } from "./api.js";
+import { Latest, get, post } from "./api.js";
 import { Bar, fullness } from "./bar.js";
 import { openCaptures } from "./captures.js";
 import { Comparison, compare } from "./compare.js";
@@ -10,16 +10,18 @@ import * as dialog from "./dialog.js";
 import { openDocument } from "./documents.js";
 import { find, make, plural } from "./dom.js";
 import { openHelp } from "./help.js";
-import { always } from "./kept.js";
 import { listen } from "./keys.js";
 import { Knobs } from "./knobs.js";
 import { showMaps } from "./maps.js";
+import { hideNotice, refuse, warn } from "./notice.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
-import { DEFAULTS, asked, differences, read, reserved, write } from "./state.js";
+import { DEFAULTS, asked, differences, read, write } from "./state.js";
+import { nextTheme, showTheme } from "./theming.js";
 import { Windows } from "./windows.js";
 
 const PAUSE = 40; // milliseconds that a hand must rest on the slider before the server is asked
+const CHANGED = "The corpus has changed since this link was made; this is the answer of today.";
 const QUIET = 400; // and that an answer must stand before its runner-ups are priced
 
 const state = { run: null, pinned: null, root: null, status: null, answer: null, before: null };
@@ -27,7 +29,7 @@ const asking = new Latest();
 const pricing = new Latest();
 const bar = new Bar();
 const windows = new Windows({ open: openWindow });
-const rest = new Rest({ enter: (tokens) => turn({ budget: tokens + reserved(state.run) }, { settled: true }), open: openWindow });
+const rest = new Rest({ enter: (budget) => turn({ budget }, { settled: true }), open: openWindow });
 const comparison = new Comparison({ unpin, swap, open: openWindow, go: (window) => windows.go(window) });
 const knobs = new Knobs({ turned: turn });
 let resting = 0;
@@ -39,7 +41,7 @@ async function start() {
   try {
     state.status = await get("/v1/status");
   } catch (error) {
-    return refuse(error, start);
+    return refused(error, start);
   }
   for (const name of Object.keys(DEFAULTS)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
   knobs.setUp(state.status.choices);
@@ -97,7 +99,7 @@ async function assemble() {
     showAnswer();
     price(run);
   } catch (error) {
-    refuse(error, assemble);
+    refused(error, assemble);
   }
 }
 
@@ -119,10 +121,11 @@ async function price(run) {
 function showAnswer() {
   const { answer, before } = state;
   const found = before && compare(before, answer);
-  find("notice").hidden = true;
+  hideNotice();
   find("account").hidden = !answer.windows.length;
-  find("account-title").textContent = `${fullness(answer)}, ${plural(answer.windows.length, "window")} of ${plural(paths(answer).size, "document")}`;
-  find("account-title").append(make("small", {}, `${answer.exact ? "counted exactly" : "estimated"} for ${answer.model}`));
+  const counts = [plural(answer.windows.length, "window"), plural(paths(answer).size, "document")].join(" from ");
+  const counted = `${answer.exact ? "counted exactly" : "estimated"} for ${answer.model}`;
+  find("account-title").replaceChildren(`${fullness(answer)}, ${counts}`, make("small", {}, counted));
   bar.show(answer);
   windows.show(answer, found?.changes);
   showMaps(answer, { pinned: before, go: (window) => windows.go(window) });
@@ -134,22 +137,22 @@ function showAnswer() {
   find("empty").replaceChildren(...(answer.windows.length ? [] : nothingFound(answer)));
   say(answer.windows.length ? `${find("account-title").firstChild.data}.` : "Nothing found.");
   document.title = `${state.run.question} · Brimful`;
-  if (state.root && state.root !== answer.root) warn("The corpus has changed since this link was made; this is the answer of today.");
+  if (state.root && state.root !== answer.root) warn(CHANGED);
   document.documentElement.dataset.shown = String(Number(document.documentElement.dataset.shown || 0) + 1);
 }
 
 const paths = (answer) => new Set(answer.windows.map((window) => window.path));
 
 function showHeard(answer) {
-  find("heard").replaceChildren(
-    ...answer.corrections.flatMap((each, at) => [at ? "; " : "Searched for ", make("b", {}, each.term), ` beside ${each.word}`]));
+  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, term), ` beside ${word}`];
+  find("heard").replaceChildren(...answer.corrections.flatMap(said));
 }
 
 function nothingFound(answer) {
-  const said = answer.omitted.length
-    ? [`Nothing fits in ${plural(answer.budget, "token")}.`, "The best window is beside; raise the budget to let it in."]
-    : ["Nothing found.", `None of the ${plural(state.status.documents, "document")} holds a word of this question. Try other words, or fewer filters.`];
-  return [make("h2", {}, said[0]), make("p", {}, said[1])];
+  const [title, hint] = answer.omitted.length
+    ? [`Nothing fits in ${plural(answer.budget, "token")}.`, "Raise the budget to let the best window in."]
+    : ["Nothing found.", `Not in ${plural(state.status.documents, "document")}. Try other words, or fewer filters.`];
+  return [make("h2", {}, title), make("p", {}, hint)];
 }
 
 function clear() {
@@ -168,9 +171,15 @@ function showNothing() {
   find("empty").replaceChildren(
     ...(state.status.documents
       ? [make("h2", {}, "What should the model read?"),
-         make("p", {}, `Ask ${plural(state.status.documents, "document")}, and see what fits in the budget, to the token.`)]
+         make("p", {}, `Ask ${plural(state.status.documents, "document")}; see what fits in the budget, to the token.`)]
       : [make("h2", {}, "The store is empty"),
          make("p", {}, "Fill it with ", make("code", {}, "brimful add FOLDER"), ", or capture a text.")]));
+}
+
+function refused(error, again) {
+  clear();
+  refuse(error, again);
+  say("");
 }
 
 function busy(isBusy) {
@@ -180,34 +189,6 @@ function busy(isBusy) {
 
 function say(words) {
   find("live").textContent = words;
-}
-
-function warn(words) {
-  const notice = find("notice");
-  notice.hidden = false;
-  notice.replaceChildren(make("p", {}, words));
-}
-
-/** A refusal in place of the answer, with its remedy; a missing token is asked for. */
-function refuse(error, again) {
-  clear();
-  const notice = find("notice");
-  notice.hidden = false;
-  notice.replaceChildren(dialog.refusal(error), error.status === 401 ? tokenForm(again) : make("button", { type: "button", onclick: again }, "Try again"));
-  say("");
-}
-
-function tokenForm(again) {
-  const field = make("input", { id: "token", type: "password", autocomplete: "current-password", required: true });
-  const form = make("form", { class: "token" }, make("label", { for: "token" }, "Token"), field, make("button", { type: "submit" }, "Continue"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    token.set(field.value.trim());
-    find("notice").hidden = true;
-    again();
-  });
-  queueMicrotask(() => field.focus());
-  return form;
 }
 
 // ---- what can be done
@@ -300,24 +281,6 @@ function bindAll() {
     Enter: () => windows.openHeld(),
     "?": openHelp,
   });
-}
-
-const THEMES = { system: "Auto", light: "Light", dark: "Dark" };
-
-function nextTheme() {
-  const names = Object.keys(THEMES);
-  const chosen = names[(names.indexOf(theme()) + 1) % names.length];
-  always.set("brimful.theme", chosen === "system" ? "" : chosen);
-  showTheme();
-}
-
-const theme = () => (always.get("brimful.theme") in THEMES ? always.get("brimful.theme") : "system");
-
-function showTheme() {
-  if (theme() === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme();
-  find("theme").textContent = THEMES[theme()];
-  find("theme").setAttribute("aria-label", `Theme: ${THEMES[theme()]}`);
 }
 
 start();

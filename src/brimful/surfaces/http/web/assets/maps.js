@@ -1,6 +1,6 @@
 // Where in each document do its windows lie?
 
-import { find, make, named, number, place, plural, size } from "./dom.js";
+import { button, find, make, named, number, place, plural, size } from "./dom.js";
 
 /** One row a document, in reading order: a strip as long as the document, with its windows and the runner-ups. */
 export function showMaps(answer, { pinned, go }) {
@@ -13,7 +13,8 @@ export function showMaps(answer, { pinned, go }) {
   for (const window of pinned?.windows || []) of(window.path).before.push(window);
   for (const each of answer.omitted) documents.get(each.path)?.omitted.push(each);
   const length = new Map([...(pinned?.windows || []), ...answer.windows].map((window) => [window.path, window.length]));
-  find("maps").replaceChildren(...[...documents].map(([path, found]) => row(path, length.get(path) || 1, found, { pinned, go })));
+  const rows = [...documents].map(([path, found]) => row(path, length.get(path) || 1, found, { pinned, go }));
+  find("maps").replaceChildren(...rows);
   find("maps-section").hidden = documents.size === 0;
 }
 
@@ -21,20 +22,21 @@ function row(path, bytes, { windows, omitted, before }, { pinned, go }) {
   const shown = windows.reduce((sum, window) => sum + window.end - window.start, 0);
   const share = Math.round((100 * shown) / bytes);
   const said = windows.length
-    ? `${plural(windows.length, "window")} at ${windows.map((window) => place(window)).join(", ")}; ${share} % of ${size(bytes)}`
+    ? `${plural(windows.length, "window")} at ${windows.map(place).join(", ")}; ${share} % of ${size(bytes)}`
     : `only in the pinned run; ${size(bytes)}`;
   const strip = make("div", { class: "strip", role: "img", "aria-label": said });
   for (const each of omitted) strip.append(stretch(each, bytes, "out"));
   for (const window of windows) strip.append(stretch(window, bytes, "in", () => go(window)));
   const rows = [strip];
   if (pinned) {
-    const other = make("div", { class: "strip strip-before", role: "img", "aria-label": `pinned: ${plural(before.length, "window")}` });
+    const earlier = `pinned: ${plural(before.length, "window")}`;
+    const other = make("div", { class: "strip strip-before", role: "img", "aria-label": earlier });
     for (const window of before) other.append(stretch(window, bytes, "before"));
     rows.push(other);
   }
   return make("li", {},
     make("p", { class: "map-head" },
-      make("button", { type: "button", class: "plain path", title: named(path), disabled: !windows.length, onclick: () => go(windows[0]) }, named(path)),
+      button(named(path), () => go(windows[0]), { class: "plain path", title: named(path), disabled: !windows.length }),
       make("span", { class: "share" }, windows.length ? `${number(share)} %` : "–")),
     ...rows);
 }

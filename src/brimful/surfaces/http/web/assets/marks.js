@@ -10,7 +10,7 @@ export function cut(text, start, end) {
   return decoder.decode(encoder.encode(text).subarray(start, end));
 }
 
-/** Text nodes and marks: `matches` are sorted and apart, in bytes of a document in which this text begins at `origin`. */
+/** Text nodes and marks: `matches` are sorted and apart, in bytes of the document; the text begins at `origin`. */
 export function marked(text, matches, origin) {
   const bytes = encoder.encode(text);
   const nodes = [];

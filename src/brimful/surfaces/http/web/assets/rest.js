@@ -1,8 +1,9 @@
 // What did not get in, why, and at which budget would it?
 
-import { bytes, find, make, named, number, plural } from "./dom.js";
+import { button, bytes, citation, find, make, number, plural } from "./dom.js";
 
 const FIRST = 8;
+const MORE = 50;
 
 const REASONS = {
   budget: "did not fit in what was left",
@@ -13,7 +14,7 @@ const REASONS = {
   condensed: "did not fit; a digest stands for it",
 };
 
-/** The runner-ups, best first; `enter(budget)` is called when somebody wants one in. */
+/** The runner-ups, best first; `enter(budget)` is called when somebody wants one in, reserves included. */
 export class Rest {
   constructor({ enter, open }) {
     Object.assign(this, { enter, open, shown: FIRST, answer: null });
@@ -28,7 +29,7 @@ export class Rest {
     find("rest-note").textContent = omitted.length ? `${plural(omitted.length, "window")} left out, best first.` : "";
     find("rest").replaceChildren(...omitted.slice(0, this.shown).map((each) => this.row(each)));
     find("rest-more").hidden = left <= 0;
-    find("rest-more").textContent = `Show ${plural(Math.min(left, 50), "more")}`.replace(/mores$/, "more");
+    find("rest-more").textContent = `Show ${Math.min(left, MORE)} more`;
   }
 
   reset() {
@@ -36,16 +37,16 @@ export class Rest {
   }
 
   more() {
-    this.shown += 50;
+    this.shown += MORE;
     this.show(this.answer);
   }
 
   row(each) {
+    const { total, available } = this.answer.account;
+    const budget = each.enters_at && each.enters_at + total - available;
     return make("li", {},
-      make("button", { type: "button", class: "plain cite", onclick: () => this.open(each) },
-        make("span", { class: "path" }, named(each.path)), " ", make("span", { class: "lines" }, bytes(each))),
+      citation(each, bytes(each), () => this.open(each)),
       make("p", { class: "why" }, `${each.score.toFixed(2)}: ${REASONS[each.reason] || each.reason}`),
-      each.enters_at && make("button", { type: "button", class: "enter", onclick: () => this.enter(each.enters_at) },
-        `Enters at ${number(each.enters_at)} tokens`));
+      budget && button(`Enters at ${number(budget)} tokens`, () => this.enter(budget), { class: "enter" }));
   }
 }

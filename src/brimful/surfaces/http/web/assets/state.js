@@ -18,7 +18,7 @@ export const DEFAULTS = {
   model: "o200k_base",
 };
 
-/** `run` is the present question with its settings, `pinned` the one it is compared with, `root` the state it was seen on. */
+/** `run` is the question with its settings, `pinned` what it is compared with, `root` the state it was seen on. */
 export function read(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const run = { question: "", ...DEFAULTS, ...part(given, "") };

@@ -1,6 +1,6 @@
 // What does the model read? The windows in reading order, each with its citation, its score and its words.
 
-import { bytes, find, key, make, named, place, plural } from "./dom.js";
+import { button, bytes, citation, find, key, make, place, plural } from "./dom.js";
 import { marked } from "./marks.js";
 
 const LONG = 24; // lines; a longer window is folded until it is asked for
@@ -21,9 +21,10 @@ export class Windows {
     const nodes = [];
     let path = null;
     for (const [at, window] of answer.windows.entries()) {
-      const name = `${answer.root}\u0000${key(window)}\u0000${window.terms.join(" ")}`;
+      const name = `${answer.root}\u0000${key(window)}\u0000${JSON.stringify(window.matches)}`;
       const card = this.known.get(name) || new Card(window, this.open);
-      card.update({ window, at, rank: ranks.get(window), of: answer.windows.length, best, change: changes?.get(key(window)) });
+      const rank = `${ordinal(ranks.get(window))} of ${answer.windows.length}`;
+      card.update({ window, at, rank, best, change: changes?.get(key(window)) });
       card.element.classList.toggle("follows", window.path === path);
       path = window.path;
       shown.set(name, card);
@@ -73,19 +74,18 @@ class Card {
     this.facts = make("p", { class: "facts" });
     this.why = make("p", { class: "why" });
     this.change = make("span", { class: "change" });
-    this.text = make("pre", { class: folds ? "folded" : "" }, make("code", {}, marked(window.text, window.matches, window.start)));
-    this.fold = folds && make("button", { type: "button", class: "quiet unfold", "aria-expanded": "false", onclick: () => this.unfold() });
-    this.element = make("article", { class: "window", tabindex: "-1", "data-key": key(window), "aria-labelledby": title },
+    const text = make("code", {}, marked(window.text, window.matches, window.start));
+    this.text = make("pre", { class: folds ? "folded" : "" }, text);
+    this.fold = folds && button("", () => this.unfold(), { class: "quiet unfold" });
+    const named = { "data-key": key(window), "aria-labelledby": title };
+    this.element = make("article", { class: "window", tabindex: "-1", ...named },
       make("header", {},
-        make("h3", { id: title },
-          make("button", { type: "button", class: "cite", onclick: () => open(window) },
-            make("span", { class: "path" }, named(window.path)), " ", make("span", { class: "lines" }, place(window)))),
-        this.change, this.facts),
+        make("h3", { id: title }, citation(window, place(window), () => open(window))), this.change, this.facts),
       this.text, this.fold, this.why);
     if (folds) this.label();
   }
 
-  update({ window, at, rank, of, best, change }) {
+  update({ window, at, rank, best, change }) {
     this.element.id = `window-${at + 1}`;
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "meter-fill" }));
     meter.firstChild.style.width = `${best ? Math.round((100 * window.score) / best) : 0}%`;
@@ -93,7 +93,7 @@ class Card {
       make("span", {}, bytes(window)),
       make("span", { class: "score" }, meter, `score ${window.score.toFixed(2)}`),
     );
-    this.why.replaceChildren(...reasons(window, rank, of));
+    this.why.replaceChildren(...reasons(window, rank));
     this.change.textContent = change?.said || "";
     this.change.hidden = !change?.said;
   }
@@ -116,12 +116,13 @@ function ranked(windows) {
 }
 
 /** Why a window is in. */
-function reasons(window, rank, of) {
-  const words = window.terms.length
-    ? ["holds ", ...window.terms.flatMap((term, at) => [at ? ", " : "", make("b", {}, term)])]
-    : ["close in meaning; holds no word of the question"];
-  const legs = window.lexical === null ? "" : ` (words ${window.lexical.toFixed(2)}, meaning ${(window.semantic || 0).toFixed(2)})`;
-  return [`${ordinal(rank)} of ${of} by score${legs}; `, ...words];
+function reasons(window, rank) {
+  const held = [...new Set(window.matches.map((match) => match.word))].sort();
+  const words = held.length
+    ? ["holds ", ...held.flatMap((word, at) => [at ? ", " : "", make("b", {}, word)])]
+    : ["holds no word of the question, but stands near them or is close in meaning"];
+  const [lexical, semantic] = [window.lexical || 0, window.semantic || 0].map((score) => score.toFixed(2));
+  return [`${rank} by score (words ${lexical}, meaning ${semantic}); `, ...words];
 }
 
 function ordinal(value) {
