@@ -466,8 +466,7 @@ class Engine:
                 return self._asked(self._now(), question, settings, field).fullest(budget_of(tokens))[0]
 
         prices = Prices(ask, context.budget.available)
-        priced = (replace(each, _price=lambda _, each=each: prices.of(each)) for each in context.omitted)
-        return replace(context, omitted=tuple(priced))
+        return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from brimful.assembly.context import Context, Omitted
 from brimful.windows.window import Window
@@ -18,6 +19,10 @@ class Prices:
         self._ask = ask
         self._available = available
         self._shown: dict[int, frozenset[tuple[str, int, int]]] = {}
+
+    def put_on(self, omitted: Omitted) -> Omitted:
+        """The same with a price that is worked out when it is asked for."""
+        return replace(omitted, _price=lambda _: self.of(omitted))
 
     def of(self, omitted: Omitted) -> int | None:
         """A budget at which the window is shown whole, though not with one token less; None where none was found.

@@ -80,7 +80,7 @@ def tab(browser, address):
     found.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def engine(store):
     """The same store, asked in this process."""
     with brimful.open(store) as found:

@@ -52,6 +52,7 @@ async function start() {
 
 /** Show what the address says; also when somebody goes back or forward. */
 async function arrive() {
+  if (!state.status) return; // the token is being asked for; then it starts again
   const { run, pinned, root } = read(location.hash);
   Object.assign(state, { run, pinned, root, before: null });
   find("question").value = run.question;
@@ -239,6 +240,7 @@ async function copied(button) {
 
 async function refreshStatus() {
   state.status = await get("/v1/status");
+  state.before = null;
   showCorpusLine(state.status);
   await assemble();
 }
