@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording openapi lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,7 @@ demo: $(STAMP)  ## Set everything up, ask this repo's own files, verify the rece
 	@$(BIN)/python scripts/demo.py
 
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs)
+	@$(PYTHON) scripts/make_browser.py
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q
 
@@ -69,6 +70,14 @@ recording: $(STAMP)  ## Record the first commands on a terminal, into docs/start
 
 ablation: $(STAMP)  ## What each part of the ranking brings, on the shared evaluation sets (several minutes)
 	@$(BIN)/python benchmarks/ablation.py
+
+screenshot: $(STAMP)  ## Take the pictures of the page that the documentation shows
+	@$(PYTHON) scripts/make_browser.py
+	@$(BIN)/python scripts/screenshot.py
+
+bench-page: $(STAMP)  ## From a knob to the page that was assembled again, in a real browser (a minute)
+	@$(PYTHON) scripts/make_browser.py
+	@$(BIN)/python benchmarks/page.py
 
 lock: $(STAMP)  ## Renew the lock files from pyproject.toml
 	@$(BIN)/python scripts/make_lock.py

@@ -557,6 +557,21 @@ def test_an_explanation_names_words_windows_and_prices(tmp_path):
     assert all(each in told for each in ("in  ", "out ", "enters at"))
 
 
+@pytest.mark.parametrize("sizing", ["radial", "field"])
+def test_a_price_holds_when_the_question_is_asked_again(tmp_path, sizing):
+    """With as many tokens as a left-out window costs the engine shows it whole, with one less it does not."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        for number in range(12):
+            engine.add_text(f"{number}.md", f"Scones number {number} are baked with care. Nobody counts them. " * 4)
+        left = [out for out in engine.context("scones", budget=120, sizing=sizing).omitted if out.enters_at][:3]
+        assert left
+        for out in left:
+            for tokens, is_in in ((out.enters_at, True), (out.enters_at - 1, False)):
+                shown = engine.context("scones", budget=tokens, sizing=sizing).windows
+                holds = [w for w in shown if w.path == out.window.path]
+                assert any(w.start <= out.window.start and out.window.end <= w.end for w in holds) is is_in
+
+
 def test_a_context_is_one_json_object(tmp_path):
     """Text, windows with their places, the receipt's id and what was left out."""
     with brimful.open(tmp_path / "store.db") as engine:

@@ -20,6 +20,7 @@ from brimful.asking import Asked
 from brimful.assembly.checking import Finding, check_files, check_store
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import Explanation
+from brimful.assembly.prices import Prices
 from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
@@ -265,6 +266,7 @@ class Engine:
             key = _key(ground, question, room, settings, field)
             if key not in self._contexts:
                 context, found = self._asked(ground, question, settings, field).fullest(room)
+                context = self._priced(context, question, settings, field)
                 self._keep(key, self._with_receipt(ground, question, context, found, settings, field))
             self._contexts.move_to_end(key)
             return self._contexts[key]
@@ -455,6 +457,16 @@ class Engine:
                 "open the store with the embedder of that name (vectors=False for None)"
             )
         return receipt.question, receipt.budget, choices
+
+    def _priced(self, context: Context, question: str, settings: AskSettings, field: FieldSettings) -> Context:
+        """The context, with prices that hold when the question is asked again."""
+
+        def ask(tokens: int) -> Context:
+            with self._turn():
+                return self._asked(self._now(), question, settings, field).fullest(budget_of(tokens))[0]
+
+        prices = Prices(ask, context.budget.available)
+        return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context

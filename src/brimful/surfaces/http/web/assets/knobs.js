@@ -1,0 +1,98 @@
+// Which settings are there, and what was chosen?
+
+import { find, make, number } from "./dom.js";
+import { DEFAULTS, RESERVES, reserved } from "./state.js";
+
+const CHOICES = { sizing: "sizings", strategy: "strategies", packing: "packings", fill: "fills", format: "formats" };
+const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
+const SMALLEST = 100;
+const LARGEST = 200_000;
+
+/** The fields; `turned(change, {settled})` is called as they change, settled when the hand is off. */
+export class Knobs {
+  constructor({ turned }) {
+    this.turned = turned;
+    const slider = find("slider");
+    const budget = find("budget");
+    slider.addEventListener("input", () => this.slide(false));
+    slider.addEventListener("change", () => this.slide(true));
+    budget.addEventListener("input", () => this.type(false));
+    budget.addEventListener("change", () => this.type(true));
+    this.reserves = new Map(RESERVES.map((name) => [name, amount(name)]));
+    for (const [name, field] of this.reserves) field.addEventListener("change", () => this.keep(name, field));
+    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => labelled(KEPT[name], field)));
+  }
+
+  /** Make the fields from what the server says can be chosen. */
+  setUp(choices) {
+    this.fields = new Map();
+    for (const [name, several] of Object.entries(CHOICES)) {
+      const field = make("select", { id: name }, choices[several].map(option));
+      field.addEventListener("change", () => this.turned({ [name]: field.value }, { settled: true }));
+      this.fields.set(name, field);
+    }
+    const model = make("input", { id: "model", list: "models", spellcheck: "false", autocapitalize: "off" });
+    const named = () => model.value.trim() || DEFAULTS.model;
+    model.addEventListener("change", () => this.turned({ model: named() }, { settled: true }));
+    this.fields.set("model", model);
+    find("knobs").replaceChildren(
+      ...[...this.fields].map(([name, field]) => labelled(name, field)),
+      make("datalist", { id: "models" }, choices.models.map((each) => make("option", { value: each }))),
+    );
+  }
+
+  show(run) {
+    for (const [name, field] of this.fields || []) {
+      field.value = run[name];
+      if (field.value !== run[name]) field.append(option(run[name])); // a link may hold no choice: the server says so
+      field.value = run[name];
+    }
+    for (const [name, field] of this.reserves) field.value = String(run[name]);
+    find("kept-sum").textContent = reserved(run) ? number(reserved(run)) : "";
+    if (document.activeElement !== find("budget")) find("budget").value = String(run.budget);
+    if (document.activeElement !== find("slider")) find("slider").value = String(this.position(run.budget));
+    this.say(run.budget);
+  }
+
+  slide(settled) {
+    const budget = this.amount(Number(find("slider").value));
+    find("budget").value = String(budget);
+    this.say(budget);
+    this.turned({ budget }, { settled });
+  }
+
+  type(settled) {
+    const budget = Number(find("budget").value);
+    if (!Number.isInteger(budget) || budget < 1) return;
+    find("slider").value = String(this.position(budget));
+    this.say(budget);
+    this.turned({ budget }, { settled });
+  }
+
+  keep(name, field) {
+    const tokens = Number(field.value || 0);
+    if (Number.isInteger(tokens) && tokens >= 0) this.turned({ [name]: tokens }, { settled: true });
+  }
+
+  say(budget) {
+    find("slider").setAttribute("aria-valuetext", `${number(budget)} tokens`);
+  }
+
+  /** A place of the slider as a budget, in two digits; each step is the same share of the whole. */
+  amount(position) {
+    const exact = SMALLEST * (LARGEST / SMALLEST) ** (position / 1000);
+    const unit = 10 ** Math.max(Math.floor(Math.log10(exact)) - 1, 0);
+    return Math.round(exact / unit) * unit;
+  }
+
+  position(budget) {
+    const share = Math.log(Math.max(budget, SMALLEST) / SMALLEST) / Math.log(LARGEST / SMALLEST);
+    return Math.round(1000 * Math.min(share, 1));
+  }
+}
+
+const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));
+
+const amount = (name) => make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" });
+
+const labelled = (words, field) => make("div", { class: "knob" }, make("label", { for: field.id }, words), field);

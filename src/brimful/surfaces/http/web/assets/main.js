@@ -1,0 +1,288 @@
+// Ask, see, understand: the page as a table of contents.
+
+import { Latest, get, post } from "./api.js";
+import { Bar, fullness } from "./bar.js";
+import { openCaptures } from "./captures.js";
+import { Comparison, compare } from "./compare.js";
+import { COPIES, copy } from "./copying.js";
+import { openCorpus, showCorpusLine } from "./corpus.js";
+import * as dialog from "./dialog.js";
+import { openDocument } from "./documents.js";
+import { find, make, plural } from "./dom.js";
+import { openHelp } from "./help.js";
+import { listen } from "./keys.js";
+import { Knobs } from "./knobs.js";
+import { showMaps } from "./maps.js";
+import { hideNotice, refuse, warn } from "./notice.js";
+import { openReceipt } from "./receipts.js";
+import { Rest } from "./rest.js";
+import { DEFAULTS, asked, differences, read, write } from "./state.js";
+import { nextTheme, showTheme } from "./theming.js";
+import { Windows } from "./windows.js";
+
+const PAUSE = 40; // milliseconds that a hand must rest on the slider before the server is asked
+const CHANGED = "The corpus has changed since this link was made; this is the answer of today.";
+const QUIET = 400; // and that an answer must stand before its runner-ups are priced
+
+const state = { run: null, pinned: null, root: null, status: null, answer: null, before: null };
+const asking = new Latest();
+const pricing = new Latest();
+const bar = new Bar();
+const windows = new Windows({ open: openWindow });
+const rest = new Rest({ enter: (budget) => turn({ budget }, { settled: true }), open: openWindow });
+const comparison = new Comparison({ unpin, swap, open: openWindow, go: (window) => windows.go(window) });
+const knobs = new Knobs({ turned: turn });
+let resting = 0;
+
+// ---- from the address to an answer
+
+async function start() {
+  bindAll();
+  try {
+    state.status = await get("/v1/status");
+  } catch (error) {
+    return refused(error, start);
+  }
+  for (const name of Object.keys(DEFAULTS)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
+  knobs.setUp(state.status.choices);
+  showCorpusLine(state.status);
+  await arrive();
+  document.documentElement.dataset.ready = "yes";
+}
+
+/** Show what the address says; also when somebody goes back or forward. */
+async function arrive() {
+  if (!state.status) return; // the token is being asked for; then it starts again
+  const { run, pinned, root } = read(location.hash);
+  Object.assign(state, { run, pinned, root, before: null });
+  find("question").value = run.question;
+  knobs.show(run);
+  await assemble();
+}
+
+/** A knob was turned: ask again at once, and note it in the address when the hand is off. */
+function turn(change, { settled }) {
+  const run = { ...state.run, ...change };
+  const isNew = differences(run, state.run).length > 0;
+  state.run = run;
+  knobs.show(run);
+  if (settled) note();
+  if (!isNew || !run.question) return;
+  clearTimeout(resting);
+  resting = setTimeout(assemble, settled ? 0 : PAUSE);
+}
+
+/** Write the state into the address, as a new step of the history if it differs. */
+function note() {
+  state.root = null;
+  const hash = write(state);
+  if (hash !== location.hash) history.pushState(null, "", hash || location.pathname);
+}
+
+async function assemble() {
+  clearTimeout(resting);
+  pricing.stop();
+  const { run, pinned } = state;
+  if (!run.question.trim()) {
+    asking.stop();
+    return showNothing();
+  }
+  busy(true);
+  try {
+    const answers = await asking.run((signal) =>
+      Promise.all([
+        post("/v1/context", asked(run), { signal }),
+        pinned && (state.before || post("/v1/context", asked(pinned), { signal })),
+      ]));
+    if (!answers) return;
+    [state.answer, state.before] = answers;
+    busy(false);
+    showAnswer();
+    price(run);
+  } catch (error) {
+    refused(error, assemble);
+  }
+}
+
+/** The budgets of the runner-ups come later: each is found by asking several times. */
+async function price(run) {
+  if (!state.answer.omitted.length) return;
+  await new Promise((resolve) => setTimeout(resolve, QUIET));
+  if (run !== state.run) return;
+  try {
+    const answer = await pricing.run((signal) => post("/v1/context", asked(run, { prices: true }), { signal }));
+    if (answer && run === state.run) rest.show(answer);
+  } catch {
+    // The answer stands without them.
+  }
+}
+
+// ---- what is shown
+
+function showAnswer() {
+  const { answer, before } = state;
+  const found = before && compare(before, answer);
+  hideNotice();
+  find("account").hidden = !answer.windows.length;
+  const counts = [plural(answer.windows.length, "window"), plural(paths(answer).size, "document")].join(" from ");
+  const counted = `${answer.exact ? "counted exactly" : "estimated"} for ${answer.model}`;
+  find("account-title").replaceChildren(`${fullness(answer)}, ${counts}`, make("small", {}, counted));
+  bar.show(answer);
+  windows.show(answer, found?.changes);
+  showMaps(answer, { pinned: before, go: (window) => windows.go(window) });
+  rest.show(answer);
+  showHeard(answer);
+  if (before) comparison.show({ before, now: answer, runs: state, found });
+  else comparison.hide();
+  find("pin").textContent = before ? "Pin this instead" : "Pin to compare";
+  find("empty").replaceChildren(...(answer.windows.length ? [] : nothingFound(answer)));
+  say(answer.windows.length ? `${find("account-title").firstChild.data}.` : "Nothing found.");
+  document.title = `${state.run.question} · Brimful`;
+  if (state.root && state.root !== answer.root) warn(CHANGED);
+  document.documentElement.dataset.shown = String(Number(document.documentElement.dataset.shown || 0) + 1);
+}
+
+const paths = (answer) => new Set(answer.windows.map((window) => window.path));
+
+function showHeard(answer) {
+  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, term), ` beside ${word}`];
+  find("heard").replaceChildren(...answer.corrections.flatMap(said));
+}
+
+function nothingFound(answer) {
+  const [title, hint] = answer.omitted.length
+    ? [`Nothing fits in ${plural(answer.budget, "token")}.`, "Raise the budget to let the best window in."]
+    : ["Nothing found.", `Not in ${plural(state.status.documents, "document")}. Try other words, or fewer filters.`];
+  return [make("h2", {}, title), make("p", {}, hint)];
+}
+
+function clear() {
+  state.answer = null;
+  busy(false);
+  windows.clear();
+  comparison.hide();
+  for (const id of ["account", "maps-section", "rest-section", "notice"]) find(id).hidden = true;
+  find("heard").replaceChildren();
+  find("empty").replaceChildren();
+}
+
+function showNothing() {
+  clear();
+  document.title = "Brimful";
+  find("empty").replaceChildren(
+    ...(state.status.documents
+      ? [make("h2", {}, "What should the model read?"),
+         make("p", {}, `Ask ${plural(state.status.documents, "document")}; see what fits in the budget, to the token.`)]
+      : [make("h2", {}, "The store is empty"),
+         make("p", {}, "Fill it with ", make("code", {}, "brimful add FOLDER"), ", or capture a text.")]));
+}
+
+function refused(error, again) {
+  clear();
+  refuse(error, again);
+  say("");
+}
+
+function busy(isBusy) {
+  find("progress").hidden = !isBusy;
+  find("windows").setAttribute("aria-busy", String(isBusy));
+}
+
+function say(words) {
+  find("live").textContent = words;
+}
+
+// ---- what can be done
+
+function openWindow(window) {
+  openDocument(window);
+}
+
+function pin() {
+  if (!state.answer) return;
+  Object.assign(state, { pinned: { ...state.run }, before: state.answer });
+  note();
+  showAnswer();
+  say("Pinned. Turn a knob to compare.");
+}
+
+function unpin() {
+  Object.assign(state, { pinned: null, before: null });
+  note();
+  showAnswer();
+  find("pin").focus();
+}
+
+function swap() {
+  Object.assign(state, { run: state.pinned, pinned: state.run, answer: state.before, before: state.answer });
+  find("question").value = state.run.question;
+  knobs.show(state.run);
+  note();
+  showAnswer();
+  price(state.run);
+  find("swap").focus();
+}
+
+async function copied(button) {
+  const link = new URL(location.href);
+  link.hash = write({ ...state, root: state.answer?.root });
+  const words = button.dataset.words ?? button.textContent;
+  button.dataset.words = words;
+  try {
+    await copy(COPIES[button.dataset.copy]({ ...state, link: link.href }));
+    button.textContent = "Copied";
+    say(`${words} copied.`);
+    setTimeout(() => (button.textContent = words), 1400);
+  } catch (error) {
+    warn(error.message);
+  }
+}
+
+async function refreshStatus() {
+  state.status = await get("/v1/status");
+  state.before = null;
+  showCorpusLine(state.status);
+  await assemble();
+}
+
+// ---- wiring, once
+
+let isBound = false;
+
+function bindAll() {
+  if (isBound) return;
+  isBound = true;
+  dialog.setUp();
+  find("bar").append(bar.element);
+  if (matchMedia("(max-width: 899px)").matches) find("settings").open = find("maps-section").open = false;
+  find("ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    state.run = { ...state.run, question: find("question").value.trim() };
+    rest.reset();
+    note();
+    assemble();
+  });
+  find("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    find("windows").focus();
+  });
+  find("pin").addEventListener("click", pin);
+  find("receipt-open").addEventListener("click", () => openReceipt(state.answer));
+  find("corpus-open").addEventListener("click", () => openCorpus(openWindow));
+  find("captures-open").addEventListener("click", () => openCaptures({ changed: refreshStatus }));
+  find("help-open").addEventListener("click", openHelp);
+  find("theme").addEventListener("click", nextTheme);
+  for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copied(button));
+  addEventListener("popstate", arrive);
+  showTheme();
+  listen({
+    "/": () => find("question").select(),
+    j: () => windows.step(1),
+    k: () => windows.step(-1),
+    p: pin,
+    Enter: () => windows.openHeld(),
+    "?": openHelp,
+  });
+}
+
+start();
