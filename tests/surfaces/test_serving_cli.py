@@ -1,6 +1,11 @@
 """`brimful serve` and `brimful mcp`, with stand-ins for what they start."""
 
+import json
+import os
+import signal
+import subprocess
 import sys
+import urllib.request
 from types import SimpleNamespace
 
 import pytest
@@ -68,6 +73,42 @@ def test_a_missing_extra_is_named(brimful, corpus, command, monkeypatch):
     done = brimful(command, corpus)
     assert done.code == 4
     assert f"pip install 'brimful[{surface}]'" in done.err
+
+
+def begun(*arguments):
+    """The program in a process of its own, and the address that it announces."""
+    command = [sys.executable, "-m", "brimful", *map(str, arguments), "--json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
+    return running, json.loads(running.stderr.readline())["listening"]
+
+
+def test_a_real_server_gives_the_same_bytes_and_stops_at_ctrl_c(brimful, corpus):
+    """Over HTTP as on the command line; one SIGINT ends it without a traceback."""
+    server, address = begun("serve", corpus, "--port", "0")
+    with server:
+        body = json.dumps({"question": "when was tea sold?", "budget": 60}).encode()
+        request = urllib.request.Request(
+            f"{address.rstrip('/')}/v1/context", body, {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text = json.load(answer)["text"]
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=60)
+    assert text == brimful("context", "when was tea sold?", corpus, "-b", "60", "-q").out
+    assert server.returncode in (0, 130)
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_real_client_of_the_protocol_is_answered(corpus):
+    """`brimful mcp` greets over standard input and output, and leaves when the input ends."""
+    from tests.surfaces.conftest import start
+
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}) + "\n"
+    done = start("mcp", corpus, input=message.encode())
+    assert done.code == 0
+    assert json.loads(done.out.splitlines()[0])["id"] == 1
 
 
 def test_a_port_that_does_not_exist_is_named(brimful, corpus, started):
