@@ -31,7 +31,6 @@ from brimful.windows.window import Cluster, Window
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
-_MOST_DOUBLINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Asked:
             kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
             if kept and fuller.tokens > best.tokens:
                 return fuller, found
-        return _naming(best, both, self.packed), found
+        return _naming(best, both, self._packer.cost), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """What would be shown in a larger budget: what does not fit is a part of it."""
@@ -189,20 +188,14 @@ def _shown(hits: Sequence[Hit], context: Context) -> int:
     return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
 
 
-def _naming(context: Context, windows: Sequence[Window | Cluster], packed: Callable[..., Context]) -> Context:
+def _naming(
+    context: Context, windows: Sequence[Window | Cluster], cost_of: Callable[[Sequence[Window | Cluster]], int]
+) -> Context:
     """The context with the windows just below the water among what was left out."""
 
-    def price(window: Window) -> int | None:
-        """The smallest budget at which packing takes it, found by packing again."""
-        low = high = context.budget.available
-        while not _holds(packed(windows, Budget(high, 0, 0, 0)), window):
-            low, high = high, 2 * high
-            if high > context.budget.available << _MOST_DOUBLINGS:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if _holds(packed(windows, Budget(middle, 0, 0, 0)), window) else (middle, high)
-        return high
+    def price(window: Window) -> int:
+        """What it costs together with all that matters more: about where the water stands when it is shown."""
+        return cost_of([each for each in windows if each.score >= window.score])
 
     known = {each.window.id for each in context.omitted}
     singles = [each for each in windows if isinstance(each, Window)]
