@@ -16,8 +16,8 @@ import brimful  # noqa: E402
 QUESTION = "How are token counts exact without counting twice?"
 STATE = {"q": QUESTION, "budget": 2600, "reserved_system": 150, "reserved_response": 450}
 SCREENS = {
-    "page.png": {"viewport": {"width": 1440, "height": 1000}, "color_scheme": "light"},
-    "page-dark.png": {"viewport": {"width": 1440, "height": 1000}, "color_scheme": "dark"},
+    "page.png": {"viewport": {"width": 1440, "height": 1060}, "color_scheme": "light"},
+    "page-dark.png": {"viewport": {"width": 1440, "height": 1060}, "color_scheme": "dark"},
     "page-small.png": {"viewport": {"width": 375, "height": 812}, "color_scheme": "light", "device_scale_factor": 2},
 }
 
