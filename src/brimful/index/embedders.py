@@ -114,7 +114,7 @@ class StaticEmbedder:
     @property
     def name(self) -> str:
         """Made from the table's own bytes: another table has another name."""
-        return self._loaded[2]
+        return self._loaded[1]
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """The sum over the distinct terms of each text."""
@@ -173,7 +173,9 @@ class StaticEmbedder:
 
         Many words are handed over as lines of one text, four times as fast as one by one: no token holds a newline.
         """
-        tokenizer = self._loaded[1]
+        if not words:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        tokenizer = self._tokenizer
         lines = [_LINE.join(words[first : first + _LINES]) for first in range(0, len(words), _LINES)]
         encoded = [
             np.array(each.ids, np.int64) for each in tokenizer.encode_batch_fast(lines, add_special_tokens=False)
@@ -204,17 +206,34 @@ class StaticEmbedder:
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
-        return self._loaded[1].get_vocab()
+        """Every token by its text, read without making a tokenizer: a question of common words needs none."""
+        try:
+            whole = json.loads(_read(self._tokens, remedy=_INSTALL))
+            return {**whole["model"]["vocab"], **{each["content"]: each["id"] for each in whole["added_tokens"]}}
+        except (ValueError, KeyError, TypeError) as error:
+            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 
     @cached_property
-    def _loaded(self) -> tuple[NDArray[np.float16], Tokenizer, str]:
-        folder = self._folder or _package_folder("wordllama", remedy=_INSTALL)
-        weights = _read(folder / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+    def _tokenizer(self) -> Tokenizer:
+        return _tokenizer(self._tokens, remedy=_INSTALL)
+
+    @cached_property
+    def _place(self) -> Path:
+        return self._folder or _package_folder("wordllama", remedy=_INSTALL)
+
+    @property
+    def _tokens(self) -> Path:
+        return self._place / "tokenizers" / "l2_supercat_tokenizer_config.json"
+
+    @cached_property
+    def _loaded(self) -> tuple[NDArray[np.float16], str]:
+        weights = _read(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
         table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
-            raise MissingPartError(f"the table in {folder} has the shape {table.shape}; {_INSTALL}")
-        tokenizer = _tokenizer(folder / "tokenizers" / "l2_supercat_tokenizer_config.json", remedy=_INSTALL)
-        return table, tokenizer, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
+            raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
+        if importlib.util.find_spec("tokenizers") is None:  # said at once, not with the first rare word
+            raise MissingPartError(f"tokenizers is not installed; {_INSTALL}")
+        return table, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
 
 
 class MiniLmEmbedder:
