@@ -128,8 +128,11 @@ def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> str:
 
 def show_nothing(documents: int, *, question: str) -> None:
     """Why there is no answer."""
-    if documents and not parse_query(question).terms:
-        say("the question names no word to look for; filters and signs alone find nothing")
+    asked = parse_query(question)
+    if documents and not asked.terms and asked.has_filters:
+        say(f"none of {_count(documents, 'document')} passes the question's filters; widen them")
+    elif documents and not asked.terms:
+        say("the question names no word to look for; signs alone find nothing")
     elif documents:
         say(f"nothing found in {_count(documents, 'document')}; ask with other words")
     else:
