@@ -38,6 +38,18 @@ def test_a_pinned_run_is_compared_with_the_present_one(tab, engine):
     assert tab.texts(".window .change").count("came in") == len(came)
 
 
+def test_a_pinned_run_that_is_refused_does_not_stay(tab):
+    """A link whose pinned run can't be assembled says why; trying again shows the present run alone."""
+    page = tab.open()
+    page.goto(f"{tab.address}/#q=tea&budget=200&pin.q=tea&pin.sizing=fied")
+    expect(page.locator("#notice")).to_contain_text("did you mean 'field'?")
+    with tab.answering():
+        page.click("#notice button")
+    expect(page.locator("#comparison")).to_be_hidden()
+    assert all("422" in said for said in tab.complaints), "the browser itself logs the status"
+    tab.complaints.clear()
+
+
 def test_a_comparison_is_in_the_address_and_can_be_swapped_and_ended(browser, tab):
     """Its link shows the same two runs; swap exchanges them; unpin leaves the present one."""
     page = tab.open(QUESTION, **{"budget": 600, "pin.q": QUESTION, "pin.budget": 300})

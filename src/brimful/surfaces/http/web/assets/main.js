@@ -62,6 +62,7 @@ async function arrive() {
 
 /** A knob was turned: ask again at once, and note it in the address when the hand is off. */
 function turn(change, { settled }) {
+  if (!state.run) return; // before the server has said what there is
   const run = { ...state.run, ...change };
   const isNew = differences(run, state.run).length > 0;
   state.run = run;
@@ -100,6 +101,7 @@ async function assemble() {
     showAnswer();
     price(run);
   } catch (error) {
+    if (!state.before) state.pinned = null; // it may be the one that was refused
     refused(error, assemble);
   }
 }
@@ -257,6 +259,7 @@ function bindAll() {
   if (matchMedia("(max-width: 899px)").matches) find("settings").open = find("maps-section").open = false;
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
+    if (!state.run) return;
     state.run = { ...state.run, question: find("question").value.trim() };
     rest.reset();
     note();

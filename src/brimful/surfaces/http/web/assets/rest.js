@@ -27,7 +27,9 @@ export class Rest {
     const left = omitted.length - this.shown;
     find("rest-section").hidden = !omitted.length;
     find("rest-note").textContent = omitted.length ? `${plural(omitted.length, "window")} left out, best first.` : "";
+    const held = [...find("rest").children].indexOf(document.activeElement?.closest("#rest li"));
     find("rest").replaceChildren(...omitted.slice(0, this.shown).map((each) => this.row(each)));
+    if (held >= 0) find("rest").children[held]?.querySelector("button").focus();
     find("rest-more").hidden = left <= 0;
     find("rest-more").textContent = `Show ${Math.min(left, MORE)} more`;
   }
