@@ -27,6 +27,7 @@ from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
+from brimful.index.embedders import Embedder
 from brimful.search.search import Found
 from brimful.settings import AskSettings, FieldSettings
 from brimful.store.ingest import Report
@@ -43,7 +44,7 @@ THREADS = 4
 Result = TypeVar("Result")
 
 
-def open_async(path: str | os.PathLike[str], *, vectors: bool = True) -> AsyncEngine:
+def open_async(path: str | os.PathLike[str], *, vectors: bool = True, embedder: Embedder | None = None) -> AsyncEngine:
     """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile
@@ -54,7 +55,7 @@ def open_async(path: str | os.PathLike[str], *, vectors: bool = True) -> AsyncEn
     >>> asyncio.run(ask())
     '[DOC: tea.md]\\nTea is served at four.\\n'
     """
-    return AsyncEngine(partial(Engine, path, vectors=vectors))
+    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder))
 
 
 class AsyncEngine:
@@ -139,6 +140,14 @@ class AsyncEngine:
     async def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
         return await self.call(lambda engine: engine.document(path))
+
+    async def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
+        """The first and last line that a range of a document touches."""
+        return await self.call(lambda engine: engine.lines(path, start, end))
+
+    async def text(self, path: str, start: int, end: int) -> str:
+        """A range of a document as it is stored."""
+        return await self.call(lambda engine: engine.text(path, start, end))
 
     async def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file."""
