@@ -29,7 +29,7 @@ def engine(tmp_path):
 
 def test_every_method_has_its_twin():
     """AsyncEngine has the public methods of Engine with the same arguments; properties are methods there."""
-    beside = {"memory", "ground"}  # live objects, for code that waits
+    beside = {"memory", "ground", "one_state"}  # live objects and their locks, for code that waits
     for name, member in vars(Engine).items():
         if name.startswith("_") or name in beside:
             continue
@@ -63,6 +63,10 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
         assert (await twin.root(), await twin.roots()) == (engine.root, engine.roots)
         assert (await twin.capture("Tea is at four. Cake is at five.", name="plan")).status == "done"
         assert [capture.name for capture in await twin.captures()] == ["plan"]
+        assert (await twin.one_capture("plan")).name == "plan"
+        assert (await twin.densify("Tea is at four. Cake is at five.")).is_complete
+        assert (await twin.preview(tmp_path / "more")).unchanged == 1
+        assert await twin.length("x.md") == len(await twin.text("x.md", 0, 99))
         assert (await twin.retry_capture("plan")).status == "done"
 
     asyncio.run(ask())

@@ -34,6 +34,7 @@ from brimful.store.ingest import Report
 
 if TYPE_CHECKING:
     from brimful.densify.captures import Capture
+    from brimful.densify.digest import Digest
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
     from brimful.densify.running import Progress
@@ -113,6 +114,10 @@ class AsyncEngine:
         """Bring a file, folder or glob into the store, or up to date."""
         return await self.call(lambda engine: engine.add(place, settings=settings, progress=progress))
 
+    async def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
+        """What `add` would do."""
+        return await self.call(lambda engine: engine.preview(place, settings=settings))
+
     async def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
         """Store a text of your own under this path, in place of what was there."""
         await self.call(lambda engine: engine.add_text(path, text, time=time))
@@ -136,6 +141,10 @@ class AsyncEngine:
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)
+
+    async def length(self, path: str) -> int | None:
+        """How many bytes a document has; None where it is not there."""
+        return await self.call(lambda engine: engine.length(path))
 
     async def document(self, path: str) -> Document:
         """A stored document as it is now, whole."""
@@ -173,7 +182,7 @@ class AsyncEngine:
         asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
         return await self.call(lambda engine: engine.context(question, **asked))
 
-    async def explain(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+    async def explain(self, question: str | Receipt, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
         return await self.call(lambda engine: engine.explain(question, budget=budget, **choices))
 
@@ -191,7 +200,21 @@ class AsyncEngine:
         """Assemble twice, without the cache, and compare window ids and bytes."""
         return await self.call(lambda engine: engine.verify_determinism(question, budget=budget, **choices))
 
-    # ---- captures
+    # ---- condensing
+
+    async def densify(
+        self,
+        text: str | Document,
+        *,
+        model: Model | str = "extractive:",
+        settings: DensifySettings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Digest:
+        """Condense a text; once this is cancelled, no further model call is made."""
+        with _set_when_cancelled(cancel) as stop:
+            chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
+            return await self.call(lambda engine: engine.densify(text, **chosen))
 
     async def capture(
         self,
@@ -207,6 +230,10 @@ class AsyncEngine:
         with _set_when_cancelled(cancel) as stop:
             chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
             return await self.call(lambda engine: engine.capture(text, name=name, **chosen))
+
+    async def one_capture(self, name: str) -> Capture:
+        """A capture by its name."""
+        return await self.call(lambda engine: engine.one_capture(name))
 
     async def captures(self) -> list[Capture]:
         """All captures by name, with their status."""
