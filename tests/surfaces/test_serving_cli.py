@@ -59,9 +59,10 @@ def test_a_token_comes_from_the_environment_alone(brimful, corpus, started, monk
 
 
 def test_mcp_speaks_through_standard_output_alone(brimful, corpus, started):
-    """Over stdio nothing is said on standard output, and no address is announced."""
-    done = brimful("mcp", corpus)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    """Over stdio nothing is said on standard output, and no address is announced, though JSON be asked for."""
+    for options in ([], ["--json"]):
+        done = brimful("mcp", corpus, *options)
+        assert (done.code, done.out, done.err) == (0, "", "")
     assert started["mcp"]["transport"] == "stdio"
 
 
@@ -79,7 +80,7 @@ def begun(*arguments):
     """The program in a process of its own, and the address that it announces."""
     command = [sys.executable, "-m", "brimful", *map(str, arguments), "--json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
-    return running, json.loads(running.stderr.readline())["listening"]
+    return running, json.loads(running.stdout.readline())["listening"]
 
 
 def test_a_real_server_gives_the_same_bytes_and_stops_at_ctrl_c(brimful, corpus):
