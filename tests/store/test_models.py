@@ -8,7 +8,8 @@ from brimful.errors import MissingPartError, OutdatedWarning, SettingError, Stor
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
 from brimful.store import meta
-from brimful.store.sqlite import Document, Entry, SqliteStore
+from brimful.corpus.documents import Document
+from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.verify import verify
 
 from .test_sqlite import dump, entry
