@@ -33,8 +33,16 @@ AHEAD = 2
 """So many batches may be ready before their turn: memory must not grow with what is taken in."""
 
 _PACKAGE = str(Path(brimful.__file__).resolve().parent.parent)
-# Without the folder that this process was started in, where anything may lie.
-_START = "import sys; sys.path.append(sys.argv[1]); from brimful.store.helping import serve; serve()"
+# The flag -P leaves out the folder that this process was started in, where anything may lie.
+_START = """
+import sys
+from importlib.util import find_spec
+found = find_spec("brimful")
+if found is None or not found.origin.startswith(sys.argv[1]):
+    sys.path.insert(0, sys.argv[1])
+from brimful.store.helping import serve
+serve()
+"""
 
 Task = tuple[SourceSettings, bool]  # and whether units get codes of the default embedder
 

@@ -32,7 +32,7 @@ from brimful.store.schema import (
 from brimful.store.shelf import Shelf
 from brimful.store.tables import pack_cards, pack_table, unpack_cards, unpack_table
 
-SEGMENT_BYTES = 8 << 20
+SEGMENT_BYTES = 4 << 20
 """Text that is indexed and committed at once."""
 
 LEVEL = 3
