@@ -17,6 +17,7 @@ BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""
 
 ATTEMPTS = 3
+_MOVED = "it or a folder above it became a link since the walk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,12 @@ def _open(found: Found) -> Iterator[tuple[int, Place]]:
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
+        if os.path.realpath(name) != name:
+            raise Refusal("outside", _MOVED) from error
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
     try:
         if not _lies_at(descriptor, name):
-            raise Refusal("outside", "a folder above it became a link since the walk")
+            raise Refusal("outside", _MOVED)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refusal("special", "no longer a regular file")

@@ -136,7 +136,10 @@ class Hands:
 
     def __init__(self, work: Callable[[Sequence[File]], Taken], *, task: Task, helpers: int) -> None:
         self._work = work
-        self._helpers = [Helper(task) for _ in range(helpers)]
+        self._helpers: list[Helper] = []
+        for _ in range(helpers):
+            with contextlib.suppress(OSError):  # where no process may be started, this one does all the work
+                self._helpers.append(Helper(task))
         self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()
         self._batches: Sequence[Sequence[File]] = ()
