@@ -105,7 +105,7 @@ def preview(
             seen.add(found.path)
             if found.path not in known:
                 report.added += 1
-            elif known[found.path].stamp == _stamp(found):
+            elif known[found.path].stamp == stamp_of(found):
                 report.unchanged += 1
             else:
                 report.changed += 1
