@@ -50,6 +50,7 @@ REMEDIES = {
     "store.busy": "Wait until the other process has finished, then try again.",
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
+    "store.helper": "Add the same place again: it goes on from what was committed. Perhaps memory was short.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
 
@@ -116,6 +117,15 @@ def _full() -> None:
         raise apsw.FullError("database or disk is full")
 
 
+def _helper() -> None:
+    from brimful.corpus.skips import SourceSettings
+    from brimful.store.helping import Helper
+
+    helper = Helper((SourceSettings(), False))
+    helper.close()
+    helper.ask([])
+
+
 def _endpoint() -> None:
     from brimful.index.embedders import EndpointEmbedder
 
@@ -172,6 +182,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "store.busy": _busy,
     "store.corrupt": _corrupt,
     "store.full": _full,
+    "store.helper": _helper,
     "store.version": _version,
 }
 

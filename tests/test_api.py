@@ -64,6 +64,7 @@ CODES = {
     "store.busy",
     "store.corrupt",
     "store.full",
+    "store.helper",
     "store.version",
 }
 

@@ -24,6 +24,7 @@
     │   └── UnavailableError      the provider or the model can't be reached
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
+        ├── HelperError           a process that took part of the work has ended
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
         └── StoreVersionError     made by a newer version, or not a store at all
@@ -187,6 +188,12 @@ class CorruptError(StoreError):
     """Stored bytes fail their checksum; nothing wrong was served."""
 
     code = "store.corrupt"
+
+
+class HelperError(StoreError):
+    """A process that took part of the work ended before it was done; what was committed before is intact."""
+
+    code = "store.helper"
 
 
 class StoreBusyError(StoreError):

@@ -92,7 +92,7 @@ def test_codes_are_kept_not_made_again(store, monkeypatch):
     for n in range(4):
         store.add([entry(f"{n}.md", f"Green tea number {n}.\n\nAnother pot."), entry(f"{n}.txt", "Gone soon.")])
     before = dump(store)[1]
-    monkeypatch.setattr("brimful.store.sqlite.code_units", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("brimful.store.preparing.code_units", lambda *_: pytest.fail("made again"))
     store.remove([f"{n}.txt" for n in range(4)])
     store.compact()
     assert dump(store)[1] == {path: found for path, found in before.items() if path.endswith(".md")}

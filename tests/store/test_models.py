@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from brimful.corpus.documents import Document
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import MissingPartError, OutdatedWarning, SettingError, StoreVersionError
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
 from brimful.store import meta
-from brimful.store.sqlite import Document, Entry, SqliteStore
+from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.verify import verify
 
 from .test_sqlite import dump, entry

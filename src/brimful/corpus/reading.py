@@ -17,6 +17,7 @@ BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""
 
 ATTEMPTS = 3
+_MOVED = "it or a folder above it became a link since the walk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,14 @@ def _open(found: Found) -> Iterator[tuple[int, Place]]:
     """Open a regular file that still lies where it was found; a FIFO put in its place can't block us."""
     name = found.location
     try:
-        if os.path.realpath(name) != name:
-            raise Refusal("outside", "a folder above it became a link since the walk")
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
+        if os.path.realpath(name) != name:
+            raise Refusal("outside", _MOVED) from error
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
     try:
+        if not _lies_at(descriptor, name):
+            raise Refusal("outside", _MOVED)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refusal("special", "no longer a regular file")
@@ -138,3 +141,13 @@ def _open(found: Found) -> Iterator[tuple[int, Place]]:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
     finally:
         os.close(descriptor)
+
+
+def _lies_at(descriptor: int, name: str) -> bool:
+    """Whether an open file lies in this very place, with no link on the way; Linux says so in one call."""
+    try:
+        if os.readlink(f"/proc/self/fd/{descriptor}") == name:  # noqa: PTH115  (a Path takes longer than the call)
+            return True
+    except OSError:
+        pass
+    return os.path.realpath(name) == name

@@ -36,14 +36,14 @@ _PATTERNS: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
         ),
         ("PuTTY key", (b"PuTTY-User-Key-File-",), rb"PuTTY-User-Key-File-\d: "),
         ("AWS access key", (b"AKIA", b"ASIA"), rb"(?:AKIA|ASIA)(?![0-9A-Z]{9}EXAMPLE)[0-9A-Z]{16}\b"),
-        ("GitHub token", (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"), rb"gh[pousr]_[A-Za-z0-9]{36}"),
+        ("GitHub token", (), rb"gh[pousr]_[A-Za-z0-9]{36}"),  # patterns that begin with two letters are as fast
         ("GitHub token", (b"github_pat_",), rb"github_pat_\w{60}"),
         ("GitLab token", (b"glpat-",), rb"glpat-[\w-]{20}"),
-        ("Slack token", (b"xox",), rb"xox[abeoprs]-\d[\w-]{20}"),
+        ("Slack token", (), rb"xox[abeoprs]-\d[\w-]{20}"),
         ("Google key", (b"AIza",), rb"AIza[\w-]{35}"),
         ("Stripe key", (b"_live_",), rb"[rs]k_live_[A-Za-z0-9]{20}"),
         ("OpenAI key", (b"T3BlbkFJ",), rb"sk-[\w-]{10,}T3BlbkFJ[\w-]{10}"),
-        ("API key", (b"sk-proj-", b"sk-ant-", b"sk-or-"), rb"sk-(?:proj|ant|or)-[\w-]{40}"),
+        ("API key", (), rb"sk-(?:proj|ant|or)-[\w-]{40}"),
         ("Hugging Face token", (b"hf_",), rb"hf_[A-Za-z]{34}\b"),
         ("npm token", (b"npm_",), rb"npm_[A-Za-z0-9]{36}\b"),
         ("PyPI token", (b"pypi-AgEI",), rb"pypi-AgEI[\w-]{50}"),
@@ -77,6 +77,8 @@ def secret_in(content: bytes) -> str | None:
     """
     head = content[:PREFIX_BYTES]
     for what, anchors, pattern in _PATTERNS:
-        if any(anchor in head for anchor in anchors) and (found := pattern.search(head)):
+        if anchors and not any(anchor in head for anchor in anchors):
+            continue
+        if found := pattern.search(head):
             return f"{what} at byte {found.start()}"
     return None

@@ -35,6 +35,9 @@ OVERRIDABLE: tuple[Reason, ...] = ("hidden", "ignored", "secret", "binary", "too
 """What `allow` may name. Behind every other reason there is nothing that could be read."""
 
 
+MOST_WORKERS = 16
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A file or folder that is not in the corpus; a folder's path ends with a slash and stands for all in it."""
@@ -71,6 +74,8 @@ class SourceSettings:
     max_cells: int = 2_000_000
     # A page of HTML or a part of Word or PowerPoint, which their parsers hold as a whole at up to 30 times its size.
     max_part_bytes: int = 10_000_000
+    # Processes that read and index what is taken in; None: two where there are two cores and much to do, else one.
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         for reason in self.allow:
@@ -80,6 +85,8 @@ class SourceSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+        if self.workers is not None and (type(self.workers) is not int or not 1 <= self.workers <= MOST_WORKERS):
+            raise SettingError(f"workers is {self.workers!r}; give a number from 1 to {MOST_WORKERS}")
 
     def check_whole(self, size: int) -> None:
         """Refuse to hold a file that is too large to be held."""

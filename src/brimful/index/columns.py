@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+Whole = NDArray[Any]
+"""Numbers of any whole type: places on an axis take four bytes each."""
 
 _BITS = 7
 _MORE = ENDS_BELOW = 0x80
@@ -21,7 +23,7 @@ _USED: dict[int, NDArray[Any]] = {
 }
 
 
-def pack_numbers(values: Numbers) -> tuple[bytes, NDArray[np.uint8]]:
+def pack_numbers(values: Whole) -> tuple[bytes, NDArray[np.uint8]]:
     """Whole numbers as varints (seven bits a byte, low bits first), and how many bytes each takes.
 
     >>> packed, sizes = pack_numbers(np.array([1, 127, 128, 300]))
@@ -30,25 +32,27 @@ def pack_numbers(values: Numbers) -> tuple[bytes, NDArray[np.uint8]]:
     """
     sizes = np.ones(len(values), np.uint8)
     largest = int(values.max()) if len(values) else 0
-    for size in range(1, _LONGEST):
-        if not largest >> (_BITS * size):
-            break
-        sizes += values >= 1 << (_BITS * size)
     width = 4 if largest < 1 << 4 * _BITS else 16
     packed = []
     for begin in range(0, len(values), _BLOCK):
-        block, used = values[begin : begin + _BLOCK], _USED[width][sizes[begin : begin + _BLOCK]]
-        packed.append(_spread(block, width)[used.view(np.bool_).ravel()].tobytes())
+        block, taken = values[begin : begin + _BLOCK], sizes[begin : begin + _BLOCK]
+        if width == 4:
+            block = block.astype("<u4")
+        for size in range(1, _LONGEST):
+            if not largest >> (_BITS * size):
+                break
+            taken += block >= 1 << (_BITS * size)
+        used = _USED[width].take(taken, axis=0)
+        packed.append(_spread(block, width).compress(used.view(np.bool_).ravel()).tobytes())
     return b"".join(packed), sizes
 
 
-def _spread(values: Numbers, width: int) -> NDArray[np.uint8]:
+def _spread(values: Whole, width: int) -> NDArray[np.uint8]:
     """The bytes of each number as a varint of a fixed width, one after the other."""
     if width == 4:
-        short = values.astype("<u4")
-        parts = short & 0x7F
+        parts = values & 0x7F
         for size in range(1, width):
-            more = short >> _BITS * size
+            more = values >> _BITS * size
             parts |= (more & 0x7F) << 8 * size
             parts |= (more != 0).astype("<u4") << 8 * size - 1
         return parts.view(np.uint8)

@@ -135,14 +135,14 @@ class StaticEmbedder:
             for first in range(0, len(missing), _BLOCK_TERMS):
                 block = missing[first : first + _BLOCK_TERMS]
                 rows[block] = self._computed([names[place] for place in block])
+            missing = missing[: _KEPT_TERMS - len(self._places)]
             self._keep([names[place] for place in missing], rows[missing])
             return rows
 
     def _keep(self, names: Sequence[bytes], rows: NDArray[np.int8]) -> None:
-        room = _KEPT_TERMS - len(self._places)
-        if names and room > 0:
-            self._places |= {name: len(self._kept) + at for at, name in enumerate(names[:room])}
-            self._kept = np.concatenate((self._kept, rows[:room]))
+        if names:
+            self._places |= {name: len(self._kept) + at for at, name in enumerate(names)}
+            self._kept = np.concatenate((self._kept, rows))
 
     def _computed(self, names: Sequence[bytes]) -> NDArray[np.int8]:
         table, few = self._loaded[0], len(names) <= _FEW
@@ -202,7 +202,11 @@ class StaticEmbedder:
     @cached_property
     def _fine(self) -> NDArray[np.int16]:
         """The whole table, for whoever asks for many words; a question has a few."""
-        return _whole(self._loaded[0])
+        table = self._loaded[0]
+        fine = np.empty(table.shape, np.int16)
+        for first in range(0, len(table), _BLOCK_TERMS):  # at once it would take eight times its size
+            fine[first : first + _BLOCK_TERMS] = _whole(table[first : first + _BLOCK_TERMS])
+        return fine
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.columns import ENDS_BELOW, Numbers, pack_numbers, unpack_numbers
+from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_numbers, unpack_numbers
 
 _WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
@@ -32,14 +32,14 @@ class Postings:
 
     names: list[bytes]
     offsets: NDArray[np.int64]
-    positions: NDArray[np.int64]
+    positions: Whole
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
         at = bisect_right(self.names, name) - 1
         if at < 0 or self.names[at] != name:
             return np.zeros(0, np.int64)
-        return self.positions[self.offsets[at] : self.offsets[at + 1]]
+        return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,9 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     if not postings.names:
         return
     starts = postings.offsets[:-1]
-    steps = np.diff(postings.positions, prepend=0)
-    steps[starts] = postings.positions[starts]
+    steps = postings.positions.copy()
+    steps[1:] -= postings.positions[:-1]
+    steps[starts] = postings.positions.take(starts)
     packed, column_ends = _packed(steps, postings.offsets)
     del steps
     counts, count_ends = _packed(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
@@ -98,11 +99,12 @@ def pages_of(postings: Postings) -> Iterator[Page]:
         first = last
 
 
-def _packed(values: Numbers, bounds: Numbers) -> tuple[bytes, list[int]]:
+def _packed(values: Whole, bounds: Numbers) -> tuple[bytes, list[int]]:
     """Numbers packed, and how many bytes those before each bound take."""
     packed, sizes = pack_numbers(values)
-    ends = np.cumsum(sizes, dtype=np.int64)
-    return packed, np.concatenate((np.zeros(1, np.int64), ends))[bounds].tolist()
+    ends = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=ends[1:])
+    return packed, ends.take(bounds).tolist()
 
 
 def page_names(data: bytes) -> list[bytes]:

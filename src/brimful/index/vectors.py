@@ -229,12 +229,14 @@ def _summed(
 def _terms_of_units(postings: Postings, units: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """The distinct terms of all units, one unit after the other; where those of each begin, and how many they are."""
     bits = len(postings.names).bit_length()
-    within = units.searchsorted(postings.positions, side="right") - 1
-    keys = within << bits | np.repeat(np.arange(len(postings.names)), np.diff(postings.offsets))
+    keys = units.searchsorted(postings.positions, side="right")
+    keys -= 1
+    keys <<= bits
+    keys |= np.repeat(np.arange(len(postings.names), dtype=np.int32), np.diff(postings.offsets))
     keys.sort()
-    kept = np.ones(len(keys), bool)
-    np.not_equal(keys[1:], keys[:-1], out=kept[1:])
-    keys = keys[kept & (keys >= 0)]
+    kept = keys >= 0
+    kept[1:] &= keys[1:] != keys[:-1]
+    keys = keys.compress(kept)
     counts = np.bincount(keys >> bits, minlength=len(units))
     return keys & ((1 << bits) - 1), np.cumsum(counts) - counts, counts
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from brimful.corpus.documents import Document
-from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.index.coding import default_embedder
+from brimful.store.batches import File, Outcome, batches_of, stamp_of, take_in, time_of
+from brimful.store.helping import Hands, helpers_for
 from brimful.store.pages import SUFFIX
-from brimful.store.sqlite import Entry, Origins, SqliteStore
+from brimful.store.preparing import Entry
+from brimful.store.sqlite import Origins, SqliteStore
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -62,19 +65,22 @@ def ingest(
                 # A folder's path ends with a slash and stands for all that is in it.
                 folder = found.path if found.path.endswith("/") else f"{found.path}/"
                 kept.update(name for name in known if name == found.path or name.startswith(folder))
-        elif found.path in known and known[found.path].stamp == _stamp(found):
+        elif found.path in known and known[found.path].stamp == stamp_of(found):
             report.unchanged += 1
             kept.add(found.path)
         else:
             fresh.append(found)
     gone = {name: known[name] for name in known if name not in kept}
     fresh = _rename(store, prefix, fresh, gone, report)
-    names = _Names(store, root.path.name, prefix)
-    reading = _Reading(store, gone, prefix, names, settings, report, progress)
-    store.add(reading.entries(fresh))
-    reading.add_long_texts()
-    vanished = [path for origin in gone.values() for path in origin.paths if path not in names.given]
-    report.removed = sum(1 for name in gone if not any(path in names.given for path in gone[name].paths))
+    reading = _Reading(store, gone, prefix, _Names(store, root.path.name, prefix), settings, report, progress)
+    reading.take_in([found for found in fresh if found.size <= LONG_BYTES])
+    for found in fresh:
+        if found.size > LONG_BYTES:
+            reading.take_in_long(found)
+    store.tidy()
+    given = reading.given
+    vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
+    report.removed = sum(1 for name in gone if not any(path in given for path in gone[name].paths))
     if vanished:
         store.remove(vanished)
     return report
@@ -99,7 +105,7 @@ def preview(
             seen.add(found.path)
             if found.path not in known:
                 report.added += 1
-            elif known[found.path].stamp == _stamp(found):
+            elif known[found.path].stamp == stamp_of(found):
                 report.unchanged += 1
             else:
                 report.changed += 1
@@ -114,7 +120,7 @@ def own_files(store: SqliteStore) -> list[Path]:
 
 
 class _Reading:
-    """Files on their way into the store; long ones wait until the others are in, then go one by one."""
+    """Files on their way into the store; long ones come when the others are in, one by one."""
 
     def __init__(
         self,
@@ -128,36 +134,47 @@ class _Reading:
     ) -> None:
         self._store, self._gone, self._prefix, self._names = store, gone, prefix, names
         self._settings, self._report, self._progress = settings, report, progress
-        self._long: list[tuple[Found, LongText]] = []
+        self.given: set[str] = set()  # paths that documents were stored under
 
-    def entries(self, fresh: list[Found]) -> Iterator[Entry]:
-        """The documents of all files that can be held; the others are put aside."""
-        for found in fresh:
-            if self._progress:
-                self._progress(found)
-            for each in self._loaded(found):
-                path = self._names.give(each.path)
-                time = each.time if each.time is not None else _time(found)
-                document = Document(path, each.content, time=time, kind=each.kind, language=each.language)
-                yield replace(self._entry(document, found, each.rule), title=each.title, source_map=each.source_map)
+    def take_in(self, fresh: list[Found]) -> None:
+        """Read and index files that can be held, in batches; with a helper where there is much to do."""
+        batches = [[self._file(found) for found in batch] for batch in batches_of(fresh)]
+        embedder = self._store.embedder() if batches else None
+        is_default = embedder is None or embedder is default_embedder()
+        helpers = helpers_for(sum(found.size for found in fresh), workers=self._settings.workers) if is_default else 0
+        work = partial(take_in, settings=self._settings, embedder=embedder)
+        task = (self._settings, embedder is not None)
+        with Hands(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
+            for batch, taken in zip(batches, hands.take_in(batches), strict=True):
+                for file, outcome in zip(batch, taken.outcomes, strict=True):
+                    self._tell(file.found)
+                    self._note(file.found, outcome)
+                if taken.prepared is not None:
+                    self._store.write(taken.prepared)
+                    self._store.tidy()
 
-    def add_long_texts(self) -> None:
-        """Store the files that were put aside; one that does not hold still keeps what was stored of it."""
-        for found, text in self._long:
-            path = self._names.give(text.path)
-            refusal = self._add_long(path, found, text)
-            if refusal is None:
-                self._count(found)
-            else:
-                self._names.given.discard(path)
-                self._skip(found, [refusal.at(found.path)])
-        self._long.clear()
+    def take_in_long(self, found: Found) -> None:
+        """Store a file that is not held; one that does not hold still keeps what was stored of it."""
+        self._tell(found)
+        file = self._file(found)
+        text = streamed_file(found, settings=self._settings)
+        if isinstance(text, LongText):
+            refusal = self._add_long(file, text)
+            skipped = [refusal.at(found.path)] if refusal is not None else []
+            self._note(found, Outcome([] if skipped else [file.folder + text.path], skipped))
+        elif isinstance(text, Skipped):
+            self._note(found, Outcome([], [text]))
+        else:
+            taken = take_in([file], self._settings, self._store.embedder())
+            self._note(found, taken.outcomes[0])
+            if taken.prepared is not None:
+                self._store.write(taken.prepared)
 
-    def _add_long(self, path: str, found: Found, text: LongText) -> Refusal | None:
+    def _add_long(self, file: File, text: LongText) -> Refusal | None:
         for _ in range(ATTEMPTS):
             try:
-                document = LongDocument.of(path, text, time=_time(found))
-                self._store.add([self._entry(document, found, text.rule)])
+                document = LongDocument.of(file.folder + text.path, text, time=time_of(file.found))
+                self._store.add([Entry(document, rule=text.rule, origin=file.origin, stamp=stamp_of(file.found))])
             except Refusal as refusal:
                 last = refusal
                 if refusal.reason != "changing":
@@ -166,31 +183,22 @@ class _Reading:
                 return None
         return last
 
-    def _loaded(self, found: Found) -> list[Loaded]:
-        text = streamed_file(found, settings=self._settings) if found.size > LONG_BYTES else None
-        if isinstance(text, LongText):
-            self._long.append((found, text))
-            return []
-        loaded = load_file(found, settings=self._settings) if text is None else [text]
-        documents = [each for each in loaded if isinstance(each, Loaded)]
-        self._skip(found, [each for each in loaded if isinstance(each, Skipped)])
-        if documents:
-            self._count(found)
-        return documents
+    def _tell(self, found: Found) -> None:
+        if self._progress:
+            self._progress(found)
 
-    def _entry(self, document: Document | LongDocument, found: Found, rule: str) -> Entry:
-        return Entry(document, rule=rule, origin=f"{self._prefix}{found.path}", stamp=_stamp(found))
+    def _file(self, found: Found) -> File:
+        return File(found, self._names.folder_of(found.path), f"{self._prefix}{found.path}")
 
-    def _skip(self, found: Found, skips: list[Skipped]) -> None:
-        self._report.skipped.extend(skips)
-        if any(skip.reason in _KEEP for skip in skips):
-            self._gone.pop(found.path, None)
-
-    def _count(self, found: Found) -> None:
-        if found.path in self._gone:
+    def _note(self, found: Found, outcome: Outcome) -> None:
+        self._report.skipped.extend(outcome.skipped)
+        if outcome.paths and found.path in self._gone:
             self._report.changed += 1
-        else:
+        elif outcome.paths:
             self._report.added += 1
+        if any(skip.reason in _KEEP for skip in outcome.skipped):
+            self._gone.pop(found.path, None)
+        self.given.update(outcome.paths)
 
 
 def _rename(
@@ -200,38 +208,30 @@ def _rename(
     by_stamp = {origin.stamp: name for name, origin in sorted(gone.items(), reverse=True) if len(origin.paths) == 1}
     left = []
     for found in fresh:
-        old = by_stamp.get(_stamp(found)) if found.path not in gone else None
+        old = by_stamp.get(stamp_of(found)) if found.path not in gone else None
         if old is not None and store.rename(gone[old].paths[0], found.path, origin=f"{prefix}{found.path}"):
             report.renamed += 1
-            del gone[old], by_stamp[_stamp(found)]
+            del gone[old], by_stamp[stamp_of(found)]
         else:
             left.append(found)
     return left
 
 
 class _Names:
-    """Paths for documents: relative to the root, with the root's name in front where another root has them."""
+    """Folders for documents: none, but the root's name where another root has their paths."""
 
     def __init__(self, store: SqliteStore, name: str, prefix: str) -> None:
-        self._store, self._name, self._prefix = store, name, prefix
-        self.given: set[str] = set()
+        self._store, self._prefix = store, prefix
+        self._folders = ("", f"{name}/", f"{prefix.strip('/')}/") if store.has_others(prefix) else ("",)
 
-    def give(self, path: str) -> str:
-        """The path to store a document under."""
-        for candidate in (path, f"{self._name}/{path}", f"{self._prefix.strip('/')}/{path}"):
-            owner = self._store.owner(candidate)
-            if owner is None or owner.startswith(self._prefix):
-                break
-        self.given.add(candidate)
-        return candidate
+    def folder_of(self, path: str) -> str:
+        """What to put in front of the paths of a file's documents."""
+        *first, last = self._folders
+        return next((each for each in first if not self._store.is_taken(each + path, prefix=self._prefix)), last)
 
 
 def _prefix(root: Root) -> str:
     return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
-
-
-def _time(found: Found) -> int:
-    return found.mtime_ns // 1_000_000_000
 
 
 def place_of(prefix: str) -> str:
@@ -243,7 +243,3 @@ def place_of(prefix: str) -> str:
     path = prefix.removesuffix("//")
     folder, mark, glob = path.rpartition("?")
     return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
-
-
-def _stamp(found: Found) -> str:
-    return f"{found.size}:{found.mtime_ns}:{found.inode}:{found.device}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import apsw
@@ -31,7 +32,7 @@ from brimful.store.schema import (
 from brimful.store.shelf import Shelf
 from brimful.store.tables import pack_cards, pack_table, unpack_cards, unpack_table
 
-SEGMENT_BYTES = 8 << 20
+SEGMENT_BYTES = 4 << 20
 """Text that is indexed and committed at once."""
 
 LEVEL = 3
@@ -61,29 +62,47 @@ def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
         yield group
 
 
-def write_segment(cursor: apsw.Cursor, laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> None:
-    """Write a segment that was just built; its documents are in their table already."""
-    number = next_number(cursor)
-    bases = segment.bases
+Blob = tuple[int, int, bytes]
+"""What a segment keeps: the kind of blob, its place in the sequence of that kind, the bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """A segment as it is written down, but for its number and those of its documents."""
+
+    length: int  # of its axis
+    bases: Numbers  # where each extent begins on the axis
+    ends: Numbers
+    starts: Numbers  # where each begins in its document
+    blobs: list[Blob]
+
+
+def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
+    """Pack and compress all that a segment holds."""
     sizes = np.array([len(each.extent.content) for each in laid], np.int64)
-    documents = np.array([each.document for each in laid], np.int64)
+    heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
+    blobs = [
+        *page_blobs(pages_of(segment.postings)),
+        *cut_blobs(segment.units, segment.sections, heads),
+        *code_blobs(codes),
+        *(
+            block_blob(place, segment.axis[at : at + BLOCK_BYTES])
+            for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES))
+        ),
+    ]
     starts = np.array([each.start for each in laid], np.int64)
-    begun = set(documents[starts == 0].tolist())
+    return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
+
+
+def write_segment(cursor: apsw.Cursor, packed: Packed, documents: Numbers) -> None:
+    """Write a segment whose documents, one number for each extent, are in their table already."""
+    number = next_number(cursor)
+    begun = set(documents[packed.starts == 0].tolist())
     found = fetch(cursor, _CARDS, (int(documents.min()), int(documents.max())))
-    write_extents(cursor, number, Extents(bases, bases + sizes, documents, starts), length=len(segment.axis))
+    extents = Extents(packed.bases, packed.ends, documents, packed.starts)
+    write_extents(cursor, number, extents, length=packed.length)
     write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
-    write_pages(cursor, number, pages_of(segment.postings))
-    heads = getattr(segment, "heads", None)
-    write_cuts(
-        cursor,
-        number,
-        segment.units,
-        segment.sections,
-        Heads(heads.starts, heads.ends, heads.levels) if heads is not None else None,
-    )
-    write_codes(cursor, number, codes)
-    for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES)):
-        write_block(cursor, number, place, segment.axis[at : at + BLOCK_BYTES])
+    write_blobs(cursor, number, packed.blobs)
 
 
 def next_number(cursor: apsw.Cursor) -> int:
@@ -105,33 +124,37 @@ def write_cards(cursor: apsw.Cursor, number: int, cards: Sequence[Card]) -> None
     write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
 
-def write_pages(cursor: apsw.Cursor, number: int, pages: Iterable[Page]) -> None:
+def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
     """Postings, and the first term of each page."""
     firsts = []
     for place, page in enumerate(pages):
-        write_blob(cursor, key_of(number, PAGE, place), page.data)
+        yield PAGE, place, page.data
         firsts.append(page.first)
-    write_blob(cursor, key_of(number, FIRSTS), zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts)))
+    yield FIRSTS, 0, zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts))
 
 
-def write_cuts(cursor: apsw.Cursor, number: int, units: Numbers, sections: Numbers, heads: Heads | None) -> None:
+def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
     """Where units, sections and headings stand."""
-    write_blob(cursor, key_of(number, UNITS), pack_sorted(units))
-    write_blob(cursor, key_of(number, SECTIONS), pack_sorted(sections))
-    if heads is not None:
-        write_blob(cursor, key_of(number, HEADS), pack_table(heads))
+    yield UNITS, 0, pack_sorted(units)
+    yield SECTIONS, 0, pack_sorted(sections)
+    yield HEADS, 0, pack_table(heads)
 
 
-def write_codes(cursor: apsw.Cursor, number: int, codes: Codes | None) -> None:
+def code_blobs(codes: Codes | None) -> Iterator[Blob]:
     """A row for each unit; lines that are repeated have the same, so compression saves a third and more."""
     if codes is not None:
-        packed = zstandard.ZstdCompressor(level=_CODES_LEVEL).compress(codes.tobytes())
-        write_blob(cursor, key_of(number, CODES), packed)
+        yield CODES, 0, zstandard.ZstdCompressor(level=_CODES_LEVEL).compress(codes.tobytes())
 
 
-def write_block(cursor: apsw.Cursor, number: int, place: int, text: bytes) -> None:
+def block_blob(place: int, text: bytes) -> Blob:
     """A block of text."""
-    write_blob(cursor, key_of(number, TEXT, place), zstandard.ZstdCompressor(level=LEVEL).compress(text))
+    return TEXT, place, zstandard.ZstdCompressor(level=LEVEL).compress(text)
+
+
+def write_blobs(cursor: apsw.Cursor, number: int, blobs: Iterable[Blob]) -> None:
+    """Whatever a segment keeps."""
+    for kind, place, data in blobs:
+        write_blob(cursor, key_of(number, kind, place), data)
 
 
 def write_blob(cursor: apsw.Cursor, key: int, data: bytes) -> None:

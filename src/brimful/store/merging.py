@@ -18,15 +18,16 @@ from brimful.index.columns import Numbers
 from brimful.index.merging import merge_postings, without_empty
 from brimful.index.segments import Page, Postings, pages_of
 from brimful.store.laying import (
+    block_blob,
+    code_blobs,
+    cut_blobs,
     drop_segment,
     next_number,
+    page_blobs,
     write_blob,
-    write_block,
+    write_blobs,
     write_cards,
-    write_codes,
-    write_cuts,
     write_extents,
-    write_pages,
 )
 from brimful.store.protocol import BLOCK_BYTES, Extents, Heads
 from brimful.store.schema import TEXT, key_of
@@ -92,14 +93,14 @@ def merge(cursor: apsw.Cursor, segments: Sequence[SqliteSegment]) -> None:
     length = axis.close()
     write_extents(cursor, number, Extents(*_joined([move.extents for move in moves])), length=length)
     write_cards(cursor, number, [card for segment in segments for card in segment.cards()])
-    write_pages(cursor, number, _pages(moves))
+    write_blobs(cursor, number, page_blobs(_pages(moves)))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
-    write_cuts(cursor, number, units, sections, heads if len(heads.starts) else None)
+    write_blobs(cursor, number, cut_blobs(units, sections, heads))
     codes = [rows for move in moves if (rows := move.codes()) is not None]
     if codes and len(codes) != len(moves):
         raise CorruptError("some segments have codes and others have none; rebuild the store")
-    write_codes(cursor, number, np.concatenate(codes) if codes else None)
+    write_blobs(cursor, number, code_blobs(np.concatenate(codes) if codes else None))
     for segment in segments:
         drop_segment(cursor, segment.number)
 
@@ -193,7 +194,7 @@ class _Axis:
         return base
 
     def _write(self, text: bytes) -> None:
-        write_block(self._cursor, self._number, self._place, text)
+        write_blobs(self._cursor, self._number, [block_blob(self._place, text)])
         self._place += 1
 
     def _flush(self) -> None:

@@ -70,9 +70,8 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
-    hasher = blake3()
+    parts: list[bytes] = []
     for value in values:
         raw = value if isinstance(value, bytes) else repr(value).encode()
-        hasher.update(b"%d:" % len(raw))
-        hasher.update(raw)
-    return hasher.digest(8)
+        parts += (b"%d:" % len(raw), raw)
+    return blake3(b"".join(parts)).digest(8)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 import apsw
+import numpy as np
 from blake3 import blake3
 
-from brimful.corpus.documents import Document
-from brimful.corpus.loaders.loaded import SourceMap
-from brimful.corpus.streaming import LongDocument, same_again
+from brimful.corpus.streaming import LongDocument
 from brimful.errors import (
     CorruptError,
     MissingPartError,
@@ -24,21 +22,22 @@ from brimful.errors import (
     StoreFullError,
     StoreVersionError,
 )
-from brimful.index.build import Extent, Segment, build_segment, extents_from, extents_of
-from brimful.index.coding import code_units, default_embedder
+from brimful.index.build import Extent
+from brimful.index.coding import default_embedder
 from brimful.index.embedders import Embedder, check_same_model
-from brimful.index.vectors import Codes
 from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
 from brimful.store.pages import checkpoint, next_version, version_of
+from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
 from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
 from brimful.store.shelf import Shelf
 from brimful.store.snapshot import SqliteSnapshot
-from brimful.store.tables import pack_map
 from brimful.store.views import SqliteSegment
 from brimful.text.kinds import kind_of
+
+__all__ = ["Entry", "Origins", "SqliteStore"]
 
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
@@ -54,18 +53,6 @@ _SNIFFED = 65_536
 _FREE_PART = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A document to be stored, with where it came from."""
-
-    document: Document | LongDocument
-    rule: str = "utf-8"
-    title: str | None = None
-    origin: str | None = None  # the file that it was read from
-    stamp: str | None = None  # that file's size and time of change
-    source_map: SourceMap | None = None  # the way back to the original
-
-
 class Origins(NamedTuple):
     """What is stored of one file."""
 
@@ -77,6 +64,7 @@ class SqliteStore:
     """A corpus in one file.
 
     >>> import tempfile
+    >>> from brimful import Document
     >>> folder = tempfile.mkdtemp()
     >>> with SqliteStore(Path(folder, "store.db")) as store:
     ...     added = store.add([Entry(Document("tea.md", "Tea at four."))])
@@ -160,7 +148,7 @@ class SqliteStore:
             if size >= SEGMENT_BYTES:
                 count, batch, size = count + self._commit(batch), [], 0
         count += self._commit(batch) if batch else 0
-        self._tidy()
+        self.tidy()
         return count
 
     def remove(self, paths: Iterable[str]) -> int:
@@ -172,38 +160,30 @@ class SqliteStore:
         return len(gone)
 
     def _commit(self, batch: Sequence[Entry]) -> int:
-        latest = {entry.document.path: entry for entry in batch}
-        entries = [latest[path] for path in sorted(latest)]
-        laid = (
-            Laid(number, start, Extent(part, entry.document.kind, entry.document.language))
-            for number, entry in enumerate(entries)
-            for start, part in _pieces(entry.document)
-        )
-        # The work is done before the writer's place is taken: readers and other writers wait for little.
-        embedder = self._embedder()
-        segments = [(group, *_built(group, embedder)) for group in grouped(laid)]
+        return self.write(prepare(batch, self.embedder()))
+
+    def write(self, prepared: Prepared) -> int:
+        """Commit a batch that was prepared, replacing documents of the same path. Returns how many."""
         with self._writing() as cursor:
-            self._note_model(cursor, embedder)
-            self._forget(cursor, latest)
-            numbers = [self._insert(cursor, entry) for entry in entries]
-            for group, segment, codes in segments:
-                known = [each._replace(document=numbers[each.document]) for each in group]
-                write_segment(cursor, known, segment, codes)
-            self._finish(cursor, touched={bucket_of(path) for path in latest})
-        return len(entries)
+            self._note_model(cursor, prepared.model)
+            paths = [row.path for row in prepared.rows]
+            self._forget(cursor, paths)
+            numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
+            for packed, owners in prepared.segments:
+                write_segment(cursor, packed, numbers[owners])
+            self._finish(cursor, touched={bucket_of(path) for path in paths})
+        return len(paths)
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
-        embedder = self._embedder()
+        embedder = self.embedder()
         with self._writing() as cursor:
-            self._note_model(cursor, embedder)
+            self._note_model(cursor, model_of(embedder))
             self._forget(cursor, [document.path])
-            number = self._insert(cursor, entry)
-            laid = (
-                Laid(number, start, Extent(part, document.kind, document.language)) for start, part in _pieces(document)
-            )
-            for each in laid:  # a segment each takes half the memory; merging makes fewer of them
-                write_segment(cursor, [each], *_built([each], embedder))
+            numbers = np.array(self._insert(cursor, [row_of(entry)], {}), np.int64)
+            for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
+                laid = Laid(0, start, Extent(part, document.kind, document.language))
+                write_segment(cursor, built([laid], embedder), numbers)
             self._finish(cursor, touched={bucket_of(document.path)})
         return 1
 
@@ -216,33 +196,17 @@ class SqliteStore:
                 yield cursor
             self._move_log()
 
-    def _insert(self, cursor: apsw.Cursor, entry: Entry) -> int:
-        document = entry.document
-        content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
-        ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
-        values = (
-            number,
-            document.path,
-            bytes.fromhex(document.id),
-            content_hash,
-            leaf_hash(document.path, document.time, content_hash),
-            bucket_of(document.path),
-            len(document),
-            document.time,
-            document.kind,
-            document.language,
-            entry.rule,
-            entry.title,
-            entry.origin,
-            entry.stamp,
-        )
-        cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
-        if entry.source_map is not None:
-            data = pack_map(entry.source_map)
-            cursor.execute("INSERT INTO maps VALUES (?, ?, ?)", (number, data, seal_of(number, data)))
-        return int(number)
+    def _insert(self, cursor: apsw.Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
+        """Put documents into their table; returns their numbers."""
+        ((first,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
+        numbers = range(first, first + len(rows))
+        sealed = ((number, *row, seal_of(number, *row)) for number, row in zip(numbers, rows, strict=True))
+        cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
+        for at, data in maps.items():
+            cursor.execute("INSERT INTO maps VALUES (?, ?, ?)", (numbers[at], data, seal_of(numbers[at], data)))
+        return numbers
 
-    def _embedder(self) -> Embedder | None:
+    def embedder(self) -> Embedder | None:
         """Who makes the codes of what is added now: whoever made those that are there."""
         if self._outdated:
             raise StoreVersionError(f"the terms of {self.path} were made by other rules; rebuild() it before adding")
@@ -259,9 +223,8 @@ class SqliteStore:
             check_same_model(model.decode(), embedder.name)
         return embedder
 
-    def _note_model(self, cursor: apsw.Cursor, embedder: Embedder | None) -> None:
+    def _note_model(self, cursor: apsw.Cursor, name: str) -> None:
         """The first commit decides whose vectors a store has."""
-        name = embedder.name if embedder is not None else ""
         if find_meta(cursor, "model") is None:
             write_meta(cursor, "model", name.encode())
         elif (stored_model(cursor) or "") != name:
@@ -306,6 +269,21 @@ class SqliteStore:
         with _translated(self.path):
             found = fetch(self._connection.cursor(), "SELECT origin FROM documents WHERE path = ?", (path,))
         return (found[0][0] or "") if found else None
+
+    def is_taken(self, path: str, *, prefix: str) -> bool:
+        """Whether a file of that path would replace documents that do not come from below a root."""
+        statement = "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)"
+        with _translated(self.path):
+            found = fetch(self._connection.cursor(), statement, (path, f"{path}#/", f"{path}#:"))
+        return any(not (origin or "").startswith(prefix) for (origin,) in found)
+
+    def has_others(self, prefix: str) -> bool:
+        """Whether there are documents that do not come from below a root."""
+        statement = "SELECT 1 FROM documents WHERE {} LIMIT 1"
+        conditions = {"origin IS NULL": (), "origin < ?": (prefix,), "origin >= ?": (prefix[:-1] + "0",)}
+        with _translated(self.path):
+            cursor = self._connection.cursor()
+            return any(fetch(cursor, statement.format(each), values) for each, values in conditions.items())
 
     def remember_root(self, prefix: str, name: str) -> None:
         """Note a place that was added, so that it can be brought up to date later."""
@@ -359,7 +337,7 @@ class SqliteStore:
             checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """Merge segments before there are many of them: each look-up visits every segment.
 
         Everything is committed by then: where there is no room or another process writes, it waits for the next time.
@@ -388,19 +366,14 @@ class SqliteStore:
                 for start, end in now.extents(number)
             )
             for group in grouped(laid):
-                write_segment(cursor, group, *_built(group, embedder))
+                write_segment(cursor, built(group, embedder), np.array([each.document for each in group]))
             for segment in old:
                 drop_segment(cursor, segment.number)
-            write_meta(cursor, "model", (embedder.name if embedder is not None else "").encode())
+            write_meta(cursor, "model", model_of(embedder).encode())
             write_rules(cursor)
             self._finish(cursor, touched=())
         self._outdated = False
-        self._tidy()
-
-
-def _built(group: Sequence[Laid], embedder: Embedder | None) -> tuple[Segment, Codes | None]:
-    segment = build_segment([each.extent for each in group])
-    return segment, code_units(segment, embedder) if embedder is not None else None
+        self.tidy()
 
 
 def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
@@ -409,13 +382,6 @@ def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
 
 
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
-
-
-def _pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
-    """A document's extents, read as they are needed where it is too long to hold."""
-    if isinstance(document, LongDocument):
-        return extents_from(same_again(document))
-    return extents_of(document.content)
 
 
 def _configure(connection: apsw.Connection) -> None:

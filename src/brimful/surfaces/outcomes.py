@@ -41,6 +41,7 @@ OUTCOMES: dict[str, Outcome] = {
     "store.busy": Outcome(STORAGE, 503, "Another process is writing"),
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
+    "store.helper": Outcome(STORAGE, 503, "A process that took part of the work has ended"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),
     "request.json": Outcome(USAGE, 400, "The body is not JSON that can be read safely"),
     "request.token": Outcome(USAGE, 401, "A bearer token is needed"),

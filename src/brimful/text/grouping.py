@@ -18,15 +18,15 @@ Column = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint8]
 
 LONGEST_BYTES = 64  # no string given here is longer
 
-_WORD_BYTES = 8
-ROOM = bytes(LONGEST_BYTES + _WORD_BYTES)
+WORD_BYTES = 8
+ROOM = bytes(LONGEST_BYTES + WORD_BYTES)
 """What should stand behind a text, so that words may be read across the end of its last string."""
 # Which bytes of a word in memory belong to a string of so many bytes.
-_WORD_MASKS = np.array(
-    [int.from_bytes(b"\xff" * count + bytes(_WORD_BYTES - count), sys.byteorder) for count in range(9)], np.uint64
+WORD_MASKS = np.array(
+    [int.from_bytes(b"\xff" * count + bytes(WORD_BYTES - count), sys.byteorder) for count in range(9)], np.uint64
 )
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby words
-_SHIFT = np.uint64(29)
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby words
+SPREAD = np.uint64(29)
 _BLOCK_ROWS = 1 << 16  # hashed at once, so that the work stays in the processor's cache
 
 
@@ -52,7 +52,7 @@ def group(text: bytes, starts: Column, lengths: Column) -> Groups:
     words = _words(text, starts)
 
     # Sorted by their first words, the names are nearly in order, which Python's sort takes as a gift.
-    leading = words[starts[rows[firsts]]] & _WORD_MASKS[np.minimum(lengths[rows[firsts]], _WORD_BYTES)]
+    leading = words[starts[rows[firsts]]] & WORD_MASKS[np.minimum(lengths[rows[firsts]], WORD_BYTES)]
     nearly = np.argsort(leading.byteswap() if sys.byteorder == "little" else leading, kind="stable")
     leaders = rows[firsts[nearly]]
     names = [
@@ -68,10 +68,13 @@ def group(text: bytes, starts: Column, lengths: Column) -> Groups:
 
 
 def _words(text: bytes, starts: Column) -> NDArray[np.uint64]:
-    """The eight bytes that begin at each place of a text."""
-    if not len(starts) or int(starts.max()) + len(ROOM) > len(text):
-        text += ROOM
-    return np.ndarray((len(text) - _WORD_BYTES + 1,), np.uint64, text, strides=(1,))
+    """The eight bytes that begin at each place of a text, with room behind the last string."""
+    return words_of(text + ROOM if not len(starts) or int(starts.max()) + len(ROOM) > len(text) else text)
+
+
+def words_of(text: bytes) -> NDArray[np.uint64]:
+    """The eight bytes that begin at each place of a text, as the machine reads them."""
+    return np.ndarray((len(text) - WORD_BYTES + 1,), np.uint64, text, strides=(1,))
 
 
 def side_by_side(text: bytes, starts: Column, lengths: Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -83,18 +86,18 @@ def side_by_side(text: bytes, starts: Column, lengths: Column) -> tuple[NDArray[
     for begin in range(0, count, _BLOCK_ROWS):
         here = slice(begin, begin + _BLOCK_ROWS)
         places, sizes = starts[here].astype(np.int64), lengths[here].astype(np.int64)
-        heads[here] = words[places] & _WORD_MASKS[np.minimum(sizes, _WORD_BYTES)]
+        heads[here] = words[places] & WORD_MASKS[np.minimum(sizes, WORD_BYTES)]
         hashes = _hashes(heads[here], words, places, sizes)
         hashes >>= row_bits + np.uint64(1)
         hashes <<= row_bits
-        hashes |= (sizes > _WORD_BYTES).astype(np.uint64) << np.uint64(63)  # these come last
+        hashes |= (sizes > WORD_BYTES).astype(np.uint64) << np.uint64(63)  # these come last
         hashes |= np.arange(begin, begin + len(places), dtype=np.uint64)
         keys[here] = hashes
     keys.sort()
     firsts = np.flatnonzero(_begins(keys >> row_bits))
     keys &= (np.uint64(1) << row_bits) - np.uint64(1)
     rows = keys.view(np.int64)
-    short = count - int(np.count_nonzero(lengths > _WORD_BYTES))
+    short = count - int(np.count_nonzero(lengths > WORD_BYTES))
     tail = int(firsts.searchsorted(short))
     # A string of one word is that word; only longer ones have to be read again, unless two words share a hash.
     if int(np.count_nonzero(_begins(heads[rows[:short]]))) != tail:
@@ -107,16 +110,16 @@ def _hashes(
     heads: NDArray[np.uint64], words: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
     """A hash of each string; zeros fill the last word, which can't be mistaken since no string has a NUL."""
-    hashes = heads * _MULTIPLIER
-    hashes ^= hashes >> _SHIFT
+    hashes = heads * MULTIPLIER
+    hashes ^= hashes >> SPREAD
     longer, places, left = _longer(np.arange(len(starts)), starts, lengths)
     while len(longer):
-        mixed = hashes[longer] + (words[places] & _WORD_MASKS[np.minimum(left, _WORD_BYTES)])
-        mixed *= _MULTIPLIER
-        mixed ^= mixed >> _SHIFT
+        mixed = hashes[longer] + (words[places] & WORD_MASKS[np.minimum(left, WORD_BYTES)])
+        mixed *= MULTIPLIER
+        mixed ^= mixed >> SPREAD
         hashes[longer] = mixed
         longer, places, left = _longer(longer, places, left)
-    hashes *= _MULTIPLIER
+    hashes *= MULTIPLIER
     return hashes
 
 
@@ -124,8 +127,8 @@ def _longer(
     rows: NDArray[np.int64], places: NDArray[np.int64], left: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The rows that go on after this word, where they do, and how many bytes they have left."""
-    going_on = np.flatnonzero(left > _WORD_BYTES)
-    return rows[going_on], places[going_on] + _WORD_BYTES, left[going_on] - _WORD_BYTES
+    going_on = np.flatnonzero(left > WORD_BYTES)
+    return rows[going_on], places[going_on] + WORD_BYTES, left[going_on] - WORD_BYTES
 
 
 def _separated(
@@ -172,10 +175,10 @@ def _differing(
     longer = np.arange(len(leaders))
     theirs = starts[leaders]
     while len(longer):
-        unequal = (words[places] ^ words[theirs]) & _WORD_MASKS[np.minimum(left, _WORD_BYTES)]
+        unequal = (words[places] ^ words[theirs]) & WORD_MASKS[np.minimum(left, WORD_BYTES)]
         differ[longer] |= unequal != 0
-        going_on = np.flatnonzero(left > _WORD_BYTES)
+        going_on = np.flatnonzero(left > WORD_BYTES)
         longer = longer[going_on]
-        places, theirs = places[going_on] + _WORD_BYTES, theirs[going_on] + _WORD_BYTES
-        left = left[going_on] - _WORD_BYTES
+        places, theirs = places[going_on] + WORD_BYTES, theirs[going_on] + WORD_BYTES
+        left = left[going_on] - WORD_BYTES
     return np.flatnonzero(differ)

@@ -223,12 +223,13 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
         for word, language in _INTERPRETERS:
             if re.search(rb"[/ ]" + word + rb"[\d.]*(?:\s|$)", line):
                 return "code", language
-    guess = _data_format(head, complete=complete)
+    lines = _whole_lines(head, complete=complete)
+    guess = _data_format(head, lines, complete=complete)
     if guess is not None:
         return "data", guess
     if known is not None:
         return known
-    return _sniff(head, complete=complete)
+    return _sniff(head, lines)
 
 
 def _extension(name: str) -> str:
@@ -259,7 +260,7 @@ def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
     lines = head.split(b"\n")
     if not complete and len(lines) > 1:
         lines.pop()
-    return [line for line in lines if line.strip()]
+    return [line for line in lines if line and not line.isspace()]
 
 
 _QUOTED = re.compile(rb'"[^"]*"')
@@ -273,8 +274,7 @@ def _is_json_lines(lines: list[bytes]) -> bool:
     )
 
 
-def _data_format(head: bytes, *, complete: bool) -> str | None:
-    lines = _whole_lines(head, complete=complete)
+def _data_format(head: bytes, lines: list[bytes], *, complete: bool) -> str | None:
     if not lines:
         return None
     start = head.lstrip()
@@ -313,12 +313,11 @@ def _fields(line: bytes, separator: bytes) -> int:
     return (_QUOTED.sub(b"", line) if b'"' in line else line).count(separator)
 
 
-def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
+def _sniff(head: bytes, lines: list[bytes]) -> tuple[Kind, str | None]:
     """Code by its punctuation and keywords; else prose, by its marks."""
     start = head.lstrip()[:200].lower()
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "prose", "html"
-    lines = _whole_lines(head, complete=complete)
     is_php = start.startswith(b"<?php")
     coded = sum(map(_is_code, lines)) if is_php else _coded(lines)
     if is_php or (coded >= 3 and coded * 5 >= len(lines) * 2):

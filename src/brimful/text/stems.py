@@ -126,7 +126,7 @@ def languages_of(terms: Terms, bounds: NDArray[np.int64]) -> list[str]:
     return [codes[column] if sure else NO_LANGUAGE for column, sure in zip(hits.argmax(axis=1), known, strict=True)]
 
 
-def _per_text(starts: NDArray[np.int64], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+def _per_text(starts: NDArray[np.int32], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many of these ascending positions lie in each text."""
     return np.diff(np.searchsorted(starts, bounds))
 

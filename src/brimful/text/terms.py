@@ -1,8 +1,8 @@
 """Which words stand where?
 
-A word is a run of letters, marks and digits; `docs/terms.md` has the rules, `pieces` finds their edges. The work is
-done on whole arrays of character classes, a stretch of text that fits into the processor's cache at a time: nothing
-here loops over words.
+A word is a run of letters, marks and digits; `docs/terms.md` has the rules, `pieces` finds their edges. The rules are
+applied to each different clump of a text, and what they say is carried to its copies. The work is done on whole
+arrays, a stretch of text that fits into the processor's cache at a time: nothing here loops over words.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.text.clumps import Clumps, clumps_of
 from brimful.text.folding import Folded, fold
-from brimful.text.grouping import ROOM, group, side_by_side
+from brimful.text.grouping import ROOM, Groups, group
 from brimful.text.pieces import EDGE, rows_of
 
 STRETCH_BYTES = 1 << 17
@@ -24,7 +25,7 @@ STRETCH_BYTES = 1 << 17
 
 _BLANK = re.compile(rb"[ \t\n\v\f\r]")
 _SEPARATORS = np.frombuffer(EDGE, np.uint8)
-_MOST_NARROW = 1 << 30  # bytes of a text whose places fit into 32 bits, folded too
+_PLACE_BITS = 32
 _NO_CLASSES = np.zeros(len(EDGE), np.uint8)
 
 
@@ -34,7 +35,7 @@ class Terms:
 
     names: list[bytes]  # distinct terms as UTF-8, sorted bytewise
     offsets: NDArray[np.int64]  # one more than names: the rows of term i are [offsets[i], offsets[i + 1])
-    starts: NDArray[np.int64]  # where each occurrence starts in the content, ascending within a term
+    starts: NDArray[np.int32]  # where each occurrence starts in the content, ascending within a term
 
 
 class QueryTerm(NamedTuple):
@@ -53,28 +54,53 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
+    clumps = clumps_of(content)
+    groups, clump, inside = _terms_in(clumps.text, clumps.bounds)
+    copies = np.bincount(clumps.numbers, minlength=len(clumps.bounds) - 1)
+    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(copies.take(clump.take(groups.rows)))))
+    names = np.empty(len(groups.rows), np.int64)
+    names[groups.rows] = np.repeat(np.arange(len(groups.names)) << _PLACE_BITS, np.diff(groups.offsets))
+    names += inside
+    return Terms(groups.names, ends.take(groups.offsets), _places(clumps, names, clump))
+
+
+def _places(clumps: Clumps, keys: NDArray[np.int64], clump: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Where each term stands, given a key for each term of each clump: its number and where in the clump it starts."""
+    counts = np.bincount(clump, minlength=len(clumps.bounds) - 1)
+    firsts = np.cumsum(counts) - counts
+    # Most clumps have one term. To the keys of their copies come those of the others.
+    single = (counts == 1).take(clumps.numbers)
+    numbers = clumps.numbers.compress(single)
+    whole = keys.take(firsts.take(numbers))
+    whole += clumps.starts.compress(single)
+    others = ~single
+    numbers = clumps.numbers.compress(others)
+    repeats = counts.take(numbers)
+    rows = np.repeat(firsts.take(numbers) - (np.cumsum(repeats) - repeats), repeats)
+    rows += np.arange(len(rows))
+    parts = keys.take(rows)
+    parts += np.repeat(clumps.starts.compress(others), repeats)
+    found = np.concatenate((whole, parts))
+    del whole, parts, rows
+    found.sort()
+    return found.astype(np.int32)
+
+
+def _terms_in(text: bytes, bounds: NDArray[np.int32]) -> tuple[Groups, NDArray[np.int32], NDArray[np.int32]]:
+    """The terms of all clumps in groups; of each row its clump, and where in it the term starts."""
     texts: list[bytes] = []
-    runs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []  # equal terms of a stretch
-    positions: list[NDArray[np.int32 | np.int64]] = []
-    kind = np.int32 if len(content) < _MOST_NARROW else np.int64
+    columns: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
     size = 0
-    for begin, part in _stretches(content):
+    for begin, part in _stretches(text):
         folded, starts, lengths = _occurrences(part)
+        origins = (folded.origin(starts) + begin).astype(np.int32)
+        columns.append(((starts + size).astype(np.int32), lengths.astype(np.int32), origins))
         texts.append(folded.text.tobytes())
-        rows, firsts = side_by_side(texts[-1] + ROOM, starts, lengths)
-        positions.append((folded.origin(starts) + begin)[rows].astype(kind))
-        leaders = rows[firsts]
-        runs.append((starts[leaders] + size, lengths[leaders], np.diff(np.append(firsts, len(rows)))))
         size += len(texts[-1])
     texts.append(ROOM)
-    starts, lengths, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
-    groups = group(b"".join(texts), starts, lengths)
-    del texts, runs
-    begins = (np.cumsum(counts) - counts)[groups.rows]
-    counts = counts[groups.rows]
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    order = np.arange(int(ends[-1])) + np.repeat(begins - ends[:-1], counts)
-    return Terms(groups.names, ends[groups.offsets], np.concatenate(positions)[order].astype(np.int64))
+    starts, lengths, origins = (np.concatenate(column) for column in zip(*columns, strict=True))
+    clump = (bounds.searchsorted(origins, side="right") - 1).astype(np.int32)
+    return group(b"".join(texts), starts, lengths), clump, origins - bounds[clump]
 
 
 def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
