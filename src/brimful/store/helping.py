@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-import brimful
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import BrimfulError, HelperError
 from brimful.index.coding import default_embedder
@@ -32,7 +31,7 @@ WORTH_BYTES = 16 << 20
 AHEAD = 2
 """So many batches may be ready before their turn: memory must not grow with what is taken in."""
 
-_PACKAGE = str(Path(brimful.__file__).resolve().parent.parent)
+_PACKAGE = str(Path(__file__).resolve().parents[2])  # the folder that holds it
 # The flag -P leaves out the folder that this process was started in, where anything may lie.
 _START = """
 import sys
