@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brimful.assembly.formats import Form
-from brimful.text.tokens import Measure, TokenCounter
+from brimful.text.tokens import Measure, TokenCounter, least_tokens
 from brimful.windows.window import Window
 
 Costs = dict[tuple[object, ...], tuple[Window, Measure]]
 """What windows cost, by all that is written of them; each is kept with its cost, so that its place is no other's."""
+
+_EDGE_TOKENS = 6  # more than what a format writes at the edges of a window or a seam
 
 
 class _Tree:
@@ -122,6 +124,22 @@ class Layout:
             return False
         self.tokens = tokens
         return True
+
+    def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
+        """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
+
+        What growing may save is its edges and its seams; the rest of the text stays, and what is inside the added
+        text comes to it.
+        """
+        room = available - self.tokens
+        if len(added) <= room:
+            return False
+        least = least_tokens(self._counter, added) - _EDGE_TOKENS
+        return least > room and least - self._seams(window) > room
+
+    def _seams(self, window: Window) -> int:
+        """About what its seams cost, rather too much than too little."""
+        return sum(self._counter.count(seam.text) + _EDGE_TOKENS * (1 + seam.text.count("\n")) for seam in window.seams)
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""

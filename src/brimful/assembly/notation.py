@@ -72,8 +72,11 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
         return _mapping(value, where, depth)
     if isinstance(value, list | tuple):
         items = list(value)
-        while hasattr(value, "_fields") and items and items[-1] is None:
-            items.pop()
+        if hasattr(value, "_fields"):
+            while items and items[-1] is None:
+                items.pop()
+        if all(map(_is_plain, items)):
+            return items
         return [
             item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
             for at, item in enumerate(items)

@@ -118,7 +118,9 @@ def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
             _headings(snapshot, row, content) if row.kind == "prose" else (),
             around=(lambda start, end: nesting().around(start, end)) if row.kind == "code" else None,
         )
-    return Document(row.path, content, time=row.time, kind=row.kind, language=row.language, outline=known)
+    return Document.known(
+        row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
+    )
 
 
 def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:
