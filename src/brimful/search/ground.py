@@ -7,7 +7,6 @@ it (its neighbours within its extent, its document, its place there) is not, and
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -22,6 +21,7 @@ from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.search.forms import Form, FormWeights, forms_of
 from brimful.search.query import AskedTerm
 from brimful.search.spellings import Spellings
+from brimful.store.kept import Kept
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.stems import SNOWBALL, STOP_WORDS
 from brimful.text.terms import terms_of
@@ -109,8 +109,9 @@ class Ground:
         self.offsets = Column(count, self._offsets_of)  # where in its document each begins
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self._held = 0  # bytes
-        self._kept: OrderedDict[bytes, tuple[Numbers, ...]] = OrderedDict()
+        self.places: Kept[bytes, tuple[Numbers, ...]] = Kept(
+            self._places, size=lambda found: sum(column.nbytes for column in found), most_bytes=_KEPT_PLACES_BYTES
+        )
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._parents: dict[int, Numbers] = {}
 
@@ -194,16 +195,9 @@ class Ground:
     def _census(self, term: bytes) -> int:
         return self.snapshot.census(term)
 
-    def places(self, term: bytes) -> tuple[Numbers, ...]:
-        """Where a term stands on the axis of each plot; what was asked last is kept, up to a size."""
-        if term not in self._kept:
-            found = tuple(plot.view.positions(term) for plot in self.plots)
-            self._kept[term] = found
-            self._held += sum(column.nbytes for column in found)
-            while self._held > _KEPT_PLACES_BYTES and len(self._kept) > 1:
-                self._held -= sum(column.nbytes for column in self._kept.popitem(last=False)[1])
-        self._kept.move_to_end(term)
-        return self._kept[term]
+    def _places(self, term: bytes) -> tuple[Numbers, ...]:
+        """Where a term stands on the axis of each plot."""
+        return tuple(plot.view.positions(term) for plot in self.plots)
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""

@@ -112,12 +112,9 @@ class SqliteSegment:
         place = bisect_right(self.firsts, term) - 1
         if place < 0:
             return 0
-        names, counts = self._shelf.counts(self.number, place)
-        at = bisect_left(names, term)
-        if at == len(names) or names[at] != term:
-            return 0
-        if not self.dead:
-            return int(counts[at])
+        count = self._shelf.page(self.number, place).count(term)
+        if not self.dead or not count:
+            return count
         positions = self.all_positions(term)
         bases, ends, *_ = self.extents
         if len(positions) < len(bases):
@@ -128,11 +125,9 @@ class SqliteSegment:
         """The terms that begin so, sorted."""
         found: list[bytes] = []
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names = self._shelf.names(self.number, place)
-            first = bisect_left(names, prefix)
-            last = bisect_left(names, 1, first, key=lambda name: int(not name.startswith(prefix)))
-            found += names[first:last]
-            if last < len(names):
+            names, goes_on = self._shelf.page(self.number, place).beginning(prefix)
+            found += names
+            if not goes_on:
                 break
         return found
 
