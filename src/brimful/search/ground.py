@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
 from brimful.search.query import AskedTerm
 from brimful.search.spellings import Spellings
@@ -98,15 +99,16 @@ class Ground:
             replace(plot, starts=self.starts[plot.first : end]) for plot, end in zip(self.plots, ends, strict=True)
         ]
         sizes = _joined([plot.counts for plot in self.plots])
-        self.extent_firsts = np.cumsum(sizes) - sizes  # of the extents that have units
-        self._owners = _joined([rows[plot.live] for rows, plot in zip(self._rows, self.plots, strict=True)])
+        self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
+        self.extent_firsts = self._behind - sizes
+        self.owners = _joined([rows[plot.live] for rows, plot in zip(self._rows, self.plots, strict=True)])
         self._ends = _joined([plot.view.extents.ends[plot.live] for plot in self.plots])
         shifts = [(plot.view.extents.starts - plot.view.extents.bases)[plot.live] for plot in self.plots]
         self._shifts = _joined(shifts)
         self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
-        self.rows = Column(count, lambda units: self._owners[self._extents_of(units)])  # the document, by path
-        self.sizes = Column(count, lambda units: self.ends_of(units) - self.starts[units])
-        self.offsets = Column(count, self._offsets_of)  # where in its document each begins
+        self.rows = Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
+        self.sizes = Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
+        self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         self.census = lru_cache(_KEPT_TERMS)(self._census)
         self.places: Kept[bytes, tuple[Numbers, ...]] = Kept(
@@ -118,14 +120,14 @@ class Ground:
     def _extents_of(self, units: Ids) -> Numbers:
         return self.extent_firsts.searchsorted(units, side="right") - 1
 
-    def _offsets_of(self, units: Ids) -> Numbers:
-        return self.starts[units] + self._shifts[self._extents_of(units)]
+    def offsets_of(self, units: Ids, extents: Numbers) -> Numbers:
+        """Where in their documents units of these extents begin."""
+        return self.starts[units] + self._shifts[extents]
 
-    def ends_of(self, units: Ids) -> Numbers:
-        """Where units end on their axis: where the next one of the same extent begins, or with it."""
-        extents = self._extents_of(units)
+    def ends_of(self, units: Ids, extents: Numbers) -> Numbers:
+        """Where units of these extents end on their axis: where the next one of the same begins, or with it."""
         following = np.minimum(units + 1, self._size - 1)
-        last = (units + 1 == self._size) | (self._extents_of(following) != extents)
+        last = units + 1 == self._behind[extents]
         return np.where(last, self._ends[extents], self.starts[following].astype(np.int64))
 
     @cached_property
@@ -152,6 +154,12 @@ class Ground:
         return np.array([plot.first for plot in self.plots], np.int64)
 
     @cached_property
+    def document_sizes(self) -> NDArray[np.float64]:
+        """How long each document is against the others on average."""
+        lengths = self.documents.lengths
+        return lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
+
+    @cached_property
     def length(self) -> int:
         """Bytes of all live text."""
         return int(self.documents.lengths.sum())
@@ -166,9 +174,8 @@ class Ground:
         """The units from each first to its last, ascending, and so many more on both sides, within their extents."""
         if not len(firsts):
             return firsts
-        ends = np.append(self.extent_firsts[1:], len(self)) - 1
         low = np.maximum(firsts - reach, self.extent_firsts[self.extents[firsts]])
-        high = np.minimum(lasts + reach, ends[self.extents[lasts]])
+        high = np.minimum(lasts + reach, self._behind[self.extents[lasts]] - 1)
         low = np.maximum(low, np.concatenate(([0], np.maximum.accumulate(high)[:-1] + 1)))
         sizes = np.maximum(high - low + 1, 0)
         steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -231,18 +238,19 @@ class Ground:
         ]
         return _joined(found)
 
-    def blocks_with(self, places: Sequence[Numbers]) -> NDArray[np.bool_]:
-        """Which blocks have any of the positions."""
-        found = np.zeros(len(self.block_firsts), bool)
+    def blocks_with(self, places: Sequence[Numbers]) -> Ids:
+        """The blocks that have any of the positions, ascending."""
+        found = []
         for plot, (first, starts), positions in zip(self.plots, self._block_starts, places, strict=True):
             if not len(positions):
                 continue
             if len(positions) < len(starts):
-                found[first + starts.searchsorted(positions, side="right") - 1] = True
+                at = starts.searchsorted(positions, side="right") - 1
+                found.append(first + at[np.diff(at, prepend=-1) > 0])
             else:
                 before = positions.searchsorted(np.append(starts, plot.view.length))
-                found[first : first + len(starts)] = np.diff(before) > 0
-        return found
+                found.append(first + np.flatnonzero(np.diff(before)))
+        return _joined(found)
 
     @cached_property
     def _block_starts(self) -> list[tuple[int, Numbers]]:
@@ -267,27 +275,33 @@ class Ground:
 
     def counts_in(self, places: Sequence[Numbers], units: Ids) -> Numbers:
         """How many of the positions lie in each of some ascending units."""
-        counts = np.zeros(len(units), np.int64)
-        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        starts, ends = self.starts[units].astype(np.int64), self.ends_of(units)
-        for positions, (low, high) in zip(places, pairwise(bounds), strict=True):
-            if low < high and len(positions):
-                counts[low:high] = positions.searchsorted(ends[low:high]) - positions.searchsorted(starts[low:high])
-        return counts
+        return Chosen(self, units).counts(places)
 
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
+        np.add.at(counts, *self.counted_rows(places))
+        return counts
+
+    def counted_rows(self, places: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+        """Rows of documents that have any of the positions, and how many; a row may come up more than once."""
+        found, counts = [], []
         for plot, rows, positions in zip(self.plots, self._rows, places, strict=True):
             if not len(positions):
                 continue
-            bases, ends, *_ = plot.view.extents
+            bases = plot.view.extents.bases
             if len(positions) < len(bases):
                 at = bases.searchsorted(positions, side="right") - 1
-                np.add.at(counts, rows[at], 1)
+                firsts = np.flatnonzero(np.diff(at, prepend=-1))
+                found.append(rows[at[firsts]])
+                counts.append(np.diff(firsts, append=len(at)))
             else:
-                np.add.at(counts, rows, positions.searchsorted(ends) - positions.searchsorted(bases))
-        return counts
+                # What lies between two live extents is dead, and no position is.
+                between = np.diff(positions.searchsorted(np.append(bases, plot.view.length)))
+                at = np.flatnonzero(between)
+                found.append(rows[at])
+                counts.append(between[at])
+        return _joined(found), _joined(counts)
 
     def codes(self, units: Ids) -> Codes | None:
         """The codes of some ascending units; None in a store without vectors."""
@@ -350,6 +364,18 @@ def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
     blocks = -(-counts // BLOCK_UNITS)
     steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
     return np.repeat(firsts, blocks) + BLOCK_UNITS * steps
+
+
+def union(columns: Sequence[Numbers]) -> Numbers:
+    """Ascending columns as one, each number once; the merging sort of runs is ten times as fast as a hash of all."""
+    if len(columns) < 2:
+        return columns[0] if columns else np.zeros(0, np.int64)
+    joined = np.concatenate(columns)
+    joined.sort(kind="stable")
+    first = np.empty(len(joined), bool)
+    first[:1] = True
+    np.not_equal(joined[1:], joined[:-1], out=first[1:])
+    return joined if first.all() else joined[first]
 
 
 def _merged(found: Sequence[list[bytes]]) -> list[bytes]:
