@@ -58,6 +58,17 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     """A value as dicts, lists, str, int, float, bool and None; a FormatError names what can't be written so."""
     if _is_plain(value):
         return value
+    if isinstance(value, list | tuple) and depth:
+        items = list(value)
+        if hasattr(value, "_fields"):
+            while items and items[-1] is None:
+                items.pop()
+        if all(map(_is_plain, items)):
+            return items
+        return [
+            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
+            for at, item in enumerate(items)
+        ]
     if isinstance(value, str | bytes):
         return _text(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, where)
     if isinstance(value, int):
@@ -73,17 +84,6 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
         }
     if isinstance(value, Mapping):
         return _mapping(value, where, depth)
-    if isinstance(value, list | tuple):
-        items = list(value)
-        if hasattr(value, "_fields"):
-            while items and items[-1] is None:
-                items.pop()
-        if all(map(_is_plain, items)):
-            return items
-        return [
-            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
-            for at, item in enumerate(items)
-        ]
     raise FormatError(
         f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
     )

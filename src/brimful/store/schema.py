@@ -52,6 +52,7 @@ CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
 _KIND_BITS, _PLACE_BITS = 4, 28
+_SMALL = 4_096
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
@@ -70,9 +71,11 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
+    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
+    if sum(map(len, raws)) <= _SMALL:  # one call for a row, and no copy of a blob
+        return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
     hasher = blake3()
-    for value in values:
-        raw = value if isinstance(value, bytes) else repr(value).encode()
+    for raw in raws:
         hasher.update(b"%d:" % len(raw))
         hasher.update(raw)
     return hasher.digest(8)

@@ -35,6 +35,18 @@ class SqliteSegment:
         """What is live."""
         return Extents(*unpack_table(self._shelf.blob(key_of(self.number, EXTENTS)), width=4))
 
+    def extents_of(self, document: int) -> Numbers:
+        """Which of the extents are a document's, in their order."""
+        order, documents = self._by_document
+        first, last = documents.searchsorted((document, document + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_document(self) -> tuple[Numbers, Numbers]:
+        """The extents by document, and the document of each."""
+        order = np.argsort(self.extents.documents, kind="stable")
+        return order, self.extents.documents[order]
+
     def cards(self) -> list[Card]:
         """What is shown of the live documents that begin here."""
         cards = unpack_cards(self._shelf.blob(key_of(self.number, CARDS)))
