@@ -23,7 +23,7 @@ class Chosen:
     def __init__(self, ground: Ground, units: Ids) -> None:
         self.units = units
         self.extents: Numbers = ground.extents[units]
-        self.starts: Numbers = ground.starts[units].astype(np.int64)
+        self.starts: Numbers = ground.starts[units]
         self.ends: Numbers = ground.ends_of(units, self.extents)
         self.sizes: Numbers = self.ends - self.starts
         # The first of each plot, and one behind the last.

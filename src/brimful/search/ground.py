@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -47,7 +47,7 @@ class Plot:
 
     view: SegmentView
     first: int  # the number of its first unit
-    starts: Numbers  # where its units begin on the axis, in as few bytes as hold it
+    starts: NDArray[np.int64] | NDArray[np.uint32]  # where its units begin on the axis, in as few bytes as hold it
     live: Numbers  # the extents of the view that have units
     counts: Numbers  # how many each of these has
     stored: Numbers | None  # which of the view's units each is, where some are dead
@@ -93,11 +93,7 @@ class Ground:
                 self._rows.append(self.documents.rows_of(view.extents.documents))
                 count += len(plot)
         self._size = count
-        self.starts = _joined([plot.starts for plot in self.plots])
-        ends = np.cumsum([len(plot) for plot in self.plots]).tolist()
-        self.plots = [
-            replace(plot, starts=self.starts[plot.first : end]) for plot, end in zip(self.plots, ends, strict=True)
-        ]
+        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its plot
         sizes = _joined([plot.counts for plot in self.plots])
         self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
         self.extent_firsts = self._behind - sizes
@@ -117,6 +113,17 @@ class Ground:
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._parents: dict[int, Numbers] = {}
 
+    def _starts_of(self, units: Ids) -> Numbers:
+        if not units.ndim:
+            return self._starts_of(units[None]).reshape(())
+        starts = np.empty(len(units), np.int64)
+        within = self.firsts.searchsorted(units, side="right") - 1
+        bounds = np.append(np.flatnonzero(np.diff(within, prepend=-1)), len(units)).tolist()
+        for low, high in pairwise(bounds):
+            plot = self.plots[int(within[low])]
+            starts[low:high] = plot.starts[units[low:high] - plot.first]
+        return starts
+
     def _extents_of(self, units: Ids) -> Numbers:
         return self.extent_firsts.searchsorted(units, side="right") - 1
 
@@ -128,7 +135,7 @@ class Ground:
         """Where units of these extents end on their axis: where the next one of the same begins, or with it."""
         following = np.minimum(units + 1, self._size - 1)
         last = units + 1 == self._behind[extents]
-        return np.where(last, self._ends[extents], self.starts[following].astype(np.int64))
+        return np.where(last, self._ends[extents], self.starts[following])
 
     @cached_property
     def block_rows(self) -> Numbers:
@@ -167,7 +174,7 @@ class Ground:
     @cached_property
     def unit_size(self) -> int:
         """Bytes of a unit on average."""
-        total = int(self._ends.sum()) - int(self.starts[self.extent_firsts].sum(dtype=np.int64))
+        total = int(self._ends.sum()) - int(self.starts[self.extent_firsts].sum())
         return max(total // max(len(self), 1), 1)
 
     def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
@@ -310,11 +317,11 @@ class Ground:
         for number, plot in enumerate(self.plots):
             low, high = bounds[number], bounds[number + 1]
             if low < high:
-                stored = plot.view.codes
+                local = units[low:high] - plot.first
+                stored = plot.view.codes_of(local if plot.stored is None else plot.stored[local])
                 if stored is None:
                     return None
-                local = units[low:high] - plot.first
-                codes[low:high] = stored[local if plot.stored is None else plot.stored[local]]
+                codes[low:high] = stored
         return codes
 
     def head_parents(self, number: int) -> Numbers:
@@ -347,16 +354,15 @@ _TELLING = {
 def _plot(view: SegmentView, first: int) -> Plot:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
-    starts = view.units
-    lows, highs = starts.searchsorted(bases), starts.searchsorted(ends)
+    starts = view.unit_starts
+    lows, highs = (starts.searchsorted(edges.astype(starts.dtype)) for edges in (bases, ends))
     live = np.flatnonzero(highs > lows)
     counts = (highs - lows)[live]
-    narrow: Numbers = starts.astype(np.uint32) if view.length < 1 << 32 else starts
     if int(counts.sum()) == len(starts):
-        return Plot(view, first, narrow, live, counts, None)
+        return Plot(view, first, starts, live, counts, None)
     steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     stored = np.repeat(lows[live], counts) + steps
-    return Plot(view, first, narrow[stored], live, counts, stored)
+    return Plot(view, first, starts[stored], live, counts, stored)
 
 
 def _grid(firsts: Numbers, counts: Numbers) -> Numbers:

@@ -15,6 +15,7 @@ from brimful.index.segments import Page, pages_of
 from brimful.index.vectors import Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.schema import (
+    BLOB_CODES,
     CARDS,
     CODES,
     EXTENTS,
@@ -123,10 +124,12 @@ def write_cuts(cursor: apsw.Cursor, number: int, units: Numbers, sections: Numbe
 
 
 def write_codes(cursor: apsw.Cursor, number: int, codes: Codes | None) -> None:
-    """A row for each unit; lines that are repeated have the same, so compression saves a third and more."""
+    """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        packed = zstandard.ZstdCompressor(level=_CODES_LEVEL).compress(codes.tobytes())
-        write_blob(cursor, key_of(number, CODES), packed)
+        compressor = zstandard.ZstdCompressor(level=_CODES_LEVEL)
+        for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
+            packed = compressor.compress(codes[first : first + BLOB_CODES].tobytes())
+            write_blob(cursor, key_of(number, CODES, place), packed)
 
 
 def write_block(cursor: apsw.Cursor, number: int, place: int, text: bytes) -> None:

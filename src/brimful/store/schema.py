@@ -51,6 +51,8 @@ CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
+BLOB_CODES = 256
+"""Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
 _SMALL = 4_096
 

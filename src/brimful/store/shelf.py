@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import apsw
+import numpy as np
 import zstandard
 
 from brimful.errors import CorruptError
 from brimful.index.segments import OpenPage
+from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.kept import Kept
 from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
+from brimful.store.schema import CODES, FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
-_KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES = 8 << 20, 16 << 20
+_KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 24 << 20
 
 
 class SegmentRow(NamedTuple):
@@ -35,6 +37,10 @@ class Shelf:
         self._blocks: Kept[int, bytes] = Kept(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
         self._pages: Kept[int, OpenPage] = Kept(
             lambda key: OpenPage(self.blob(key)), size=lambda page: page.nbytes, most_bytes=_KEPT_PAGE_BYTES
+        )
+
+        self._codes: Kept[int, Codes] = Kept(
+            self._read_codes, size=lambda codes: codes.nbytes, most_bytes=_KEPT_CODE_BYTES
         )
 
     def blob(self, key: int) -> bytes:
@@ -73,6 +79,14 @@ class Shelf:
     def page(self, segment: int, place: int) -> OpenPage:
         """A page of postings."""
         return self._pages(key_of(segment, PAGE, place))
+
+    def codes(self, segment: int, place: int) -> Codes:
+        """A blob of unit codes."""
+        return self._codes(key_of(segment, CODES, place))
+
+    def _read_codes(self, key: int) -> Codes:
+        raw = zstandard.ZstdDecompressor().decompress(self.blob(key))
+        return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
 
     def _read_block(self, key: int) -> bytes:
         return zstandard.ZstdDecompressor().decompress(self.blob(key), max_output_size=BLOCK_BYTES)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
@@ -15,7 +14,7 @@ from brimful.index.columns import Numbers, unpack_sorted
 from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
-from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.schema import BLOB_CODES, CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
 from brimful.store.shelf import SegmentRow, Shelf
 from brimful.store.tables import unpack_cards, unpack_table
 
@@ -61,6 +60,11 @@ class SqliteSegment:
         return self._column(UNITS).astype(np.int64)
 
     @property
+    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """The same, in as few bytes as hold it: the column itself, no copy."""
+        return self._column(UNITS)
+
+    @property
     def sections(self) -> Numbers:
         """Where sections begin."""
         return self._column(SECTIONS).astype(np.int64)
@@ -86,16 +90,46 @@ class SqliteSegment:
         packed = self._shelf.find(key_of(self.number, HEADS))
         return Heads(*unpack_table(packed, width=3)) if packed else Heads(_NOTHING, _NOTHING, _NOTHING)
 
-    @cached_property
+    @property
     def codes(self) -> Codes | None:
         """A row for each unit."""
-        packed = self._shelf.find(key_of(self.number, CODES))
-        if packed is None:
+        if not self._has_codes:
             return None
-        codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
-        if len(codes) != len(self._column(UNITS)):
-            raise CorruptError(f"segment {self.number} has {len(self._column(UNITS))} units and {len(codes)} codes")
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)
+        places = range(-(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        return np.concatenate([self._blob_of_codes(place) for place in places])
+
+    def codes_of(self, units: Numbers) -> Codes | None:
+        """The rows of some ascending units; None in a store without vectors."""
+        if not self._has_codes:
+            return None
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)[units]
+        found = np.empty((len(units), CODE_BYTES), np.uint8)
+        places = units // BLOB_CODES
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        for place, low, high in zip(
+            places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
+        ):
+            found[low:high] = self._blob_of_codes(place)[units[low:high] - place * BLOB_CODES]
+        return found
+
+    def _blob_of_codes(self, place: int) -> Codes:
+        codes = self._shelf.codes(self.number, place)
+        count = len(self._column(UNITS))
+        if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
+            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
         return codes
+
+    @cached_property
+    def _has_codes(self) -> bool:
+        return self._shelf.find(key_of(self.number, CODES)) is not None
+
+    @cached_property
+    def _are_together(self) -> bool:
+        """Whether all codes are one blob, as earlier programs wrote them."""
+        return BLOB_CODES < len(self._column(UNITS)) == len(self._shelf.codes(self.number, 0))
 
     @cached_property
     def firsts(self) -> list[bytes]:
