@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
+KEPT_CONTEXT_BYTES = 32 << 20
+"""Of the documents that the contexts which are kept hold."""
 _ANY_ROOM = 1 << 30
 
 
@@ -470,8 +472,9 @@ class Engine:
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context
-        while len(self._contexts) > KEPT_CONTEXTS:
-            self._contexts.popitem(last=False)
+        held = sum(map(_bytes_of, self._contexts.values()))
+        while len(self._contexts) > 1 and (len(self._contexts) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
+            held -= _bytes_of(self._contexts.popitem(last=False)[1])
         return context
 
     def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
@@ -539,6 +542,13 @@ class Engine:
         if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = None
+
+
+def _bytes_of(context: Context) -> int:
+    """What a context keeps in memory: the documents of its windows, shown or not, each once."""
+    windows = (*context.windows, *(each.window for each in context.omitted))
+    documents = {id(window.document): window.document for window in windows if window.document is not None}
+    return sum(map(len, documents.values()))
 
 
 def _readable(question: object) -> str:

@@ -36,7 +36,7 @@ DEEPEST = 6
 _LEAST_TOLD = 3  # words that only this language has, before it counts as one of the corpus
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES = 32 << 20
+_KEPT_PLACES_BYTES = 24 << 20
 
 Ids = NDArray[np.int64]
 

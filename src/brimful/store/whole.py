@@ -16,7 +16,7 @@ from brimful.text.prose import heading_blocks
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
 
-KEPT_BYTES = 64 << 20
+KEPT_BYTES = 24 << 20
 """Documents that stay read, so that the next question about them need not wait."""
 
 
