@@ -69,16 +69,19 @@ def unpack_numbers(packed: bytes | memoryview) -> Numbers:
     if len(packed) <= _FEW:
         return _unpacked_few(packed)
     codes = np.frombuffer(packed, np.uint8)
-    last = codes < _MORE
-    if last.all():
-        return codes.astype(np.int64)
-    ends = np.flatnonzero(last)
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
-    sizes = ends - starts + 1
-    values = (codes[starts] & (_MORE - 1)).astype(np.int64)
-    for size in range(1, int(sizes.max())):
-        here = np.flatnonzero(sizes > size)
-        values[here] |= (codes[starts[here] + size].astype(np.int64) & (_MORE - 1)) << (_BITS * size)
+    is_last = codes < _MORE
+    ends = np.flatnonzero(is_last)
+    values = codes[ends].astype(np.int64)
+    if len(ends) == len(codes):
+        return values
+    # Back from the last byte of each number that has more; before the first byte of all stands a last one, the last.
+    longer = np.flatnonzero(~is_last[ends - 1])
+    at = ends[longer]
+    while len(longer):
+        at = at - 1
+        values[longer] = values[longer] << _BITS | (codes[at] & (_MORE - 1))
+        goes_on = ~is_last[at - 1]
+        longer, at = longer[goes_on], at[goes_on]
     return values
 
 

@@ -100,6 +100,8 @@ class OpenPage:
 
     def _column_ends(self) -> NDArray[np.int32]:
         """Behind each term's packed positions, in bytes."""
+        if len(self._counts) == 1:
+            return np.array([self._sizes[2]], np.int32)
         codes = np.frombuffer(self._data, np.uint8, self._sizes[2], _HEADER.size + self._sizes[0] + self._sizes[1])
         ends = np.flatnonzero(codes < ENDS_BELOW)
         return (ends[np.cumsum(self._counts) - 1] + 1).astype(np.int32)
