@@ -472,9 +472,9 @@ class Engine:
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context
-        held = sum(map(_bytes_of, self._contexts.values()))
+        held = sum(each.held_bytes for each in self._contexts.values())
         while len(self._contexts) > 1 and (len(self._contexts) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
-            held -= _bytes_of(self._contexts.popitem(last=False)[1])
+            held -= self._contexts.popitem(last=False)[1].held_bytes
         return context
 
     def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
@@ -542,13 +542,6 @@ class Engine:
         if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = None
-
-
-def _bytes_of(context: Context) -> int:
-    """What a context keeps in memory: the documents of its windows, shown or not, each once."""
-    windows = (*context.windows, *(each.window for each in context.omitted))
-    documents = {id(window.document): window.document for window in windows if window.document is not None}
-    return sum(map(len, documents.values()))
 
 
 def _readable(question: object) -> str:
