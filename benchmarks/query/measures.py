@@ -147,7 +147,7 @@ def starts(stages: Sequence[Stage], systems: Sequence[str]) -> Table:
     table = Table(
         "3 Cold: a new process that imports, opens and answers",
         ("corpus", *systems),
-        f"Milliseconds of processor time at {COLD_BUDGET:,} tokens: for Brimful the median of one question of each kind, "
+        f"Milliseconds of processor time at {COLD_BUDGET:,} tokens: for Brimful the median of a question of each kind, "
         "for the others a rare one.",
     )
     for stage in stages:
