@@ -195,6 +195,18 @@ def test_another_title_is_another_context(engine):
     assert engine.context("zeppelin", budget=50).windows[0].path == "note.md"
 
 
+def test_contexts_of_large_documents_are_let_go_sooner(engine, monkeypatch):
+    """What is kept holds no more bytes of documents than it may, the newest context aside."""
+    engine.add_text("long.md", "Tea is served at four, and the kettle sings. " * 200)
+    monkeypatch.setattr("brimful.engine.KEPT_CONTEXT_BYTES", 20_000)
+    for number in range(5):
+        engine.context(f"When is tea number {number}?", budget=200)
+    assert 1 <= len(engine._contexts) < 5
+    monkeypatch.setattr("brimful.engine.KEPT_CONTEXT_BYTES", 1)
+    engine.context("Who sings?", budget=200)
+    assert len(engine._contexts) == 1
+
+
 def test_contexts_are_kept_and_let_go(engine):
     """The same question is answered from the cache, which holds a bounded number; a change empties it."""
     first = engine.context("letter", budget=300)

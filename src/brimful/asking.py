@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
 
@@ -198,13 +198,14 @@ def _naming(
         return cost_of([each for each in windows if each.score >= window.score])
 
     known = {each.window.id for each in context.omitted}
+    shown: dict[str, list[Window]] = {}
+    for each in context.windows:
+        shown.setdefault(each.path, []).append(each)
     singles = [each for each in windows if isinstance(each, Window)]
-    left = [each for each in singles if each.id not in known and not _holds(context, each)]
+    left = [each for each in singles if each.id not in known and not _is_in(each, shown.get(each.path, ()))]
     named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
     return replace(context, omitted=(*context.omitted, *named))
 
 
-def _holds(context: Context, window: Window) -> bool:
-    return any(
-        each.path == window.path and each.start <= window.start and window.end <= each.end for each in context.windows
-    )
+def _is_in(window: Window, shown: Iterable[Window]) -> bool:
+    return any(each.start <= window.start and window.end <= each.end for each in shown)

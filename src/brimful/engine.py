@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
+KEPT_CONTEXT_BYTES = 32 << 20
+"""Of the documents that the contexts which are kept hold."""
 _ANY_ROOM = 1 << 30
 
 
@@ -470,8 +472,9 @@ class Engine:
 
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
         self._contexts[key] = context
-        while len(self._contexts) > KEPT_CONTEXTS:
-            self._contexts.popitem(last=False)
+        held = sum(each.held_bytes for each in self._contexts.values())
+        while len(self._contexts) > 1 and (len(self._contexts) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
+            held -= self._contexts.popitem(last=False)[1].held_bytes
         return context
 
     def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:

@@ -1,7 +1,9 @@
 """Whose vectors a store has, and by which rules its terms were made."""
 
+import apsw
 import numpy as np
 import pytest
+import zstandard
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders.loaded import SourceMap
@@ -9,6 +11,8 @@ from brimful.errors import MissingPartError, OutdatedWarning, SettingError, Stor
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
 from brimful.store import meta
+from brimful.store.laying import write_blob
+from brimful.store.schema import BLOB_CODES, CODES, key_of
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.verify import verify
 
@@ -137,3 +141,28 @@ def test_source_maps_are_kept(tmp_path):
         store.remove(["c.txt"])
         assert store._connection.execute("SELECT count(*) FROM maps").fetchone() == (0,)
         assert verify(store.path) == []
+
+
+def test_codes_are_read_by_the_blob(tmp_path):
+    """Some units' codes are those of the whole column, over blobs of some hundred, and in one as it once was."""
+    text = "".join(f"Line {number} speaks of tea, cups and number {number}.\n\n" for number in range(3 * BLOB_CODES))
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        store.add([Entry(Document("tea.md", text))])
+        with store.snapshot() as now:
+            (segment,) = now.segments()
+            whole = segment.codes
+            assert len(whole) == len(segment.units) > 2 * BLOB_CODES
+            some = np.array([0, 1, BLOB_CODES - 1, BLOB_CODES, 2 * BLOB_CODES + 7, len(whole) - 1])
+            assert (segment.codes_of(some) == whole[some]).all()
+            number = segment.number
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, CODES), key_of(number, CODES + 1))
+    )
+    write_blob(connection.cursor(), key_of(number, CODES), zstandard.compress(whole.tobytes()))
+    connection.close()
+    with SqliteStore(path) as store, store.snapshot() as now:
+        (segment,) = now.segments()
+        assert (segment.codes == whole).all()
+        assert (segment.codes_of(some) == whole[some]).all()

@@ -182,6 +182,13 @@ class Context:
         """For each window, where the words of the question stand in it."""
         return matches(self.windows, self.senses)
 
+    @cached_property
+    def held_bytes(self) -> int:
+        """What it keeps in memory of documents: those of its windows, shown or left out, each once."""
+        windows = (*self.windows, *(each.window for each in self.omitted))
+        documents = {id(window.document): window.document for window in windows if window.document is not None}
+        return sum(len(document) for document in documents.values() if document.is_whole)
+
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
         """Re-read every cited byte and name what has changed; an empty list means all is as cited.
 

@@ -213,16 +213,25 @@ class Page:
         if after:
             at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
             edge = min(int(units[min(at, len(units) - 1)]), stretch.high)
-            moved = edge > span.end and self._fits(stretch, span.start, edge)
+            moved = edge > span.end and self._grown(stretch, span.start, edge)
         else:
             at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
             edge = max(int(units[max(at, 0)]), stretch.low)
-            moved = edge < span.start and self._fits(stretch, edge, span.end)
+            moved = edge < span.start and self._grown(stretch, edge, span.end)
         if moved:
             stretch.steps[after] *= 2
         else:
             stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
         return stretch.steps[after] > 0
+
+    def _grown(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
+        """Whether a window fits that begins earlier or ends later."""
+        span = stretch.span
+        first, last = (start, span.start) if start < span.start else (span.end, end)
+        added = stretch.source.content[first:last].decode()
+        if self._layout.is_surely_over(stretch.window, added, available=self._available):
+            return None
+        return self._fits(stretch, start, end)
 
     def _merge_touching(self, stretches: list[Stretch]) -> None:
         """Windows of one block that have grown together become one, without markers between."""

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brimful.assembly.formats import Form
-from brimful.text.tokens import Measure, TokenCounter
+from brimful.text.tokens import Measure, TokenCounter, least_tokens
 from brimful.windows.window import Window
 
-Costs = dict[tuple[object, ...], tuple[Window, Measure]]
-"""What windows cost, by all that is written of them; each is kept with its cost, so that its place is no other's."""
+Costs = dict[tuple[object, ...], tuple[Window | None, Measure]]
+"""What windows cost, by all that is written of them, and what stands above them by path. A window is kept with its
+cost, so that its place is no other's."""
+
+_EDGE_TOKENS = 4  # more than what a format writes at the edges of a window or a seam
 
 
 class _Tree:
@@ -93,7 +96,7 @@ class Layout:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
             self._before = _joined(self._before, self._block(len(self._slots) - 1), self._between_blocks)
-        self._openings.append(self._counter.measure(self._form.block_opening(path)))
+        self._openings.append(self._opening_of(path))
         self._slots.append(_Tree(self._between))
         return len(self._slots) - 1
 
@@ -123,15 +126,38 @@ class Layout:
         self.tokens = tokens
         return True
 
+    def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
+        """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
+
+        What growing may save is its edges and its seams; the rest of the text stays, and what is inside the added
+        text comes to it.
+        """
+        room = available - self.tokens
+        if len(added) <= room:
+            return False
+        least = least_tokens(self._counter, added) - _EDGE_TOKENS
+        return least > room and least - self._seams(window) > room
+
+    def _seams(self, window: Window) -> int:
+        """About what its seams cost, rather too much than too little."""
+        return sum(self._counter.count(seam.text) + _EDGE_TOKENS * (1 + seam.text.count("\n")) for seam in window.seams)
+
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
         text, seams = window.text, window.seams
         key = (window.path, window.start, id(text), id(seams), window.cut_start, window.cut_end, window.score)
         known = self._costs.get(key)
-        if known is None or known[0].text is not text or known[0].seams is not seams or known[0].time != window.time:
+        if known is None or not _is_written_alike(known[0], window):
             written = self._form.write(window, self._metadata)
             known = window, self._counter.measure("".join([fragment.text for fragment in written]))
             self._costs[key] = known
+        return known[1]
+
+    def _opening_of(self, path: str) -> Measure:
+        """The measure of what stands above a document's windows."""
+        known = self._costs.get((path,))
+        if known is None:
+            known = self._costs[(path,)] = None, self._counter.measure(self._form.block_opening(path))
         return known[1]
 
     def _last(self) -> Measure | None:
@@ -155,6 +181,11 @@ class Layout:
 
     def _literal(self, text: str) -> Measure | None:
         return self._counter.measure(text) if text else None
+
+
+def _is_written_alike(kept: Window | None, window: Window) -> bool:
+    """Whether what was kept is the window that the key means: identities are given again once their object is gone."""
+    return kept is not None and (kept.text is window.text and kept.seams is window.seams and kept.time == window.time)
 
 
 def _joined(left: Measure | None, right: Measure | None, separator: Measure | None) -> Measure | None:

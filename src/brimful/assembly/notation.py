@@ -13,7 +13,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from brimful.corpus.documents import check_time
@@ -56,8 +56,19 @@ def canonical(value: object) -> str:
 
 def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     """A value as dicts, lists, str, int, float, bool and None; a FormatError names what can't be written so."""
-    if value is None or isinstance(value, bool):
+    if _is_plain(value):
         return value
+    if isinstance(value, list | tuple) and depth:
+        items = list(value)
+        if hasattr(value, "_fields"):
+            while items and items[-1] is None:
+                items.pop()
+        if all(map(_is_plain, items)):
+            return items
+        return [
+            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
+            for at, item in enumerate(items)
+        ]
     if isinstance(value, str | bytes):
         return _text(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, where)
     if isinstance(value, int):
@@ -67,17 +78,12 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     if depth == 0:
         raise FormatError(f"{where} nests deeper than {DEEPEST}; flatten it")
     if is_dataclass(value) and not isinstance(value, type):
-        value = dict(written_fields(value))
+        return {
+            name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)
+            for name, item in sorted(written_fields(value))
+        }
     if isinstance(value, Mapping):
         return _mapping(value, where, depth)
-    if isinstance(value, list | tuple):
-        items = list(value)
-        while hasattr(value, "_fields") and items and items[-1] is None:
-            items.pop()
-        return [
-            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
-            for at, item in enumerate(items)
-        ]
     raise FormatError(
         f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
     )
@@ -85,10 +91,17 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
 
 def written_fields(value: DataclassInstance) -> Iterator[tuple[str, object]]:
     """The fields of a dataclass that are written down."""
-    for each in fields(value):
-        found = getattr(value, each.name)
-        if not each.name.startswith("_") and (found or each.metadata != UNLESS_EMPTY):
-            yield each.name, found
+    for name, unless_empty in _written(type(value)):
+        found = getattr(value, name)
+        if found or not unless_empty:
+            yield name, found
+
+
+@cache
+def _written(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a dataclass that are written down, and whether only where they hold something."""
+    named = (each for each in fields(kind) if not each.name.startswith("_"))
+    return tuple((each.name, each.metadata == UNLESS_EMPTY) for each in named)
 
 
 def parsed(text: str | bytes) -> object:

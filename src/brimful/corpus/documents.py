@@ -46,6 +46,7 @@ class Document:
     id: str = field(repr=False)
     _outline: Outline | None = field(repr=False, compare=False)
     _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
+    _speaks: bool | None = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -78,12 +79,47 @@ class Document:
             "id": hasher.hexdigest(),
             "_outline": outline,
             "_newlines": None,
+            "_speaks": None,
         }
         for field_name, value in values.items():
             object.__setattr__(self, field_name, value)
 
+    @classmethod
+    def known(
+        cls,
+        path: str,
+        content: bytes,
+        *,
+        id: str,  # noqa: A002  (the field's name)
+        time: int | None,
+        kind: Kind,
+        language: str | None,
+        outline: Outline | None,
+    ) -> Document:
+        """A document of values that a store has checked already, its id included: a question reads dozens."""
+        document = object.__new__(cls)
+        put = partial(object.__setattr__, document)
+        put("path", path)
+        put("content", content)
+        put("time", time)
+        put("kind", kind)
+        put("language", language)
+        put("vector", None)
+        put("entities", ())
+        put("id", id)
+        put("_outline", outline)
+        put("_newlines", None)
+        put("_speaks", None)
+        return document
+
     def __len__(self) -> int:
         return len(self.content)
+
+    def speaks(self, signs: Iterable[bytes]) -> bool:
+        """Whether its text has any of the signs of a conversation (always the same ones); found out once."""
+        if self._speaks is None:
+            object.__setattr__(self, "_speaks", any(sign in self.content for sign in signs))
+        return bool(self._speaks)
 
     @property
     def outline(self) -> Outline:

@@ -15,6 +15,7 @@ _BITS = 7
 _MORE = ENDS_BELOW = 0x80
 """The last byte of a packed number is below, every other one is not."""
 _LONGEST = 9  # bytes of a number below 2**63
+_FEW = 96  # bytes that are read one by one
 _BLOCK = 1 << 15  # numbers packed at once, so that the work stays in the processor's cache
 # By the bytes that a number takes, which bytes of its fixed width those are.
 _USED: dict[int, NDArray[Any]] = {
@@ -69,18 +70,35 @@ def unpack_numbers(packed: bytes | memoryview) -> Numbers:
     >>> unpack_numbers(b'\\x01\\x7f\\x80\\x01\\xac\\x02').tolist()
     [1, 127, 128, 300]
     """
+    if len(packed) <= _FEW:
+        return _unpacked_few(packed)
     codes = np.frombuffer(packed, np.uint8)
-    last = codes < _MORE
-    if last.all():
-        return codes.astype(np.int64)
-    ends = np.flatnonzero(last)
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
-    sizes = ends - starts + 1
-    values = (codes[starts] & (_MORE - 1)).astype(np.int64)
-    for size in range(1, int(sizes.max())):
-        here = np.flatnonzero(sizes > size)
-        values[here] |= (codes[starts[here] + size].astype(np.int64) & (_MORE - 1)) << (_BITS * size)
+    is_last = codes < _MORE
+    ends = np.flatnonzero(is_last)
+    values = codes[ends].astype(np.int64)
+    if len(ends) == len(codes):
+        return values
+    # Back from the last byte of each number that has more; before the first byte of all stands a last one, the last.
+    longer = np.flatnonzero(~is_last[ends - 1])
+    at = ends[longer]
+    while len(longer):
+        at = at - 1
+        values[longer] = values[longer] << _BITS | (codes[at] & (_MORE - 1))
+        goes_on = ~is_last[at - 1]
+        longer, at = longer[goes_on], at[goes_on]
     return values
+
+
+def _unpacked_few(packed: bytes | memoryview) -> Numbers:
+    """The same one by one, which is faster for the few positions that most terms have."""
+    values, value, shift = [], 0, 0
+    for code in packed:
+        value |= (code & (_MORE - 1)) << shift
+        shift += _BITS
+        if code < _MORE:
+            values.append(value)
+            value = shift = 0
+    return np.array(values, np.int64)
 
 
 def pack_sorted(values: Numbers) -> bytes:

@@ -42,23 +42,69 @@ class Postings:
         return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedPostings:
-    """Terms whose positions are unpacked one term at a time: a question asks for one of a page's hundreds."""
+class OpenPage:
+    """A page whose terms are searched as one text, and whose positions are unpacked one term at a time.
 
-    names: list[bytes]
-    offsets: NDArray[np.int64]
-    _codes: NDArray[np.uint8]
-    _ends: NDArray[np.int32]  # behind each packed number
+    A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
+    """
+
+    __slots__ = ("_counted", "_data", "_ends", "_names", "_sizes")
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._sizes = data, _HEADER.unpack_from(data)
+        names = zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + self._sizes[0]])
+        self._names = b"\n%b\n" % names  # so that every term stands between two newlines
+        self._counted: Numbers | None = None
+        self._ends: NDArray[np.int32] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """About what it takes in memory, once it was asked for positions."""
+        return 2 * len(self._data) + len(self._names)
+
+    def count(self, name: bytes) -> int:
+        """How often a term occurs."""
+        at = self._place(name)
+        return int(self._counts[at]) if at >= 0 else 0
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        at = bisect_right(self.names, name) - 1
-        if at < 0 or self.names[at] != name:
+        at = self._place(name)
+        if at < 0:
             return np.zeros(0, np.int64)
-        first, last = self.offsets[at : at + 2].tolist()
-        begin = int(self._ends[first - 1]) if first else 0
-        return np.cumsum(unpack_numbers(self._codes[begin : self._ends[last - 1]].data))
+        if self._ends is None:
+            self._ends = self._column_ends()
+        first, last = int(self._ends[at - 1]) if at else 0, int(self._ends[at])
+        begin = _HEADER.size + self._sizes[0] + self._sizes[1]
+        return np.cumsum(unpack_numbers(memoryview(self._data)[begin + first : begin + last]))
+
+    def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
+        """The terms that begin so, and whether the next page may have more of them."""
+        first = self._names.find(b"\n" + prefix)
+        if first < 0:
+            last_name = self._names[self._names.rfind(b"\n", 0, -1) + 1 : -1]
+            return [], last_name < prefix
+        last = self._names.find(b"\n", self._names.rfind(b"\n" + prefix, 0, -1) + 1)
+        return self._names[first + 1 : last].split(b"\n"), last == len(self._names) - 1
+
+    def _place(self, name: bytes) -> int:
+        at = self._names.find(b"\n%b\n" % name)
+        return self._names.count(b"\n", 0, at) if at >= 0 else -1
+
+    @property
+    def _counts(self) -> Numbers:
+        if self._counted is None:
+            begin = _HEADER.size + self._sizes[0]
+            self._counted = unpack_numbers(memoryview(self._data)[begin : begin + self._sizes[1]])
+        return self._counted
+
+    def _column_ends(self) -> NDArray[np.int32]:
+        """Behind each term's packed positions, in bytes."""
+        if len(self._counts) == 1:
+            return np.array([self._sizes[2]], np.int32)
+        codes = np.frombuffer(self._data, np.uint8, self._sizes[2], _HEADER.size + self._sizes[0] + self._sizes[1])
+        ends = np.flatnonzero(codes < ENDS_BELOW)
+        return (ends[np.cumsum(self._counts) - 1] + 1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +164,6 @@ def page_words(data: bytes) -> list[bytes]:
     size = _HEADER.unpack_from(data)[0]
     found: list[bytes] = _WORD.findall(zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]))
     return found
-
-
-def page_counts(data: bytes) -> tuple[list[bytes], Numbers]:
-    """The terms of one page and how often each occurs, without any position."""
-    sizes = _HEADER.unpack_from(data)
-    begin = _HEADER.size + sizes[0]
-    return page_names(data), unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
-
-
-def open_page(data: bytes) -> PackedPostings:
-    """The postings of one page, still packed."""
-    sizes = _HEADER.unpack_from(data)
-    names, counts = page_counts(data)
-    begin = _HEADER.size + sizes[0] + sizes[1]
-    codes = np.frombuffer(data, np.uint8, sizes[2], begin)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    return PackedPostings(names, offsets, codes, (np.flatnonzero(codes < ENDS_BELOW) + 1).astype(np.int32))
 
 
 def read_page(data: bytes) -> Postings:

@@ -106,8 +106,9 @@ def _trigrams(names: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int
     else:
         points = np.frombuffer(joined.encode("utf-32-le"), "<u4").astype(np.int64)
         points = np.minimum(points, _LAST_LETTER)  # itself in no word
-    in_word, small = _alphabet(0x80 if joined.isascii() else _LAST_LETTER + 1)
-    inside = np.concatenate([[False], in_word[points], [False]])
+    alphabet = _alphabet()
+    alphabet.learn(points)
+    inside = np.concatenate([[False], alphabet.in_word[points], [False]])
     edges = np.flatnonzero(inside[1:] != inside[:-1])
     starts, ends = edges[::2], edges[1::2]
     if not len(starts):
@@ -121,7 +122,7 @@ def _trigrams(names: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int
     padded = np.full(int(places[-1] + lengths[-1] + 3), _BLANK, np.int64)
     shift = np.repeat(places + 2 - starts, lengths)
     letters = np.flatnonzero(inside[1:-1])
-    padded[letters + shift] = small[points[letters]]
+    padded[letters + shift] = alphabet.small[points[letters]]
     counts = lengths + 1
     windows = np.arange(int(counts.sum())) + np.repeat(places - (np.cumsum(counts) - counts), counts)
     return np.repeat(row_of_start, counts), _codes(padded, windows)
@@ -163,17 +164,29 @@ def _checksum_table() -> NDArray[np.int64]:
     return table
 
 
-@functools.cache
-def _alphabet(size: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """By code point up to `size`: does it belong to a word, and what is it in small letters?"""
-    categories = [unicodedata.category(chr(code)) for code in range(size)]
-    in_word = np.array([category[0] == "L" or category in ("Nd", "Nl") for category in categories])
-    marks = np.array([category in ("Mn", "Mc") for category in categories])
-    in_word |= marks & _within(_ALPHABETIC_MARKS, size)
-    in_word |= _within(_ALPHABETIC_SYMBOLS, size)
-    # Character by character, so a final sigma is a sigma; and capital i with a dot is i.
-    small = [ord(chr(code).lower()[0]) if has else code for code, has in enumerate(in_word.tolist())]
-    return in_word, np.array(small, np.int64)
+class _Alphabet:
+    """By code point: does it belong to a word, and what is it in small letters? Found out for those that occur."""
+
+    def __init__(self) -> None:
+        size = _LAST_LETTER + 1
+        self.in_word = np.zeros(size, np.bool_)
+        self.small = np.zeros(size, np.int32)
+        self._known = np.zeros(size, np.bool_)
+        self._marks, self._symbols = _within(_ALPHABETIC_MARKS, size), _within(_ALPHABETIC_SYMBOLS, size)
+
+    def learn(self, points: NDArray[np.int64]) -> None:
+        """Make these code points known."""
+        fresh = points[~self._known[points]]
+        for code in set(fresh.tolist()) if len(fresh) else ():
+            category = unicodedata.category(chr(code))
+            is_mark = category in ("Mn", "Mc") and bool(self._marks[code])
+            has = category[0] == "L" or category in ("Nd", "Nl") or is_mark or bool(self._symbols[code])
+            # Character by character, so a final sigma is a sigma; and capital i with a dot is i.
+            self.in_word[code], self.small[code] = has, ord(chr(code).lower()[0]) if has else code
+            self._known[code] = True
+
+
+_alphabet = functools.cache(_Alphabet)
 
 
 def _within(ranges: str, size: int) -> NDArray[np.bool_]:

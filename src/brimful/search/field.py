@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
 from brimful.index.vectors import NOTHING, similarities
+from brimful.search.chosen import Chosen
 from brimful.search.fusion import reciprocal_ranks
-from brimful.search.ground import Ground, Ids
+from brimful.search.ground import Ground, Ids, union
 from brimful.search.headings import Headings
 from brimful.settings import FieldSettings
 
@@ -87,39 +88,40 @@ def relevance(
         no_documents = np.zeros(len(ground.documents), np.int64)
         return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents)
     documents = _documents(ground, sought, settings)
-    units = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
-    counts = [_counts(ground, each, units) for each in sought]
-    above = Headings(ground, units)
+    chosen = Chosen(ground, _promising(ground, present, documents, settings, most=blocks, allowed=allowed))
+    rows, offsets = chosen.rows, chosen.offsets
+    counts = [_counts(each, chosen) for each in sought]
+    above = Headings(ground, chosen)
     told = [_told(above, each, settings) for each in sought]
-    near = _Surroundings(ground, units)
-    lexical = settings.document * documents[ground.rows[units]]
+    near = _Surroundings(chosen)
+    lexical = settings.document * documents[rows]
     for reach, share in (
         (0, settings.unit),
         (settings.near_reach, settings.near),
         (settings.wide_reach, settings.wide),
     ):
         lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
-    alike = _alike(ground, units, near, meaning, settings)
+    alike = _alike(ground, chosen.units, near, meaning, settings)
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
-    np.maximum.at(best, ground.rows[units], lexical + settings.document_meaning * alike)
+    np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
     whole = documents + _to_one(best)
     if favour is not None:
-        total, whole = total * (favour / THOUSAND)[ground.rows[units]], whole * (favour / THOUSAND)
+        total, whole = total * (favour / THOUSAND)[rows], whole * (favour / THOUSAND)
     if allowed is not None:
         whole = np.where(allowed, whole, 0.0)
     scores = np.rint(total * MILLION).astype(np.int64)
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
-        scores = reciprocal_ranks(legs, [ground.rows[units].astype(np.int64), ground.offsets[units]])
+        scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
     has = np.array([count > 0 for count in counts])
     literal = [at for at, each in enumerate(sought) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    order = np.lexsort((ground.offsets[units], ground.rows[units], -scores))
+    order = np.lexsort((offsets, rows, -scores))
     order = order[scores[order] > 0]
     return Field(
-        units[order],
+        chosen.units[order],
         scores[order],
         np.rint(lexical * MILLION).astype(np.int64)[order],
         np.rint(alike * MILLION).astype(np.int64)[order],
@@ -148,20 +150,27 @@ def rarity(census: int, total: int) -> float:
 
 def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
-    lengths = ground.documents.lengths
-    size = lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
-    scores = np.zeros(len(lengths))
+    scores = np.zeros(len(ground.documents))
     for each in sought:
-        counts = np.zeros(len(lengths), np.int64)
-        for weight, places in each.places:
-            counts += weight * ground.document_counts(places)
-        for name in each.names:
-            rows = ground.titles.of(name)
-            if len(rows):
-                counts += round(settings.name * THOUSAND) * np.bincount(rows, minlength=len(lengths))
-        worth = each.weight * plain_rarity(int(np.count_nonzero(counts)), len(lengths))
-        scores += worth * _saturated(counts, size, settings)
+        rows, counts = _document_counts(ground, each, settings)
+        worth = each.weight * plain_rarity(len(rows), len(scores))
+        scores[rows] += worth * _saturated(counts, ground.document_sizes[rows], settings)
     return _to_one(scores)
+
+
+def _document_counts(ground: Ground, sought: Sought, settings: FieldSettings) -> tuple[Numbers, Numbers]:
+    """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
+    found = [(weight, *ground.counted_rows(places)) for weight, places in sought.places]
+    parts = [(rows, weight * counts) for weight, rows, counts in found if weight]
+    name = round(settings.name * THOUSAND)
+    for each in sought.names if name else ():
+        rows = ground.titles.of(each)
+        parts.append((rows, np.full(len(rows), name, np.int64)))
+    counts = np.zeros(len(ground.documents), np.int64)
+    for rows, times in parts:
+        np.add.at(counts, rows, times)
+    present = np.flatnonzero(counts)
+    return present, counts[present]
 
 
 def _promising(
@@ -174,23 +183,26 @@ def _promising(
     allowed: NDArray[np.bool_] | None,
 ) -> Ids:
     """The units of the blocks that have most of the rare words, with their surroundings."""
-    worth = np.zeros(len(ground.block_firsts))
+    found: list[tuple[float, Ids]] = []
     read = 0
     for each in sorted(sought, key=lambda each: (each.weight < 1, each.census, each.word)):
         if read and (read + each.census > MOST_PLACES or each.weight < 1):
             continue
         read += each.census
-        found = _named(ground, each) if not each.census else np.zeros(len(worth), bool)
-        for _, places in each.places[-1:]:
-            found |= ground.blocks_with(places)
-        worth += each.weight * rarity(each.census, len(ground)) * found
-    rows = ground.block_rows
-    chosen = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
-    if len(chosen) > most:
-        ranks = np.rint((_to_one(worth)[chosen] + settings.document * documents[rows[chosen]]) * MILLION).astype(
-            np.int64
+        parts = (
+            [ground.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(ground, each)]
         )
-        order = np.lexsort((ground.block_offsets[chosen], rows[chosen], -ranks))
+        found.append((each.weight * rarity(each.census, len(ground)), union(parts)))
+    blocks = union([each for _, each in found])
+    worth = np.zeros(len(blocks))
+    for gain, having in found:
+        worth[blocks.searchsorted(having)] += gain
+    rows = ground.block_rows[blocks]
+    kept = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
+    chosen = blocks[kept]
+    if len(chosen) > most:
+        ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows[kept]]) * MILLION).astype(np.int64)
+        order = np.lexsort((ground.block_offsets[chosen], rows[kept], -ranks))
         chosen = np.sort(chosen[order[:most]])
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
@@ -201,20 +213,19 @@ def _is_name(ground: Ground, sought: Sought) -> bool:
     return any(len(ground.titles.of(name)) for name in sought.names)
 
 
-def _named(ground: Ground, sought: Sought) -> NDArray[np.bool_]:
+def _named(ground: Ground, sought: Sought) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
     rows = np.zeros(len(ground.documents), bool)
     for name in sought.names:
         rows[ground.titles.of(name)] = True
-    named: NDArray[np.bool_] = rows[ground.block_rows] & (ground.block_offsets == 0)
-    return named
+    return np.flatnonzero(rows[ground.block_rows] & (ground.block_offsets == 0))
 
 
-def _counts(ground: Ground, sought: Sought, units: Ids) -> Numbers:
+def _counts(sought: Sought, chosen: Chosen) -> Numbers:
     """How often a word stands in each of some units, weighed, in thousandths."""
-    counts = np.zeros(len(units), np.int64)
+    counts = np.zeros(len(chosen), np.int64)
     for weight, places in sought.places:
-        counts += weight * ground.counts_in(places, units)
+        counts += weight * chosen.counts(places)
     return counts
 
 
@@ -279,9 +290,8 @@ def _to_one(scores: Scores) -> Scores:
 class _Surroundings:
     """Sums over the neighbours of each of some ascending units, within its extent."""
 
-    def __init__(self, ground: Ground, units: Ids) -> None:
-        self._sizes = ground.sizes[units].astype(np.int64)
-        extents = ground.extents[units]
+    def __init__(self, chosen: Chosen) -> None:
+        units, extents, self._sizes = chosen.units, chosen.extents, chosen.sizes
         begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
         sizes = np.diff(begins, append=len(units))
         self._first = np.repeat(begins, sizes)

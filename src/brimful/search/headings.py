@@ -13,22 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
-from brimful.search.ground import DEEPEST, Ground, Ids
+from brimful.search.chosen import Chosen
+from brimful.search.ground import DEEPEST, Ground
 
 
 class Headings:
-    """The headings above some ascending units."""
+    """The headings above some units."""
 
-    def __init__(self, ground: Ground, units: Ids) -> None:
-        self._size = len(units)
+    def __init__(self, ground: Ground, chosen: Chosen) -> None:
+        self._size = len(chosen)
         self._plots: list[_Above] = []
-        bounds = np.append(units.searchsorted(ground.firsts), len(units)).tolist()
         for number, plot in enumerate(ground.plots):
-            part = slice(bounds[number], bounds[number + 1])
+            part = slice(*chosen.bounds[number : number + 2])
             starts, ends, _ = plot.view.heads
             if part.start < part.stop and len(starts):
                 parents = ground.head_parents(number)
-                begin = ground.starts[units[part]].astype(np.int64)
+                begin = chosen.starts[part]
                 bases = plot.view.extents.bases
                 base = bases[bases.searchsorted(begin, side="right") - 1]
                 # One row for no heading at all, at the end: every way up ends there.

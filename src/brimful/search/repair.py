@@ -141,7 +141,8 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     """
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
-        yield Spelling(name.encode(), similarity(text, name), 1), "swap"
+        if words.census(name.encode()):
+            yield Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
     # Spellings may know words that are no longer in the corpus: they take nobody's place.

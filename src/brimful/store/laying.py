@@ -16,6 +16,7 @@ from brimful.index.segments import Page, pages_of
 from brimful.index.vectors import Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.schema import (
+    BLOB_CODES,
     CARDS,
     CODES,
     EXTENTS,
@@ -141,9 +142,11 @@ def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]
 
 
 def code_blobs(codes: Codes | None) -> Iterator[Blob]:
-    """A row for each unit; lines that are repeated have the same, so compression saves a third and more."""
+    """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        yield CODES, 0, zstandard.ZstdCompressor(level=_CODES_LEVEL).compress(codes.tobytes())
+        compressor = zstandard.ZstdCompressor(level=_CODES_LEVEL)
+        for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
+            yield CODES, place, compressor.compress(codes[first : first + BLOB_CODES].tobytes())
 
 
 def block_blob(place: int, text: bytes) -> Blob:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from blake3 import blake3
+from numpy.typing import NDArray
 
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import DocumentError
@@ -158,6 +159,11 @@ class SegmentView(Protocol):
         ...
 
     @property
+    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """The same column in as few bytes as hold it; not to be changed."""
+        ...
+
+    @property
     def sections(self) -> Numbers:
         """Where sections begin, likewise."""
         ...
@@ -170,6 +176,10 @@ class SegmentView(Protocol):
     @property
     def codes(self) -> Codes | None:
         """A row of 32 bytes for each of `units`; None in a store without vectors."""
+        ...
+
+    def codes_of(self, units: Numbers) -> Codes | None:
+        """The rows of some ascending units, of which only those are read."""
         ...
 
     def positions(self, term: bytes) -> Numbers:

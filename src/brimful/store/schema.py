@@ -51,7 +51,10 @@ CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
+BLOB_CODES = 256
+"""Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
+_SMALL = 4_096
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
@@ -70,8 +73,11 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
-    parts: list[bytes] = []
-    for value in values:
-        raw = value if isinstance(value, bytes) else repr(value).encode()
-        parts += (b"%d:" % len(raw), raw)
-    return blake3(b"".join(parts)).digest(8)
+    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
+    if sum(map(len, raws)) <= _SMALL:  # one call for a row, and no copy of a blob
+        return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
+    hasher = blake3()
+    for raw in raws:
+        hasher.update(b"%d:" % len(raw))
+        hasher.update(raw)
+    return hasher.digest(8)

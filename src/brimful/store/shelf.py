@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import apsw
+import numpy as np
 import zstandard
 
 from brimful.errors import CorruptError
-from brimful.index.columns import Numbers
-from brimful.index.segments import PackedPostings, open_page, page_counts, page_names
+from brimful.index.segments import OpenPage
+from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.kept import Kept
 from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
+from brimful.store.schema import CODES, FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
 
-_KEPT_BLOCKS, _KEPT_PAGES, _KEPT_NAMES = 64, 256, 4_096
+_KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 24 << 20
 
 
 class SegmentRow(NamedTuple):
@@ -33,10 +34,14 @@ class Shelf:
 
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
-        self.block = lru_cache(_KEPT_BLOCKS)(self._block)
-        self.page = lru_cache(_KEPT_PAGES)(self._page)
-        self.counts = lru_cache(_KEPT_PAGES)(self._counts)
-        self.names = lru_cache(_KEPT_NAMES)(self._names)
+        self._blocks: Kept[int, bytes] = Kept(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
+        self._pages: Kept[int, OpenPage] = Kept(
+            lambda key: OpenPage(self.blob(key)), size=lambda page: page.nbytes, most_bytes=_KEPT_PAGE_BYTES
+        )
+
+        self._codes: Kept[int, Codes] = Kept(
+            self._read_codes, size=lambda codes: codes.nbytes, most_bytes=_KEPT_CODE_BYTES
+        )
 
     def blob(self, key: int) -> bytes:
         """What is stored under a key."""
@@ -67,22 +72,24 @@ class Shelf:
         raw = zstandard.ZstdDecompressor().decompressobj().decompress(self.blob(key_of(segment, FIRSTS)))
         return raw.split(b"\n") if raw else []  # no term holds white space
 
-    def _block(self, segment: int, place: int) -> bytes:
+    def block(self, segment: int, place: int) -> bytes:
         """A block of text."""
-        packed = self.blob(key_of(segment, TEXT, place))
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=BLOCK_BYTES)
+        return self._blocks(key_of(segment, TEXT, place))
 
-    def _page(self, segment: int, place: int) -> PackedPostings:
+    def page(self, segment: int, place: int) -> OpenPage:
         """A page of postings."""
-        return open_page(self.blob(key_of(segment, PAGE, place)))
+        return self._pages(key_of(segment, PAGE, place))
 
-    def _counts(self, segment: int, place: int) -> tuple[list[bytes], Numbers]:
-        """A page's terms, and how often each occurs."""
-        return page_counts(self.blob(key_of(segment, PAGE, place)))
+    def codes(self, segment: int, place: int) -> Codes:
+        """A blob of unit codes."""
+        return self._codes(key_of(segment, CODES, place))
 
-    def _names(self, segment: int, place: int) -> list[bytes]:
-        """A page's terms."""
-        return page_names(self.blob(key_of(segment, PAGE, place)))
+    def _read_codes(self, key: int) -> Codes:
+        raw = zstandard.ZstdDecompressor().decompress(self.blob(key))
+        return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
+
+    def _read_block(self, key: int) -> bytes:
+        return zstandard.ZstdDecompressor().decompress(self.blob(key), max_output_size=BLOCK_BYTES)
 
 
 def check_seal(what: str, seal: object, *values: object) -> None:

@@ -24,6 +24,7 @@ from brimful.store.views import SqliteSegment
 from brimful.text.spans import check_span
 
 _KEPT_DOCUMENTS = 4_096
+_ZERO = np.zeros(1, np.int64)
 _COLUMNS = (
     "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 )
@@ -97,8 +98,8 @@ class SqliteSnapshot:
         for segment in self._segments.values():
             if not segment.lowest <= number <= segment.highest:
                 continue
-            bases, ends, documents, starts = segment.extents
-            at = np.flatnonzero(documents == number)
+            bases, ends, _, starts = segment.extents
+            at = segment.extents_of(number)
             sizes = ends[at] - bases[at]
             places = zip(bases[at].tolist(), starts[at].tolist(), sizes.tolist(), strict=True)
             found += [(segment.number, *place) for place in places]
@@ -178,9 +179,11 @@ class SqliteSnapshot:
                 cuts.append(cuts_in(self._segments[segment], base + max(low - start, 0), base + last) - base + start)
         if high is not None:
             return np.concatenate([np.zeros(0, np.int64), *cuts])
-        joined = np.concatenate([np.zeros(1, np.int64), *cuts, np.array([length], np.int64)])
+        joined = np.concatenate([_ZERO, *cuts, np.array([length], np.int64)])
         # Cuts are in order already; the edges of the document and of its extents may be there twice.
-        return joined[np.diff(joined, prepend=-1) > 0]
+        is_new = np.ones(len(joined), bool)
+        np.greater(joined[1:], joined[:-1], out=is_new[1:])
+        return joined[is_new]
 
     @cached_property
     def _segments(self) -> dict[int, SqliteSegment]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
@@ -15,7 +14,7 @@ from brimful.index.columns import Numbers, unpack_sorted
 from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
-from brimful.store.schema import CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.schema import BLOB_CODES, CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
 from brimful.store.shelf import SegmentRow, Shelf
 from brimful.store.tables import unpack_cards, unpack_table
 
@@ -35,6 +34,18 @@ class SqliteSegment:
         """What is live."""
         return Extents(*unpack_table(self._shelf.blob(key_of(self.number, EXTENTS)), width=4))
 
+    def extents_of(self, document: int) -> Numbers:
+        """Which of the extents are a document's, in their order."""
+        order, documents = self._by_document
+        first, last = documents.searchsorted((document, document + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_document(self) -> tuple[Numbers, Numbers]:
+        """The extents by document, and the document of each."""
+        order = np.argsort(self.extents.documents, kind="stable")
+        return order, self.extents.documents[order]
+
     def cards(self) -> list[Card]:
         """What is shown of the live documents that begin here."""
         cards = unpack_cards(self._shelf.blob(key_of(self.number, CARDS)))
@@ -47,6 +58,11 @@ class SqliteSegment:
     def units(self) -> Numbers:
         """Where units begin."""
         return self._column(UNITS).astype(np.int64)
+
+    @property
+    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """The same, in as few bytes as hold it: the column itself, no copy."""
+        return self._column(UNITS)
 
     @property
     def sections(self) -> Numbers:
@@ -74,16 +90,46 @@ class SqliteSegment:
         packed = self._shelf.find(key_of(self.number, HEADS))
         return Heads(*unpack_table(packed, width=3)) if packed else Heads(_NOTHING, _NOTHING, _NOTHING)
 
-    @cached_property
+    @property
     def codes(self) -> Codes | None:
         """A row for each unit."""
-        packed = self._shelf.find(key_of(self.number, CODES))
-        if packed is None:
+        if not self._has_codes:
             return None
-        codes = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.uint8).reshape(-1, CODE_BYTES)
-        if len(codes) != len(self._column(UNITS)):
-            raise CorruptError(f"segment {self.number} has {len(self._column(UNITS))} units and {len(codes)} codes")
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)
+        places = range(-(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        return np.concatenate([self._blob_of_codes(place) for place in places])
+
+    def codes_of(self, units: Numbers) -> Codes | None:
+        """The rows of some ascending units; None in a store without vectors."""
+        if not self._has_codes:
+            return None
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)[units]
+        found = np.empty((len(units), CODE_BYTES), np.uint8)
+        places = units // BLOB_CODES
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        for place, low, high in zip(
+            places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
+        ):
+            found[low:high] = self._blob_of_codes(place)[units[low:high] - place * BLOB_CODES]
+        return found
+
+    def _blob_of_codes(self, place: int) -> Codes:
+        codes = self._shelf.codes(self.number, place)
+        count = len(self._column(UNITS))
+        if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
+            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
         return codes
+
+    @cached_property
+    def _has_codes(self) -> bool:
+        return self._shelf.find(key_of(self.number, CODES)) is not None
+
+    @cached_property
+    def _are_together(self) -> bool:
+        """Whether all codes are one blob, as earlier programs wrote them."""
+        return BLOB_CODES < len(self._column(UNITS)) == len(self._shelf.codes(self.number, 0))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -112,12 +158,9 @@ class SqliteSegment:
         place = bisect_right(self.firsts, term) - 1
         if place < 0:
             return 0
-        names, counts = self._shelf.counts(self.number, place)
-        at = bisect_left(names, term)
-        if at == len(names) or names[at] != term:
-            return 0
-        if not self.dead:
-            return int(counts[at])
+        count = self._shelf.page(self.number, place).count(term)
+        if not self.dead or not count:
+            return count
         positions = self.all_positions(term)
         bases, ends, *_ = self.extents
         if len(positions) < len(bases):
@@ -128,11 +171,9 @@ class SqliteSegment:
         """The terms that begin so, sorted."""
         found: list[bytes] = []
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names = self._shelf.names(self.number, place)
-            first = bisect_left(names, prefix)
-            last = bisect_left(names, 1, first, key=lambda name: int(not name.startswith(prefix)))
-            found += names[first:last]
-            if last < len(names):
+            names, goes_on = self._shelf.page(self.number, place).beginning(prefix)
+            found += names
+            if not goes_on:
                 break
         return found
 

@@ -16,7 +16,7 @@ from brimful.text.prose import heading_blocks
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
 
-KEPT_BYTES = 64 << 20
+KEPT_BYTES = 24 << 20
 """Documents that stay read, so that the next question about them need not wait."""
 
 
@@ -118,7 +118,9 @@ def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
             _headings(snapshot, row, content) if row.kind == "prose" else (),
             around=(lambda start, end: nesting().around(start, end)) if row.kind == "code" else None,
         )
-    return Document(row.path, content, time=row.time, kind=row.kind, language=row.language, outline=known)
+    return Document.known(
+        row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
+    )
 
 
 def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:

@@ -135,6 +135,11 @@ class BpeMeasure:
         return measure
 
     @property
+    def inner(self) -> int:
+        """The tokens between its joints, which are the same wherever the text stands."""
+        return self._inner
+
+    @property
     def tokens(self) -> int:
         """The tokens of the whole text."""
         if self._tokens is None:

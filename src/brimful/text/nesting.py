@@ -17,6 +17,7 @@ from brimful.text.outline import Block
 
 _TAB, _TAB_WIDTH = 9, 4
 _DEEP = 1 << 30
+_REACH = 128  # lines that are looked at first
 _LONGEST_SIGNATURE = 400
 _LABEL = re.compile(rb"^[ \t]*+(?:public|private|protected):", re.MULTILINE)
 _IS_BLANK, _IS_SKIPPED, _IS_CLOSER = (np.isin(np.arange(256), list(signs)) for signs in (b" \t", b"\n\r#", b"{})]"))
@@ -47,19 +48,26 @@ class Nesting:
         inner = int(self._widths[first:last].min(initial=_DEEP))
         if not first or not 0 < inner < _DEEP:
             return ()
+        reach = _REACH
+        while True:  # what holds the stretch is mostly near: lines farther up are looked at if they must be
+            found, is_whole = self._above(first, max(first - reach, 0), inner, end)
+            if is_whole:
+                return tuple(reversed(_levelled(found)))
+            reach *= 8
+
+    def _above(self, first: int, lowest: int, inner: int, end: int) -> tuple[list[Block], bool]:
+        """What of the lines from the lowest up to the first holds the stretch, and whether that is all."""
         # Going up, only a line that is indented less than all between can hold the stretch.
-        widths = self._widths[:first][::-1]
+        widths = self._widths[lowest:first][::-1]
         rising = np.minimum.accumulate(np.concatenate(([inner], widths)))
-        closing = self._closing[:first][::-1]
+        closing = self._closing[lowest:first][::-1]
         less = (widths < rising[:-1]) | ((widths == rising[:-1]) & _after_closer(widths, closing, rising))
-        found = []
-        for line in (first - 1 - np.flatnonzero(less & ~closing)).tolist():
-            block = self._block(line, end)
-            if block is not None:
-                found.append(block)
-            if not self._widths[line]:
-                break
-        return tuple(reversed(_levelled(found)))
+        lines = (first - 1 - np.flatnonzero(less & ~closing)).tolist()
+        outermost = next((at for at, line in enumerate(lines) if not self._widths[line]), None)
+        if outermost is None and lowest:
+            return [], False
+        blocks = (self._block(line, end) for line in (lines if outermost is None else lines[: outermost + 1]))
+        return [block for block in blocks if block is not None], True
 
     def _block(self, line: int, end: int) -> Block | None:
         content, begin = self._content, int(self._starts[line])

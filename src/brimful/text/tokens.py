@@ -22,6 +22,7 @@ __all__ = [
     "PreparedText",
     "TokenCounter",
     "counting",
+    "least_tokens",
 ]
 
 
@@ -139,6 +140,11 @@ class EstimatedCounter:
         """The estimate for a whole text."""
         return _largest((counter.count(text) for counter in self._counters), self._percents)
 
+    def least(self, text: str) -> int:
+        """What a text adds at least to the estimate, wherever it is put in."""
+        shares = zip(self._counters, self._percents, strict=True)
+        return min(counter.measure(text).inner * percent // 100 for counter, percent in shares)
+
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
         text = fitting.surely_too_long(self, text, max_tokens)
@@ -166,6 +172,19 @@ def counting(name: str, function: Callable[[str], int]) -> TokenCounter:
     'one …'
     """
     return _OwnCounter(name, function)
+
+
+def least_tokens(counter: TokenCounter, text: str) -> int:
+    """Tokens that a text has at least, wherever it is put in: those between its joints; 0 where a counter can't say.
+
+    >>> least_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
+    6
+    """
+    if isinstance(counter, BpeCounter):
+        return counter.measure(text).inner
+    if isinstance(counter, EstimatedCounter):
+        return counter.least(text)
+    return 0
 
 
 @final

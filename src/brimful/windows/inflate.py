@@ -12,7 +12,7 @@ from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.prose import refers_back
-from brimful.text.spans import Span, back_to_code_point, check_span, merge_spans, on_to_code_point
+from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for, time_in
@@ -192,8 +192,7 @@ def _coherence(cut: Cut) -> Coherence:
     document, span, core = cut.document, cut.span, cut.core
     contact = 1.0
     if len(cut.hits) > 1 and len(core):
-        covered = sum(len(part) for part in merge_spans(Span(hit.start, hit.end) for hit in cut.hits))
-        contact = min(covered / len(core), 1.0)
+        contact = min(_covered(cut.hits) / len(core), 1.0)
     outline = document.outline
     edges = (outline.cut_before(span.start) == span.start) + (outline.cut_before(span.end) == span.end)
     dangling = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
@@ -202,3 +201,12 @@ def _coherence(cut: Cut) -> Coherence:
         ("edges", edges / 2, 2),
         ("antecedent", 0.0 if dangling else 1.0, 1),
     )
+
+
+def _covered(hits: Iterable[Hit]) -> int:
+    """Bytes that some hits hold together, each once."""
+    covered = reached = 0
+    for start, end in sorted((hit.start, hit.end) for hit in hits):
+        covered += max(end - max(start, reached), 0)
+        reached = max(reached, end)
+    return covered

@@ -7,7 +7,7 @@ counted in the budget like everything else, so what prose gets is kept to a part
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,15 +75,18 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
 def seams_after(document: Document, span: Span, before: Sequence[Seam], *, trail_share: int) -> tuple[Seam, ...]:
     """The seams of a window that was resized; the definitions that it used stay where they are outside of it."""
     kept = [(seam.kind, seam.start, seam.end) for seam in before if seam.kind == "definition"]
-    fresh = [(seam.kind, seam.start, seam.end) for seam in seams_for(document, span, trail_share=trail_share)]
+    found = seams_for(document, span, trail_share=trail_share)
+    if not kept:
+        return found
+    fresh = [(seam.kind, seam.start, seam.end) for seam in found]
     return _seams(document, span, [*kept, *fresh])
 
 
 def time_in(document: Document, span: Span) -> int | None:
     """When was the first message of a span said, or the one that it begins in? None where no message tells."""
-    if document.kind != "prose":
+    if document.kind != "prose" or not document.speaks(_SIGNS):
         return None
-    spoken = _speaker(document.content, span.start)
+    spoken = _speaker(document, span.start)
     if spoken is None and document.content.find(_SIGNS[0], span.start, span.end) >= 0:
         spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
@@ -93,7 +96,7 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
     """Who speaks, and the headings above, the nearest first, as far as there is room for them."""
     room = min(MOST_TRAIL_BYTES, len(span) // share)
     found: list[tuple[SeamKind, int, int]] = []
-    spoken = _speaker(document.content, span.start)
+    spoken = _speaker(document, span.start)
     said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0
     if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // SPEAKER_SHARE):
         found.append(("speaker", spoken.start(), spoken.end()))
@@ -115,8 +118,11 @@ def _named(document: Document, start: int, end: int) -> int:
     return max(line, start)
 
 
-def _speaker(content: bytes, position: int) -> re.Match[bytes] | None:
+def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
     """The last beginning of a message at or before a place, if it is near."""
+    if not document.speaks(_SIGNS):
+        return None
+    content = document.content
     low = max(position - _REACH, 0)
     if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in _SIGNS):
         return None
@@ -125,7 +131,9 @@ def _speaker(content: bytes, position: int) -> re.Match[bytes] | None:
     return heads[-1] if heads else None
 
 
-def _seams(document: Document, span: Span, found: Iterable[tuple[SeamKind, int, int]]) -> tuple[Seam, ...]:
+def _seams(document: Document, span: Span, found: Sequence[tuple[SeamKind, int, int]]) -> tuple[Seam, ...]:
+    if not found:
+        return ()
     seams: list[Seam] = []
     for kind, start, end in sorted(set(found), key=lambda seam: (seam[1], -seam[2], seam[0])):
         outside = end <= span.start or start >= span.end

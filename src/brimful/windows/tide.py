@@ -6,11 +6,11 @@ each is made once.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
+from brimful.windows.cutting import Cut
 from brimful.windows.inflate import window_of
 from brimful.windows.water import Line, field_cuts
 from brimful.windows.window import Window
@@ -21,22 +21,34 @@ class Tide:
 
     def __init__(self, settings: WindowSettings | None = None) -> None:
         self._settings = settings or WindowSettings()
-        self._made: dict[tuple[object, ...], Window] = {}
+        # What is kept holds its hits, so that none of their identities is given to another.
+        self._cut: dict[tuple[object, ...], Window] = {}
+        self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
 
     def windows(self, above: Sequence[Hit], below: Sequence[Hit], known: Mapping[str, Document]) -> tuple[Window, ...]:
         """Windows of the hits above the line, those that touch in one, and of each one below it by itself."""
-        numbers: dict[str, int] = defaultdict(int)
-        windows: list[Window] = []
-        for cut in field_cuts(Line(tuple(above), tuple(below)), known):
-            path, number = cut.document.path, numbers[cut.document.path]
-            # The window that is kept holds its hits, so that none of their identities is given to another.
-            key = (path, cut.span.start, cut.span.end, *map(id, cut.hits))
-            window = self._made.get(key)
-            if window is None:
-                window = window_of(cut, number, self._settings)
-            elif window.sequence != number:
-                window = window.changed(sequence=number)
-            self._made[key] = window
-            numbers[path] += 1
-            windows.append(window)
+        hits: dict[str, tuple[list[Hit], list[Hit]]] = {}
+        for number, side in enumerate((above, below)):
+            for hit in side:
+                hits.setdefault(hit.path, ([], []))[number].append(hit)
+        windows = [window for path, sides in hits.items() for window in self._document(known[path], *sides)]
         return tuple(sorted(windows, key=lambda window: window.order))
+
+    def _document(self, document: Document, above: Sequence[Hit], below: Sequence[Hit]) -> Sequence[Window]:
+        """The windows of one document; with the same hits they are the same."""
+        key = (*map(id, above), -1, *map(id, below))
+        if key not in self._shown:
+            cuts = field_cuts(Line(tuple(above), tuple(below)), {document.path: document})
+            windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
+            self._shown[key] = ((*above, *below), windows)
+        return self._shown[key][1]
+
+    def _window(self, cut: Cut, number: int) -> Window:
+        key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))
+        window = self._cut.get(key)
+        if window is None:
+            window = window_of(cut, number, self._settings)
+        elif window.sequence != number:
+            window = window.changed(sequence=number)
+        self._cut[key] = window
+        return window
