@@ -178,7 +178,7 @@ def least_tokens(counter: TokenCounter, text: str) -> int:
     """Tokens that a text has at least, wherever it is put in: those between its joints; 0 where a counter can't say.
 
     >>> least_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
-    6
+    5
     """
     if isinstance(counter, BpeCounter):
         return counter.measure(text).inner
