@@ -108,3 +108,13 @@ def test_blank_lines_alone_are_no_window():
     assert field_cuts(Line((blank,), (blank,)), {"tea.md": page}) == []
     (cut,) = field_cuts(Line((blank, Hit("tea.md", 0, 5, 2.0)), ()), {"tea.md": page})
     assert (cut.span.start, cut.span.end) == (0, 7)
+
+
+def test_a_heading_is_shown_with_what_it_stands_above():
+    """A hit on a heading alone would say nothing: the next unit that is no heading comes with it."""
+    text = "# Tea\n\n## Brewing\n\nFour minutes. Then wait.\n\n## End\n"
+    page = Document("tea.md", text)
+    [cut] = field_cuts(Line((Hit("tea.md", 0, 7, 1.0),), ()), {"tea.md": page})
+    assert page.text(cut.span.start, cut.span.end).rstrip() == "# Tea\n\n## Brewing\n\nFour minutes."
+    [last] = field_cuts(Line((Hit("tea.md", text.index("## End"), len(text), 1.0),), ()), {"tea.md": page})
+    assert page.text(last.span.start, last.span.end) == "## End\n"

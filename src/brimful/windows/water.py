@@ -6,6 +6,7 @@ chapter, a common one many short windows.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,12 +82,26 @@ def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
 
 
 def _span(document: Document, hit: Hit) -> Span:
-    """The bytes of a hit; a position stands for the unit it is in."""
+    """The bytes of a hit; a position stands for the unit it is in, a heading for itself and what it stands above."""
     start, end = back_to_code_point(document.content, hit.start), on_to_code_point(document.content, hit.end)
     if start == end and len(document):
         at = document.outline.unit_at(start)
-        return Span(*(int(cut) for cut in document.outline.units[at : at + 2]))
+        start, end = (int(cut) for cut in document.outline.units[at : at + 2])
+    while (below := _below_heading(document, start, end)) > end:
+        end = below
     return Span(start, end)
+
+
+def _below_heading(document: Document, start: int, end: int) -> int:
+    """The end of the unit below, where these bytes end with a heading; else their own."""
+    blocks = document.outline.blocks
+    at = bisect_left(blocks, end, key=lambda block: block.start) - 1
+    if at < 0 or blocks[at].kind != "heading" or blocks[at].signature_start < start:
+        return end
+    if blocks[at].signature_end < end and not document.content[blocks[at].signature_end : end].isspace():
+        return end
+    units = document.outline.units
+    return int(units[min(int(units.searchsorted(end, side="right")), len(units) - 1)])
 
 
 def _cut(document: Document, span: Span, hits: Sequence[Hit]) -> Cut:
