@@ -3,8 +3,9 @@
 import pytest
 
 from brimful import Document
+from brimful.search.field import Sought, rarity
 from brimful.search.query import parse_query
-from brimful.search.search import MOST_WORDS, search
+from brimful.search.search import MOST_WORDS, _bounded, search
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
@@ -247,3 +248,24 @@ def test_meaning_reorders_but_finds_nothing_by_itself(laid):
     """Likeness adds to places that have words of the question; without vectors it is nothing."""
     ground = laid(corpus(9))
     assert all(hit.semantic == 0 for hit in search(ground, "tea", settings=FieldSettings(meaning=0.5)).hits)
+
+
+def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
+    """`what` on one page in three hundred does not outweigh the word that every page has."""
+    pages = [Document(f"{n}.md", f"The validator of field {n}. It is a validator.") for n in range(300)]
+    ground = laid([*pages, Document("other.md", "What a rosebush.")])
+    share = FieldSettings().asking
+
+    def worth(word, beside):
+        sought = [Sought(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
+        return [each.weight * rarity(each.census, len(ground)) for each in _bounded(ground, sought, FieldSettings())]
+
+    def placed(term):
+        return ((1000, ground.places(term)),)
+
+    what, validator = worth(b"what", b"validator")
+    assert what == pytest.approx(share * validator)
+    what, rosebush = worth(b"what", b"rosebush")
+    assert what == pytest.approx(share * rosebush)
+    common, rosebush = worth(b"is", b"rosebush")
+    assert common < share * rosebush

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
+from brimful.search.field import MILLION, THOUSAND, Field, Sought, rarity, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.ground import Ground, union
 from brimful.search.listing import listed
@@ -164,11 +165,22 @@ def _sought(
         names = tuple(form.terms[0] for form in whole)
         found.append(Sought(asked, 1.0, _placed(ground, whole), names))
     return [
-        *found,
+        *_bounded(ground, found, settings),
         *(
             Sought(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
             for terms in query.phrases
         ),
+    ]
+
+
+def _bounded(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> list[Sought]:
+    """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
+    worth = [rarity(each.census, len(ground)) for each in sought]
+    asks = [only_asks(each.word, ground.languages) for each in sought]
+    most = settings.asking * max((one for one, only in zip(worth, asks, strict=True) if not only), default=inf)
+    return [
+        replace(each, weight=min(each.weight, most / one)) if only else each
+        for each, one, only in zip(sought, worth, asks, strict=True)
     ]
 
 
