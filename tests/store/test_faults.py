@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from brimful import BrimfulError
+from brimful.errors import CorruptError
 from brimful.store.sqlite import SqliteStore
 from brimful.store.verify import verify
 
@@ -229,6 +230,19 @@ def test_damage_is_found_and_never_served(tmp_path, record_property):
     print(f"\nverify found {found} of {FLIPS + CUTS} damages in {len(whole)} bytes; {refused} were refused when read")
     assert found >= 0.99 * (FLIPS + CUTS)
     assert refused > CUTS
+
+
+def test_a_name_that_is_no_text_any_more_is_damage(tmp_path):
+    """A flipped bit that makes no UTF-8 of a row's text is named by verify and never a bare decoding error."""
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        store.add([entry("zebra.md", "Tea at four.")])
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE documents SET path = CAST(x'7ae2' AS TEXT)")
+    connection.close()
+    assert any("no UTF-8" in problem for problem in verify(path))
+    with SqliteStore(path) as store, store.snapshot() as now, pytest.raises(CorruptError, match="no UTF-8"):
+        list(now.rows())
 
 
 def test_damage_in_the_log_is_never_served(tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import apsw
 from blake3 import blake3
+
+from brimful.errors import CorruptError
 
 Value = None | int | str | bytes
 
@@ -55,11 +57,26 @@ BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
 _SMALL = 4_096
+_NO_TEXT = (
+    "a text in the store's tables is not what was written: it is no UTF-8 any more; "
+    "bring back a copy of the store, or add the documents to a new one"
+)
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    return cursor.execute(statement, values).fetchall()
+    try:
+        return cursor.execute(statement, values).fetchall()
+    except UnicodeDecodeError as error:
+        raise CorruptError(_NO_TEXT) from error
+
+
+def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
+    """The same, one by one."""
+    try:
+        yield from cursor.execute(statement)
+    except UnicodeDecodeError as error:
+        raise CorruptError(_NO_TEXT) from error
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:

@@ -17,7 +17,7 @@ from brimful.index.places import NOWHERE, Places
 from brimful.store.merkle import Proof, all_buckets, bucket_of, prove
 from brimful.store.meta import sealed_meta, stored_model
 from brimful.store.protocol import Documents, Heads, Row
-from brimful.store.schema import fetch
+from brimful.store.schema import fetch, rows_of
 from brimful.store.shelf import Shelf, check_seal
 from brimful.store.tables import unpack_map
 from brimful.store.views import SqliteSegment
@@ -60,8 +60,8 @@ class SqliteSnapshot:
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
-        for values in self._connection.cursor().execute(f"SELECT {_COLUMNS} FROM documents ORDER BY path"):  # noqa: S608
-            yield _row(values)
+        statement = f"SELECT {_COLUMNS} FROM documents ORDER BY path"  # noqa: S608
+        yield from map(_row, rows_of(self._connection.cursor(), statement))
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
