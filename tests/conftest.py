@@ -1,8 +1,15 @@
-"""Shared by all tests: Hypothesis profiles. `BRIMFUL_EXAMPLES=2000 pytest` searches longer."""
+"""Shared by all tests: Hypothesis profiles, a slow engine. `BRIMFUL_EXAMPLES=2000 pytest` searches longer."""
 
+import asyncio
 import os
+import threading
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from brimful import Engine
+
+LONG = 30  # seconds after which a test gives up waiting; nothing takes that long unless it hangs
 
 settings.register_profile(
     "default",
@@ -22,3 +29,22 @@ def pytest_sessionfinish(session, exitstatus):
     if os.environ.get("CI") and len(skipped) > len(allowed) and exitstatus == 0:
         session.exitstatus = 1
         print(f"\n{len(skipped) - len(allowed)} tests were skipped, which CI does not accept.")
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A coroutine that turns the loop a thousand times; until it has, no engine answers."""
+    turned, answer = threading.Event(), Engine.context
+
+    def slow(self, *arguments, **choices):
+        assert turned.wait(LONG)
+        return answer(self, *arguments, **choices)
+
+    monkeypatch.setattr(Engine, "context", slow)
+
+    async def tick():
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+        turned.set()
+
+    return tick

@@ -72,24 +72,11 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
     asyncio.run(ask())
 
 
-def test_the_loop_goes_on_while_a_call_works(engine, monkeypatch):
+def test_the_loop_goes_on_while_a_call_works(engine, ticking):
     """A question that ends only after a thousand turns of the loop does end."""
-    turned = threading.Event()
-    answer = Engine.context
-
-    def slow(self, *arguments, **choices):
-        assert turned.wait(LONG)
-        return answer(self, *arguments, **choices)
-
-    monkeypatch.setattr(Engine, "context", slow)
-
-    async def tick():
-        for _ in range(1_000):
-            await asyncio.sleep(0)
-        turned.set()
 
     async def ask():
-        context, _ = await asyncio.gather(AsyncEngine(engine).context("tea", budget=50), tick())
+        context, _ = await asyncio.gather(AsyncEngine(engine).context("tea", budget=50), ticking())
         return context.text
 
     assert "Tea was served" in asyncio.run(ask())

@@ -1,7 +1,6 @@
 """Haystack: real pipelines with a model that answers nothing, saved and loaded; the budget is in the prompt."""
 
 import asyncio
-import threading
 from dataclasses import replace
 
 import pytest
@@ -13,12 +12,11 @@ from haystack.core.errors import DeserializationError
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from brimful import Budget, DocumentError, Engine, InputError
+from brimful import Budget, DocumentError, InputError
 from brimful.surfaces.adapters.haystack import BrimfulPacker, BrimfulRetriever
 from tests.oracles import tokens
 from tests.surfaces.adapters.conftest import BUDGETS, PAGES, PIECES, QUESTION
 
-LONG = 30
 TEMPLATE = "<<{{ documents | map(attribute='content') | join('\n\n') }}>>{{ query }}"
 
 
@@ -108,29 +106,16 @@ def test_a_store_is_opened_when_it_is_needed(tmp_path):
     retriever.close()
 
 
-def test_async_is_the_same_and_lets_the_loop_go_on(engine, monkeypatch):
+def test_async_is_the_same_and_lets_the_loop_go_on(engine, ticking):
     """`run_async`, alone and in a pipeline, gives what `run` gives, while the loop turns."""
     retriever = BrimfulRetriever(engine, budget=150)
-    expected, prompt = retriever.run(QUESTION), ask(asked(retriever))
-    turned, answer = threading.Event(), Engine.context
-
-    def slow(self, *arguments, **choices):
-        assert turned.wait(LONG)
-        return answer(self, *arguments, **choices)
-
-    monkeypatch.setattr(Engine, "context", slow)
-
-    async def tick():
-        for _ in range(1_000):
-            await asyncio.sleep(0)
-        turned.set()
 
     async def both():
-        alone, _ = await asyncio.gather(retriever.run_async(QUESTION), tick())
+        alone, _ = await asyncio.gather(retriever.run_async(QUESTION), ticking())
         pipeline = asked(BrimfulRetriever(engine, budget=150))
         return alone, await pipeline.run_async({"retriever": {"query": QUESTION}, "prompt": {"query": QUESTION}})
 
-    assert asyncio.run(both()) == (expected, prompt)
+    assert asyncio.run(both()) == (retriever.run(QUESTION), ask(asked(retriever)))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """LlamaIndex: real query engines with a model that answers nothing, and exactly the budget in its prompt."""
 
 import asyncio
-import threading
 
 import pytest
 from llama_index.core.llms import MockLLM
@@ -10,12 +9,11 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, NodeWithScore, TextNode
 
-from brimful import DocumentError, Engine
+from brimful import DocumentError
 from brimful.surfaces.adapters.llamaindex import BrimfulPostprocessor, BrimfulRetriever
 from tests.oracles import tokens
 from tests.surfaces.adapters.conftest import BUDGETS, PAGES, PIECES, QUESTION
 
-LONG = 30
 PROMPT = PromptTemplate("<<{context_str}>>{query_str}")
 
 
@@ -77,27 +75,14 @@ def test_other_formats_are_one_node(engine):
     assert BrimfulRetriever(engine).retrieve("xylophone zzyzx") == []
 
 
-def test_async_is_the_same_and_lets_the_loop_go_on(engine, monkeypatch):
+def test_async_is_the_same_and_lets_the_loop_go_on(engine, ticking):
     """`aretrieve` gives what `retrieve` gives, while the loop turns."""
     retriever = BrimfulRetriever(engine, budget=150)
-    expected = retriever.retrieve(QUESTION)
-    turned, answer = threading.Event(), Engine.context
-
-    def slow(self, *arguments, **choices):
-        assert turned.wait(LONG)
-        return answer(self, *arguments, **choices)
-
-    monkeypatch.setattr(Engine, "context", slow)
-
-    async def tick():
-        for _ in range(1_000):
-            await asyncio.sleep(0)
-        turned.set()
 
     async def ask():
-        return (await asyncio.gather(retriever.aretrieve(QUESTION), tick()))[0]
+        return (await asyncio.gather(retriever.aretrieve(QUESTION), ticking()))[0]
 
-    assert asyncio.run(ask()) == expected
+    assert asyncio.run(ask()) == retriever.retrieve(QUESTION)
 
 
 @pytest.mark.parametrize(
