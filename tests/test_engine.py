@@ -164,9 +164,9 @@ def test_windows_are_as_the_interface_says(engine):
 def test_filters_hold_to_the_last_window(engine):
     """Growing and related terms stay within what the filters allow."""
     for choices in ({}, {"sizing": "radial", "related": True}, {"strategy": "semantic"}):
-        context = engine.context("letter path:book3.md", budget=3_000, **choices)
+        context = engine.context("letter", budget=3_000, path="book3.md", **choices)
         assert {window.path for window in context.windows} == {"book3.md"}
-    after = engine.context("letter after:1970-01-10", budget=3_000)
+    after = engine.context("letter", budget=3_000, after="1970-01-10")
     assert {window.path for window in after.windows} == {"book9.md", "book10.md", "book11.md"}
 
 
@@ -646,7 +646,7 @@ def test_a_store_of_another_embedder_is_asked_with_it(tmp_path):
         engine.add_documents(Document(f"{n}.md", f"Tea number {n} is served. Coffee comes later.") for n in range(9))
         assert "Tea number 3 is served. " in read
         read.clear()
-        context = engine.context("When is Tea served? path:md", budget=200)
+        context = engine.context("When is Tea served? path:md", budget=200, operators=True)
         assert set(read) == {"When is Tea served"}
         read.clear()
         assert context.receipt.settings["vectors"] == "own"
@@ -693,10 +693,10 @@ def test_embedders_are_not_mixed(tmp_path):
 @pytest.mark.parametrize("sizing", SIZINGS)
 def test_filters_alone_fill_a_context(engine, sizing):
     """A question of filters shows the documents that pass, and fills the budget with them."""
-    context = engine.context("path:minds.md", budget=300, sizing=sizing)
+    context = engine.context("", path="minds.md", budget=300, sizing=sizing)
     assert {window.path for window in context.windows} == {"minds.md"}
     assert context.tokens >= 294
-    assert engine.context("path:nowhere", budget=300, sizing=sizing).text == ""
+    assert engine.context("", path="nowhere", budget=300, sizing=sizing).text == ""
     assert engine.replay(context.receipt).text == context.text
 
 

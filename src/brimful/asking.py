@@ -58,6 +58,8 @@ class Asked:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
         limit = self._wanted(room.available)
         found = self._found(limit, room.available)
+        if found.is_unanswerable and not self.settings.anyway:
+            return self.packed((), room), found
         if self.settings.sizing != "field":
             return self.packed(self._windows(found, room.available), room), found
         line = self._line(found, room)
@@ -65,6 +67,8 @@ class Asked:
             limit *= 4
             found = self._found(limit, room.available)
             line = self._line(found, room)
+        if self.settings.fill == "relevant":
+            line = min(line, found.relevant)
         above = self._field_windows(found.hits, line, room.available)
         best = self.packed(above, room)
         if line == len(found.hits):
@@ -94,16 +98,23 @@ class Asked:
         """How many units to ask for, so that they surely fill the budget."""
         return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
 
-    def _found(self, limit: int, tokens: int) -> Found:
-        recent_days = self.settings.recent_half_life_days if self.settings.prefer_recent else None
-        found = search(
+    def found(self, limit: int) -> Found:
+        """The best units, as they are searched for a context."""
+        chosen = self.settings
+        return search(
             self.ground,
             self.question,
             limit=limit,
-            settings=self.field,
+            settings=self.field if chosen.priors else replace(self.field, priors=False),
             vectors=self.vectors,
-            recent_days=recent_days,
+            repair=chosen.repair,
+            recent_days=chosen.recent_half_life_days if chosen.prefer_recent else None,
+            operators=chosen.operators,
+            filters=chosen.filters,
         )
+
+    def _found(self, limit: int, tokens: int) -> Found:
+        found = self.found(limit)
         # Where a unit may be longer than the budget, it is cut around the words.
         return with_matches(self.ground, found) if tokens <= UNIT_LIMIT else found
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from brimful.asking import Asked
 from brimful.assembly.checking import Finding, check_files, check_store
-from brimful.assembly.context import Context, verify_determinism
+from brimful.assembly.context import Context, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation
 from brimful.assembly.prices import Prices
 from brimful.assembly.receipt import Receipt, make_receipt
@@ -27,13 +27,13 @@ from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
 from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError
+from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError, choose
 from brimful.index.embedders import Embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
-from brimful.settings import VERSION, AskSettings, FieldSettings, WindowSettings
+from brimful.settings import FILTER_NAMES, VERSION, AskSettings, FieldSettings, Filters, WindowSettings
 from brimful.store.ingest import Report, ingest, place_of, preview
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -231,14 +231,38 @@ class Engine:
 
     # ---- questions
 
-    def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
-        """The units that matter most for a question, and how it was understood."""
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        field: FieldSettings | None = None,
+        operators: bool = True,
+        repair: bool = True,
+        **filters: Any,
+    ) -> Found:
+        """The units that matter most for a question, and how it was understood.
+
+        The signs of the question mean something here: "phrases", -words, stars, path:; `operators=False` reads it as
+        plain text. `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
+        """
         question = _readable(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
+        for name in filters:
+            choose(name, FILTER_NAMES, what="filter")
         with self._turn():
             ground = self._now()
-            return search(ground, question, limit=limit, settings=field, vectors=self._vectors(ground))
+            return search(
+                ground,
+                question,
+                limit=limit,
+                settings=field,
+                vectors=self._vectors(ground),
+                repair=repair,
+                operators=operators,
+                filters=Filters(**filters),
+            )
 
     def context(
         self,
@@ -256,7 +280,7 @@ class Engine:
         `densify` names the model (or is one) that condenses what does not fit into a part of the same budget.
         """
         question = _readable(question)
-        settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
+        settings = _settings(settings, choices)
         if densify is not None:
             settings = replace(settings, densify=densify if isinstance(densify, str) else densify.name)
         field = field or FieldSettings()
@@ -282,8 +306,13 @@ class Engine:
             if isinstance(question, Receipt):
                 question, budget, choices = self._asked_by(question)
             context = self.context(question, budget=budget, **choices)
-            found = self.search(question, limit=max(len(context.windows), 1), field=choices.get("field"))
-            return Explanation(found, context)
+            asked = self._asked(
+                self._now(),
+                question,
+                _settings(choices.get("settings"), choices),
+                choices.get("field") or FieldSettings(),
+            )
+            return Explanation(asked.found(max(len(context.windows), 1)), context)
 
     def verify(
         self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
@@ -503,7 +532,13 @@ class Engine:
     def _with_receipt(
         self, ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
     ) -> Context:
-        context = replace(context, question=question, corrections=found.corrections, senses=found.senses)
+        context = replace(
+            context,
+            question=question,
+            corrections=found.corrections,
+            senses=found.senses,
+            relevance=relevance_of(found, context),
+        )
         chosen = {
             "ask": asdict(settings),
             "field": asdict(field),
@@ -542,6 +577,12 @@ class Engine:
         if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = None
+
+
+def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSettings:
+    """The settings with what was chosen beside them."""
+    chosen = {name: value for name, value in choices.items() if name not in ("settings", "field", "densify")}
+    return replace(settings or AskSettings(), **chosen) if chosen else settings or AskSettings()
 
 
 def _readable(question: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Literal, cast, get_args
 
 from brimful.errors import SettingError, choose
@@ -99,12 +99,27 @@ class FieldSettings:
     length: float = 0.75
     # How often a word in the path or title counts as if it stood in the text.
     name: float = 2.0
+    # A word of the path or title in each unit of the document, and the share of the question that the name says.
+    name_in_unit: float = 0.2
+    called: float = 1.0
     # And a word in a heading above, in each unit below it.
     heading: float = 0.3
+    # A unit that defines a name of the question, and four words of it in a row.
+    definition: float = 1.5
+    runs: float = 0.5
+    # A line that a pasted traceback points at.
+    frame: float = 1.0
+    # Tests, examples, change logs, lock files, minified and generated files count for less.
+    priors: bool = True
     # Words that only ask, and parts of longer words, against a word's one.
     asking: float = 0.2
     part: float = 0.7
+    # How much more a word counts that a question has several times (BM25's k3); 0 counts it once.
+    repeated: float = 4.0
+    # To which power a word counts that is common in general language; 0 leaves it to the corpus.
+    common: float = 0.5
     phrase: float = 2.0
+    quoted: float = 1.0
     # Likeness in meaning, for each standard deviation; 0 leaves it out. It says more of whole documents.
     meaning: float = 0.1
     document_meaning: float = 4.0
@@ -118,7 +133,7 @@ class FieldSettings:
         choose(self.fusion, FUSIONS, what="fusion")
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "fusion" or value is None:
+            if field.name in ("fusion", "priors") or value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000:
                 raise SettingError(f"{field.name} is {value!r}; it must be a number from 0 to 1000")
@@ -150,6 +165,43 @@ class PackSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents may answer, said beside a question; a single text stands for a tuple of one.
+
+    >>> Filters(path="docs/", without=["draft"])
+    Filters(path=('docs/',), not_path=(), kind=(), after=None, before=None, phrase=(), without=('draft',))
+    """
+
+    path: tuple[str, ...] = ()  # a part of the path or a pattern; any of them
+    not_path: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()  # prose, code, data; any of them
+    after: str | None = None  # a year, month, day or time; documents without a time pass neither
+    before: str | None = None
+    phrase: tuple[str, ...] = ()  # words that stand side by side in the document; all of them
+    without: tuple[str, ...] = ()  # words or phrases that the document does not have
+
+    def __post_init__(self) -> None:
+        for name in _SEVERAL:
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        for name in ("after", "before"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise SettingError(f"{name} is {value!r}; it is a year, month, day or time, such as '2024-05-12'")
+
+
+_SEVERAL = ("path", "not_path", "kind", "phrase", "without")
+FILTER_NAMES: tuple[str, ...] = tuple(each.name for each in fields(Filters))
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    """One text or several, none of them empty."""
+    several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else None
+    if several is None or not all(isinstance(each, str) and each.strip() for each in several):
+        raise SettingError(f"{name} is {value!r}; it is a text, or several, and none of them empty")
+    return several
+
+
+@dataclass(frozen=True, slots=True)
 class AskSettings:
     """Everything beside question and budget that changes a context."""
 
@@ -168,6 +220,22 @@ class AskSettings:
     include_metadata: bool = False
     # How many units are ranked at most; None asks for as many as surely fill the budget.
     top_k: int | None = None
+    # Which documents may answer: the fields of `Filters`. Nothing inside a question narrows it, unless `operators` says
+    # so: then "phrases", -words, stars and path: mean what they mean in a search.
+    path: tuple[str, ...] = ()
+    not_path: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    after: str | None = None
+    before: str | None = None
+    phrase: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    operators: bool = False
+    # Look for likely spellings of words that no document has.
+    repair: bool = True
+    # Tests, examples, change logs, lock files, minified and generated files count for less.
+    priors: bool = True
+    # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
+    anyway: bool = False
     # A share of the budget for related terms (085b §5.5); not with sizing "field".
     related: bool = False
     windows: WindowSettings | None = None
@@ -188,8 +256,15 @@ class AskSettings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+        for name, value in asdict(self.filters).items():
+            object.__setattr__(self, name, value)
         if self.densify_percent > 90:
             raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
+
+    @property
+    def filters(self) -> Filters:
+        """Which documents may answer."""
+        return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
 
 
 def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str, fill: str) -> AskSettings:  # noqa: A002

@@ -16,7 +16,10 @@ from brimful.text.terms import terms_of
 
 from .conftest import corpus
 
-SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=5, document=0.9, spread=0.2, meaning=0)
+PLAIN = {"called": 0, "definition": 0, "runs": 0}  # what signals add has tests of its own
+SETTINGS = FieldSettings(
+    unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=5, document=0.9, spread=0.2, meaning=0, **PLAIN
+)
 
 
 def sought_of(ground, *words, weights=None):
@@ -94,7 +97,13 @@ def plain_field(ground, sought, settings):
         worth_of=plain_rarity,
     )
     lexical = [settings.document * documents[rows[unit]] for unit in units]
-    told = [[settings.heading * is_told(ground, unit, each.word) for unit in units] for each in sought]
+    told = [
+        [
+            settings.heading * is_told(ground, unit, each.word) + settings.name_in_unit * (names[at][rows[unit]] > 0)
+            for unit in units
+        ]
+        for at, each in enumerate(sought)
+    ]
     scales = ((0, settings.unit), (settings.near_reach, settings.near), (settings.wide_reach, settings.wide))
     for reach, share in scales:
         width = 2 * reach + 1
@@ -122,7 +131,7 @@ def test_field_is_the_plain_sum(laid, words, seed):
     assert scores
     for unit, score in scores.items():
         assert abs(score - expected[unit]) <= 1
-    full = [each for each in sought if each.weight >= 1]  # little words narrow nothing down beside others
+    full = [each for each in sought if not each.is_minor]  # little words narrow nothing down beside others
     has_word = {int(unit) for each in full for unit in ground.units_of(each.places[0][1])}
     assert has_word <= set(scores)
 

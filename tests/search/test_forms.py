@@ -1,5 +1,7 @@
 """Forms of a word, against a corpus that is a small table."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,8 @@ from brimful.search.forms import MOST_NAMES, FormWeights, all_forms, forms_of, j
 from brimful.search.query import AskedTerm, parse_query
 from brimful.search.words import CountedWords, is_common
 from brimful.text.stems import stems_of
+
+read = partial(parse_query, operators=True)
 
 ENGLISH = CountedWords(
     dict.fromkeys(
@@ -24,7 +28,7 @@ ENGLISH = CountedWords(
 
 def found(word: str, *, words: CountedWords = ENGLISH, languages: tuple[str, ...] = ("en",)) -> dict[str, str]:
     """The forms of a word with how they were found."""
-    (asked, *_) = parse_query(word).terms
+    (asked, *_) = read(word).terms
     return {b" ".join(form.terms).decode(): form.how for form in forms_of(asked, words, languages=languages)}
 
 
@@ -76,17 +80,17 @@ def test_prefixes():
 
 def test_joined_and_split():
     """Two neighbours find the one word, and an unknown word finds the two that follow each other."""
-    (pair,) = joined_forms(parse_query("a data base"), ENGLISH)
+    (pair,) = joined_forms(read("a data base"), ENGLISH)
     assert (pair.words, pair.forms[0].terms) == ((b"data", b"base"), (b"database",))
     assert found("machinelearning") == {"machine learning": "split"}
     assert found("shareholder") == {"shareholder": "exact", "share holder": "split"}
     assert found("database") == {"database": "exact"}, "a word that the corpus has is not taken apart"
-    assert joined_forms(parse_query("data, base"), ENGLISH) == ()
+    assert joined_forms(read("data, base"), ENGLISH) == ()
 
 
 def test_all_forms_follow_the_question():
     """Every term of the question has its entry, also one that is not known, then come the joined neighbours."""
-    entries = all_forms(parse_query("e-mail zzzz"), ENGLISH, languages=("en",))
+    entries = all_forms(read("e-mail zzzz"), ENGLISH, languages=("en",))
     assert [entry.words for entry in entries] == [(b"e",), (b"mail",), (b"zzzz",), (b"e", b"mail")]
     assert entries[2].forms == ()
 
@@ -94,7 +98,7 @@ def test_all_forms_follow_the_question():
 def test_few_names_are_compared():
     """However many words begin alike, at most 200 are compared or returned."""
     many = CountedWords({f"loc{number:05}".encode(): 1 for number in range(5_000)} | {b"locs": 1, b"loc": 1})
-    (asked,) = parse_query("loc*").terms
+    (asked,) = read("loc*").terms
     forms = forms_of(asked, many, languages=("en",))
     assert len(forms) <= MOST_NAMES + 2
     assert forms[1].terms == (b"locs",), "codes do not crowd words out"

@@ -1,13 +1,19 @@
 """Who gets which share of the budget (085b §5.5, ruling 13)."""
 
+from functools import partial
+
 import pytest
 
 from brimful import Document
 from brimful.search.pools import RELATED_SHARE, Pool, pools_of, related_to
 from brimful.search.query import parse_query
 from brimful.search.related import Related
-from brimful.search.search import search
+from brimful.search.search import search as search_text
 from brimful.search.synonyms import load_synonyms
+
+search = partial(search_text, operators=True)
+read = partial(parse_query, operators=True)
+
 
 CORPUS = [
     Document("tea.md", "Tea is green. Tea steams in a kettle. The kettle sings. " * 4),
@@ -103,6 +109,6 @@ def test_a_pool_is_hits_and_tokens():
 
 def test_question_is_understood_once(ground):
     """A query that was parsed already gives the same pools."""
-    assert pools_of(ground, search(ground, parse_query("tea pot")), tokens=9) == pools_of(
+    assert pools_of(ground, search(ground, read("tea pot")), tokens=9) == pools_of(
         ground, search(ground, "tea pot"), tokens=9
     )

@@ -1,5 +1,7 @@
 """Questions: what each sign means, and that nothing else means anything."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from brimful.search.filters import MOST_FILTERS, PathPattern, time_bound
 from brimful.search.query import MOST_CHARACTERS, MOST_PHRASES, MOST_TERMS, Query, parse_query, rarest
 from brimful.text.terms import query_terms
+
+read = partial(parse_query, operators=True)
 
 SIGNS = [
     *'"“”„«»「」*-:\\/?.,\n\t ',
@@ -86,7 +90,7 @@ def asked(query: Query) -> list[str]:
 )
 def test_text_that_is_no_sign_is_literal(text):
     """What is not clearly a sign is text: all its words are asked for, and nothing is filtered or excluded."""
-    query = parse_query(text)
+    query = read(text)
     phrases = query.phrases
     assert [term.term for term in query.terms] == list(dict.fromkeys(term.term for term in query_terms(text)))
     assert not query.excluded + query.excluded_phrases
@@ -113,7 +117,7 @@ def test_text_that_is_no_sign_is_literal(text):
 )
 def test_phrases(text, phrases):
     """Straight and typographic quotes hold a phrase; its words are asked for too, and signs inside are text."""
-    query = parse_query(text)
+    query = read(text)
     assert [tuple(term.decode() for term in phrase) for phrase in query.phrases] == phrases
     assert {term.encode() for phrase in phrases for term in phrase} <= {term.term for term in query.terms}
     assert not query.has_filters
@@ -123,7 +127,7 @@ def test_a_long_quotation_is_text():
     """A quotation of more than 32 words is looked for word by word, and excludes nothing."""
     quotation = " ".join(f"word{number}" for number in range(33))
     for text in (f'"{quotation}"', f'x -"{quotation}"'):
-        query = parse_query(text)
+        query = read(text)
         assert not query.phrases
         assert not query.excluded_phrases
         assert "word32" in asked(query)
@@ -131,7 +135,7 @@ def test_a_long_quotation_is_text():
 
 def test_excluded():
     """A dash at a word's start excludes the whole word, a compound as a phrase, a quotation as a phrase."""
-    query = parse_query('tea -getAtom -state-of-art -"too hot" -cof* milk')
+    query = read('tea -getAtom -state-of-art -"too hot" -cof* milk')
     assert asked(query) == ["tea", "milk"]
     assert [(term.term, term.is_prefix) for term in query.excluded] == [(b"getatom", False), (b"cof", True)]
     assert query.excluded_phrases == ((b"state", b"of", b"art"), (b"too", b"hot"))
@@ -139,20 +143,20 @@ def test_excluded():
 
 def test_exclusions_alone_with_a_filter_stay():
     """Under a filter a question may consist of exclusions; without one they would leave nothing, so they are words."""
-    assert [term.term for term in parse_query("path:docs -draft").excluded] == [b"draft"]
-    assert asked(parse_query("-draft -old")) == ["draft", "old"]
+    assert [term.term for term in read("path:docs -draft").excluded] == [b"draft"]
+    assert asked(read("-draft -old")) == ["draft", "old"]
 
 
 def test_prefixes():
     """A star right behind a word asks for what begins so; emphasis and multiplication do not."""
-    query = parse_query("limer* *stressed* *two words* get_at* 2*3 a* (atom*)")
+    query = read("limer* *stressed* *two words* get_at* 2*3 a* (atom*)")
     prefixes = {term.term for term in query.terms if term.is_prefix}
     assert prefixes == {b"limer", b"get_at", b"at", b"atom"}
 
 
 def test_paths():
     """Several paths mean any of them, -path: none of them; a pattern holds for a whole path or from a folder on."""
-    query = parse_query('x path:docs path:"my notes/*.txt", -path:old')
+    query = read('x path:docs path:"my notes/*.txt", -path:old')
     assert query.allows("Docs/a.md", "prose")
     assert query.allows("home/my notes/b.txt", "prose")
     assert not query.allows("docs/old/a.md", "prose")
@@ -175,12 +179,12 @@ def test_paths():
 )
 def test_kinds(text, kinds):
     """Kinds add up; excluded ones are taken away unless nothing would be left."""
-    assert parse_query(text).kinds == kinds
+    assert read(text).kinds == kinds
 
 
 def test_times():
     """`after` begins with its second, `before` ends ahead of its own, and the narrowest of several holds."""
-    query = parse_query("after:2024 after:2024-05 before:2024-06? ")
+    query = read("after:2024 after:2024-05 before:2024-06? ")
     may = time_bound("2024-05-01T00:00:00Z")
     assert query.after == may
     assert query.before == time_bound("2024-06-01")
@@ -188,7 +192,7 @@ def test_times():
     assert not query.allows("a", "prose", may - 1)
     assert not query.allows("a", "prose", query.before)
     assert not query.allows("a", "prose", None)
-    assert parse_query('after:"2024-05-01 02:00+02:00"').after == may
+    assert read('after:"2024-05-01 02:00+02:00"').after == may
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_what_is_no_time(text):
 
 def test_terms_are_counted_once_each():
     """A term stands once, with how often it occurs, and is whole if it is whole anywhere."""
-    query = parse_query("getAtom, atom: Atom")
+    query = read("getAtom, atom: Atom")
     assert [(term.term, term.is_part, term.count) for term in query.terms] == [
         (b"getatom", False, 1),
         (b"get", True, 1),
@@ -211,20 +215,20 @@ def test_terms_are_counted_once_each():
 
 def test_neighbours():
     """Words with one blank or hyphen between them may be one word elsewhere; a comma keeps them apart."""
-    assert parse_query("data base, e-mail").neighbours == ((b"data", b"base"), (b"e", b"mail"))
-    assert parse_query("data -base x").neighbours == ()
+    assert read("data base, e-mail").neighbours == ((b"data", b"base"), (b"e", b"mail"))
+    assert read("data -base x").neighbours == ()
 
 
 def test_limits():
     """A question of any length gives a bounded number of terms, phrases and filters, and says what it left out."""
-    query = parse_query(" ".join(f"word{number}" for number in range(20_000)))
+    query = read(" ".join(f"word{number}" for number in range(20_000)))
     assert len(query.terms) == MOST_TERMS
     assert query.left_out > 0
-    assert len(parse_query(" ".join(f'"a b{n}"' for n in range(500))).phrases) == MOST_PHRASES
-    many = parse_query(" ".join(f"path:p{number}" for number in range(MOST_FILTERS + 1)))
+    assert len(read(" ".join(f'"a b{n}"' for n in range(500))).phrases) == MOST_PHRASES
+    many = read(" ".join(f"path:p{number}" for number in range(MOST_FILTERS + 1)))
     assert len(many.paths) == MOST_FILTERS
     assert asked(many) == ["path", "p64"]
-    cut = parse_query("x" * 10 + " " + "y" * MOST_CHARACTERS + " z")
+    cut = read("x" * 10 + " " + "y" * MOST_CHARACTERS + " z")
     assert "z" not in asked(cut)
     assert cut.left_out == 1
 
@@ -232,7 +236,7 @@ def test_limits():
 def test_rarest_keeps_order_and_counts():
     """Only the rarest terms are kept, in their order; a term the corpus lacks goes before all others."""
     counts = {b"the": 1000, b"cat": 5, b"sat": 7, b"zzz": 0}
-    kept = rarest(parse_query("the zzz sat the cat"), counts.__getitem__, most=2)
+    kept = rarest(read("the zzz sat the cat"), counts.__getitem__, most=2)
     assert [term.term for term in kept.terms] == [b"sat", b"cat"]
     assert kept.left_out == 2
 
@@ -240,7 +244,7 @@ def test_rarest_keeps_order_and_counts():
 @given(texts)
 def test_any_text_is_a_question(text):
     """Nothing raises; every offset names the bytes that the term was made of; the result is a value."""
-    query = parse_query(text)
+    query = read(text)
     content = text.encode("utf-8", "replace")
     assert query.text == text
     for term in (*query.terms, *query.excluded):
@@ -252,13 +256,13 @@ def test_any_text_is_a_question(text):
     assert {term for phrase in query.phrases for term in phrase} <= {term.term for term in query.terms}
     assert all(query.phrases)
     assert all(len(phrase) > 1 for phrase in query.excluded_phrases)
-    assert parse_query(text) == query
+    assert read(text) == query
 
 
 @given(words)
 def test_literal_words_come_back(plain):
     """Plain words are asked for as they stand, in order, each once, with their counts."""
-    query = parse_query(" ".join(plain))
+    query = read(" ".join(plain))
     wholes = [term for term in query.terms if not term.is_part]
     assert [(term.term.decode(), term.count) for term in wholes] == [
         (word, plain.count(word)) for word in dict.fromkeys(plain)
@@ -271,6 +275,6 @@ def test_literal_words_come_back(plain):
 def test_signs_come_back(plain, phrase, without):
     """Words, a phrase and exclusions that were written together are found again."""
     text = f'{" ".join(plain)} "{" ".join(phrase)}" ' + " ".join(f"-{word}" for word in without)
-    query = parse_query(text)
+    query = read(text)
     assert query.phrases == (tuple(word.encode() for word in phrase),)
     assert [term.term.decode() for term in query.excluded] == list(dict.fromkeys(without))

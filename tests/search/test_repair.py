@@ -1,6 +1,7 @@
 """Misspelt words: found against brute force, and left alone when they are none."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from brimful.search.repair import MOST_CORRECTIONS, corrections, repair
 from brimful.search.spellings import Spellings
 from brimful.search.words import CountedWords
 
+read = partial(parse_query, operators=True)
+
 COUNTS = dict.fromkeys(
     b"consciousness conscience machine machines limerence limerick country contrary agency agent focus government"
     b" receive locations located king planet plan plans carlsbad lymphocyte lymphocytes early earl yard".split(),
@@ -28,7 +31,7 @@ def fixed(text: str, *, words: CountedWords = WORDS) -> dict[str, list[str]]:
     """The corrections of a question: word to terms."""
     known = Spellings(words.names(b""))
     found: dict[str, list[str]] = {}
-    query = parse_query(text)
+    query = read(text)
     fixes = corrections(query, words, lambda: known, languages=("en",))
     assert fixes == corrections(query, words, lambda: known, forms=all_forms(query, words, languages=("en",)))
     for each in fixes:
@@ -64,7 +67,7 @@ def test_attested_misspellings(wrong, right, how):
 def test_a_misspelt_rare_word_is_not_given_up():
     """105 §3.1: "conciousness machine" stays a question about consciousness, at nearly its full weight."""
     words = CountedWords({b"consciousness": 2, b"machine": 500})
-    (found,) = corrections(parse_query("conciousness machine"), words, lambda: Spellings(words.names(b"")))
+    (found,) = corrections(read("conciousness machine"), words, lambda: Spellings(words.names(b"")))
     assert found.term == b"consciousness"
     assert found.weight >= 900
 
@@ -91,10 +94,17 @@ def test_what_is_left_alone(text):
     assert fixed(text) == {}
 
 
-def test_a_known_rare_word_needs_a_far_commoner_one():
-    """A long word that occurs once is repaired only by one that occurs twenty times as often."""
-    assert fixed("segement") == {"segement": ["segment"]}
-    assert fixed("segement", words=CountedWords({b"segement": 1, b"segment": 19})) == {}
+def test_a_word_that_occurs_is_never_repaired():
+    """However rare it is, and however much commoner its neighbour: it may be meant."""
+    assert fixed("segement", words=CountedWords({b"segement": 1, b"segment": 900})) == {}
+    assert fixed("walrus", words=CountedWords({b"walrus": 1, b"walruses": 9})) == {}
+
+
+def test_a_common_word_of_a_language_is_never_repaired():
+    """A correctly spelled word that no document has stays what it is; a misspelling of one does not."""
+    words = CountedWords({b"vergesslich": 3, b"vergessene": 4, b"forgot": 9, b"there": 20, b"receive": 5})
+    assert fixed("forget these", words=words) == {}
+    assert fixed("recieve", words=words) == {"recieve": ["receive"]}
 
 
 def test_torn_words_are_joined():
@@ -110,7 +120,7 @@ def test_spellings_are_made_only_when_needed():
     def never() -> Spellings:
         raise AssertionError
 
-    assert corrections(parse_query("machine country"), WORDS, never) == ()
+    assert corrections(read("machine country"), WORDS, never) == ()
 
 
 def test_other_scripts():

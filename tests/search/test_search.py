@@ -1,15 +1,21 @@
 """From a question to hits: how it is understood, what narrows it, which places it has."""
 
+from functools import partial
+
 import pytest
 
 from brimful import Document
 from brimful.search.field import Sought, rarity
 from brimful.search.query import parse_query
-from brimful.search.search import MOST_WORDS, _bounded, search
+from brimful.search.search import MOST_WORDS, _bounded
+from brimful.search.search import search as search_text
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
 from .conftest import corpus
+
+search = partial(search_text, operators=True)
+read = partial(parse_query, operators=True)
 
 DAY = 86_400
 CORPUS = [
@@ -206,7 +212,7 @@ def test_recency_without_any_time(laid):
 
 def test_another_questions_filters(ground):
     """`within` lends its filters and nothing else."""
-    found = search(ground, "green", within=parse_query("coffee path:notes"))
+    found = search(ground, "green", within=read("coffee path:notes"))
     assert paths(found) == ["notes/day.txt"]
 
 

@@ -14,7 +14,7 @@ from brimful.assembly.matches import Match, matches
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.repair import Correction
-from brimful.search.search import Sense
+from brimful.search.search import Found, Sense
 from brimful.settings import FormatName, Packing
 from brimful.text.spans import Span
 from brimful.text.tokens import TokenCounter
@@ -94,6 +94,35 @@ class Condensed:
         return self.document.path
 
 
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Where in an answer what is relevant ends, and what of the question the corpus does not have (ruling 19)."""
+
+    covered: float  # how much of what the question says stands together at the best place, from 0 to 1
+    lacking: float  # how much of it are words that no document has
+    missing: tuple[str, ...]  # these words
+    end: float  # windows whose best hit scores less only fill
+    reason: str | None = None  # why the answer is empty
+
+    def is_filling(self, window: Window) -> bool:
+        """Whether a window is there to fill the budget, not because it answers."""
+        return max((hit.score for hit in window.hits), default=window.score) < self.end
+
+
+def relevance_of(found: Found, context: Context) -> Relevance:
+    """What a search says about how far its answer can be trusted."""
+    reason = None
+    if not context.windows:
+        if found.missing:
+            reason = f"no document has: {', '.join(found.missing)}"
+        elif found.query.has_filters and not found.hits:
+            reason = "the filters leave nothing that has a word of the question"
+        else:
+            reason = "no document has a word of the question"
+    end = found.hits[found.relevant - 1].score if found.relevant else 0.0
+    return Relevance(found.covered, found.lacking, found.missing, end, reason)
+
+
 @dataclass(frozen=True)
 class Context:
     """The packed, rendered result (AssembledContext). `str(context)` is its text."""
@@ -114,6 +143,7 @@ class Context:
     question: str | None = None
     corrections: tuple[Correction, ...] = ()
     digests: tuple[Condensed, ...] = ()
+    relevance: Relevance | None = None
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
     senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
     counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the one that `model` names

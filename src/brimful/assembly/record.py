@@ -29,7 +29,11 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [_window(*each) for each in zip(context.windows, context.matches, strict=True)],
+        "windows": [
+            _window(*each) | {"filling": context.relevance is not None and context.relevance.is_filling(each[0])}
+            for each in zip(context.windows, context.matches, strict=True)
+        ],
+        "relevance": None if context.relevance is None else asdict(context.relevance),
         "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),

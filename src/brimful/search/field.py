@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Context as DecimalContext
-from decimal import Decimal
-from functools import lru_cache
-from math import isqrt, sqrt
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +24,18 @@ from brimful.search.chosen import Chosen
 from brimful.search.fusion import reciprocal_ranks
 from brimful.search.ground import Ground, Ids, union
 from brimful.search.headings import Headings
+from brimful.search.rarity import plain_rarity, rarity
+from brimful.search.signals import called_by, definitions, runs
 from brimful.settings import FieldSettings
 
 THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000
 """Positions that are looked at to narrow a question down: the rarest words first, at least one of them."""
 
+BELOW = (0.8, 0.5)
+"""What the two units below the first line of a definition have of what it is worth."""
+
 Scores = NDArray[np.float64]
-_DIGITS = DecimalContext(prec=20)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,8 @@ class Sought:
     weight: float
     places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+    is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
+    is_name: bool = False  # it is written as names are in code
     is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
     census: int = field(init=False)  # how often it stands anywhere
 
@@ -66,6 +69,7 @@ class Field:
     semantic: Numbers
     has: NDArray[np.bool_]  # for each word, whether the unit itself has it
     documents: Numbers  # what each document is worth by itself and by its best unit, by row
+    covered: int  # how much of what the question says the best place has, in millionths
 
 
 def relevance(
@@ -77,22 +81,27 @@ def relevance(
     allowed: NDArray[np.bool_] | None = None,
     favour: Numbers | None = None,
     meaning: Numbers | None = None,
+    sequence: Sequence[int] = (),
+    pointed_at: Sequence[tuple[int, int]] = (),
+    lacking: float = 0.0,
 ) -> Field:
     """The field over the most promising blocks.
 
-    `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row.
+    `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row. `sequence`
+    are the words of the question in its order, as numbers of `sought`; `pointed_at` are bytes of documents, by row,
+    that it points at; `lacking` is what its words are worth that the corpus does not have.
     """
     present = [each for each in sought if each.census or _is_name(ground, each)]
     if not present or not len(ground):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(ground.documents), np.int64)
-        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents)
+        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents, 0)
     documents = _documents(ground, sought, settings)
     chosen = Chosen(ground, _promising(ground, present, documents, settings, most=blocks, allowed=allowed))
     rows, offsets = chosen.rows, chosen.offsets
     counts = [_counts(each, chosen) for each in sought]
     above = Headings(ground, chosen)
-    told = [_told(above, each, settings) for each in sought]
+    told = [_told(above, each, settings) + _called(ground, each, rows, settings) for each in sought]
     near = _Surroundings(chosen)
     lexical = settings.document * documents[rows]
     for reach, share in (
@@ -102,6 +111,15 @@ def relevance(
     ):
         lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
     alike = _alike(ground, chosen.units, near, meaning, settings)
+    if settings.definition:
+        lexical = lexical + settings.definition * near.below(_defined(ground, chosen, sought), BELOW)
+    if settings.runs:
+        in_a_row = runs(chosen, sought, sequence)
+        lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
+    if pointed_at and settings.frame:
+        lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
+    if settings.called:
+        lexical = lexical + settings.called * called_by(ground, sought)[rows]
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
     np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
@@ -127,25 +145,8 @@ def relevance(
         np.rint(alike * MILLION).astype(np.int64)[order],
         has[:, order],
         np.rint(whole * MILLION).astype(np.int64),
+        _covered(ground, sought, counts, told, near, lacking, settings),
     )
-
-
-@lru_cache(4_096)
-def plain_rarity(census: int, total: int) -> float:
-    """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
-
-    >>> plain_rarity(1, 1000) > plain_rarity(10, 1000) > plain_rarity(1000, 1000) > 0
-    True
-    """
-    census = min(census, total)
-    odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
-    return float(odds.ln(_DIGITS))
-
-
-def rarity(census: int, total: int) -> float:
-    """The same for a passage, where rare words count for still more: to the power of five quarters."""
-    plain = plain_rarity(census, total)
-    return plain * sqrt(sqrt(plain))
 
 
 def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> Scores:
@@ -185,8 +186,8 @@ def _promising(
     """The units of the blocks that have most of the rare words, with their surroundings."""
     found: list[tuple[float, Ids]] = []
     read = 0
-    for each in sorted(sought, key=lambda each: (each.weight < 1, each.census, each.word)):
-        if read and (read + each.census > MOST_PLACES or each.weight < 1):
+    for each in sorted(sought, key=lambda each: (each.is_minor, each.census, each.word)):
+        if read and (read + each.census > MOST_PLACES or each.is_minor):
             continue
         read += each.census
         parts = (
@@ -233,6 +234,57 @@ def _told(above: Headings, sought: Sought, settings: FieldSettings) -> Numbers:
     """What the headings above each unit say of a word, in thousandths."""
     counts = sum((above.counts(places) for _, places in sought.places[-1:]), np.zeros(1, np.int64))
     return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
+
+
+def _pointed(chosen: Chosen, places: Sequence[tuple[int, int]]) -> Scores:
+    """One for the units that hold these bytes of documents, and half for their neighbours."""
+    found = np.zeros(len(chosen))
+    for row, offset in places:
+        at = np.flatnonzero(
+            (chosen.rows == row) & (chosen.offsets <= offset) & (offset < chosen.offsets + chosen.sizes)
+        )
+        for unit in at.tolist():
+            for step, share in ((0, 1.0), (-1, 0.5), (1, 0.5)):
+                if 0 <= unit + step < len(found) and chosen.rows[unit + step] == row:
+                    found[unit + step] = max(found[unit + step], share)
+    return found
+
+
+def _covered(
+    ground: Ground,
+    sought: Sequence[Sought],
+    counts: Sequence[Numbers],
+    told: Sequence[Numbers],
+    near: _Surroundings,
+    lacking: float,
+    settings: FieldSettings,
+) -> int:
+    """How much of what the question says stands together at the best place, in millionths of the whole."""
+    covered, whole = np.zeros(len(counts[0])), lacking
+    for each, count, heading in zip(sought, counts, told, strict=True):
+        if not each.is_minor:
+            worth = each.weight * rarity(each.census, len(ground))
+            covered += worth * (near.sums(count, settings.near_reach) + heading > 0)
+            whole += worth
+    return round(float(covered.max(initial=0.0)) / whole * MILLION) if whole else 0
+
+
+def _defined(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> Scores:
+    """What each unit is worth for the names of the question that it defines; the rarest word is worth one."""
+    worths = [each.weight * rarity(each.census, len(ground)) for each in sought]
+    most = max(worths, default=0.0) or 1.0
+    found = np.zeros(len(chosen))
+    for worth, defines in zip(worths, definitions(ground, chosen, sought), strict=True):
+        found += worth / most * defines
+    return found
+
+
+def _called(ground: Ground, sought: Sought, rows: Numbers, settings: FieldSettings) -> Numbers:
+    """What the name of its document says of a word in each unit, in thousandths."""
+    has = np.zeros(len(ground.documents), np.int64)
+    for name in sought.names:
+        has[ground.titles.of(name)] = round(settings.name_in_unit * THOUSAND)
+    return has[rows]
 
 
 def _scale(
@@ -317,6 +369,14 @@ class _Surroundings:
         """How many units they are."""
         low, high = self._range(reach)
         return high - low
+
+    def below(self, values: Scores, shares: Sequence[float]) -> Scores:
+        """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
+        found = values
+        for step, share in enumerate(shares, start=1):
+            above = self._at - step
+            found = np.maximum(found, np.where(above >= self._first, share * values[np.maximum(above, 0)], 0.0))
+        return found
 
     def spread(self, values: Scores, share: float) -> Scores:
         """Each value with a share of both neighbours'."""

@@ -93,7 +93,7 @@ def time_bound(text: str) -> int | None:
 
 
 @dataclass(slots=True)
-class Filters:
+class FilterReader:
     """The filters of one question as they are read."""
 
     paths: list[PathPattern] = field(default_factory=list)

@@ -21,6 +21,7 @@ from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
 from brimful.search.query import AskedTerm
+from brimful.search.signals import PathNames
 from brimful.search.spellings import Spellings
 from brimful.store.kept import Kept
 from brimful.store.protocol import Documents, SegmentView, Snapshot
@@ -215,7 +216,7 @@ class Ground:
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
-        return forms_of(asked, self, languages=self.languages, weights=weights)
+        return forms_of(asked, self, languages=self.languages or ("en",), weights=weights)
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
@@ -331,6 +332,11 @@ class Ground:
         return self._parents[number]
 
     # ---- names
+
+    @cached_property
+    def path_names(self) -> PathNames:
+        """The words of the documents' paths, and what each says."""
+        return PathNames(self.documents.paths)
 
     @cached_property
     def titles(self) -> Postings:

@@ -1,8 +1,9 @@
 """What does a question ask for?
 
-Words, "exact phrases", beginnings*, -excluded words, and filters: `path:`, `kind:`, `after:`, `before:`.
-Everything that is not clearly one of these is literal text, so no question is ever a syntax error;
-`docs/query.md` has the rules.
+A question is text: nothing in it narrows or excludes, and quotation marks raise the places that have the phrase
+(ruling 17). The operators of `search` are read only where they are asked for: "exact phrases", beginnings*,
+-excluded words, and filters: `path:`, `kind:`, `after:`, `before:`. Everything that is not clearly one of these is
+literal text, so no question is ever a syntax error; `docs/query.md` has the rules.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.search.filters import Filters, PathPattern
+from brimful.errors import SettingError, choose
+from brimful.search.filters import FilterReader, PathPattern, time_bound
+from brimful.settings import Filters
 from brimful.text.kinds import Kind
 from brimful.text.terms import QueryTerm, query_terms
 
@@ -30,6 +33,7 @@ MOST_PHRASES: Final = 64
 _PHRASE_TERMS = 32  # a longer quotation is text to look for word by word
 _PHRASE_CHARACTERS = 1_000
 
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Role = Literal["filter", "excluded", "phrase"]
 
 # A letter or digit of a script that separates its words; Thai, Lao and Han text runs on around a quotation.
@@ -83,7 +87,11 @@ class Query:
 
     text: str
     terms: tuple[AskedTerm, ...] = ()  # in order of their first occurrence, those of phrases included
-    phrases: tuple[tuple[bytes, ...], ...] = ()
+    sequence: tuple[
+        int, ...
+    ] = ()  # which of them each whole word of the text is, in its order; -1 for one that was left out
+    quoted: tuple[tuple[bytes, ...], ...] = ()  # what stands in quotation marks: it raises, and narrows nothing
+    phrases: tuple[tuple[bytes, ...], ...] = ()  # what a document must have, word beside word
     excluded: tuple[AskedTerm, ...] = ()
     excluded_phrases: tuple[tuple[bytes, ...], ...] = ()
     paths: tuple[PathPattern, ...] = ()  # any of them; none: all paths
@@ -122,24 +130,29 @@ class _Marks:
 
     stretches: list[tuple[int, int, Role]] = field(default_factory=list)
     stars: list[int] = field(default_factory=list)
-    filters: Filters = field(default_factory=Filters)
+    filters: FilterReader = field(default_factory=FilterReader)
 
 
-def parse_query(text: str) -> Query:
-    """Understand a question; any text is one.
+def parse_query(text: str, *, operators: bool = False) -> Query:
+    """Understand a question; any text is one. With `operators` its signs mean something.
 
-    >>> query = parse_query('who wrote "context window" in path:docs -draft after:2024?')
+    >>> query = parse_query('why does path:docs say "context window" -- and not -draft?')
+    >>> [term.term.decode() for term in query.terms]
+    ['why', 'does', 'path', 'docs', 'say', 'context', 'window', 'and', 'not', 'draft']
+    >>> query.quoted, query.phrases, query.paths, query.excluded
+    (((b'context', b'window'),), (), (), ())
+    >>> query = parse_query('who wrote "context window" in path:docs -draft after:2024?', operators=True)
     >>> [term.term.decode() for term in query.terms], query.phrases
     (['who', 'wrote', 'context', 'window', 'in'], ((b'context', b'window'),))
     >>> [term.term for term in query.excluded], query.paths[0].text, query.after
     ([b'draft'], 'docs', 1704067200)
-    >>> [term.term.decode() for term in parse_query("path: kind:banana --flag").terms]
+    >>> [term.term.decode() for term in parse_query("path: kind:banana --flag", operators=True).terms]
     ['path', 'kind', 'banana', 'flag']
     """
     read = _readable(text)
     found = query_terms(read)
     places = _byte_places(read)
-    marks = _marks(read, places, found)
+    marks = _marks(read, places, found, operators=operators)
     asked, excluded, phrases, excluded_phrases = _sorted_out(found, marks, places)
     if not asked and (excluded or excluded_phrases) and not marks.filters.count:
         # Nothing but exclusions: a list, an option of a command, a dash that slipped in.
@@ -147,10 +160,14 @@ def parse_query(text: str) -> Query:
     stars = {int(places[star]) for star in marks.stars}
     terms = _distinct(asked, stars)
     filters = marks.filters
+    numbers = {each.term: at for at, each in enumerate(terms[:MOST_TERMS])}
+    distinct = tuple(dict.fromkeys(phrases))[:MOST_PHRASES]
     return Query(
         text=text,
         terms=terms[:MOST_TERMS],
-        phrases=tuple(dict.fromkeys(phrases))[:MOST_PHRASES],
+        sequence=tuple(numbers[term.term] for term in asked if not term.is_part and term.term in numbers),
+        quoted=() if operators else distinct,
+        phrases=distinct if operators else (),
         excluded=_distinct([term for term in excluded if not term.is_part], stars)[:MOST_TERMS],
         excluded_phrases=tuple(dict.fromkeys(excluded_phrases))[:MOST_PHRASES],
         paths=tuple(dict.fromkeys(filters.paths)),
@@ -161,6 +178,52 @@ def parse_query(text: str) -> Query:
         neighbours=_neighbours(asked, read.encode("utf-8", "replace")),
         left_out=max(0, len(terms) - MOST_TERMS) + (len(read) < len(text)),
     )
+
+
+def narrowed(query: Query, filters: Filters) -> Query:
+    """The question, asked only of what the filters leave.
+
+    >>> narrowed(parse_query("tea"), Filters(path="docs/", phrase="green tea", without="draft")).excluded[0].term
+    b'draft'
+    """
+    unwanted = [tuple(term.term for term in query_terms(text) if not term.is_part) for text in filters.without]
+    wanted = [tuple(term.term for term in query_terms(text) if not term.is_part) for text in filters.phrase]
+    for text, terms in zip((*filters.without, *filters.phrase), (*unwanted, *wanted), strict=True):
+        if not terms:
+            raise SettingError(f"{text!r} has no word; phrase and without are words that a document has or has not")
+    return replace(
+        query,
+        paths=(*query.paths, *map(PathPattern, filters.path)),
+        excluded_paths=(*query.excluded_paths, *map(PathPattern, filters.not_path)),
+        kinds=tuple(dict.fromkeys((*query.kinds, *map(_kind, filters.kind)))),
+        after=max((each for each in (query.after, _bound("after", filters.after)) if each is not None), default=None),
+        before=min(
+            (each for each in (query.before, _bound("before", filters.before)) if each is not None), default=None
+        ),
+        phrases=tuple(dict.fromkeys((*query.phrases, *wanted))),
+        excluded=(*query.excluded, *(AskedTerm(terms[0], 0, len(terms[0])) for terms in unwanted if len(terms) == 1)),
+        excluded_phrases=(*query.excluded_phrases, *(terms for terms in unwanted if len(terms) > 1)),
+    )
+
+
+def _kind(name: str) -> Kind:
+    choose(name, KINDS, what="kind")
+    return cast("Kind", name)
+
+
+def _given(*bounds: int | None) -> list[int]:
+    return [bound for bound in bounds if bound is not None]
+
+
+def _bound(name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    seconds = time_bound(text)
+    if seconds is None:
+        raise SettingError(
+            f"{name} is {text!r}; it is a year, month, day or time: 2024, 2024-05, 2024-05-12, 2024-05-12T08:00Z"
+        )
+    return seconds
 
 
 def rarest(query: Query, census: Callable[[bytes], int], *, most: int = MOST_RARE_TERMS) -> Query:
@@ -174,8 +237,14 @@ def rarest(query: Query, census: Callable[[bytes], int], *, most: int = MOST_RAR
         return query
     counts = [census(term.term) for term in query.terms]
     ranked = sorted(range(len(counts)), key=lambda at: (counts[at] == 0, counts[at], at))
-    kept = tuple(query.terms[at] for at in sorted(ranked[:most]))
-    return replace(query, terms=kept, left_out=query.left_out + len(counts) - len(kept))
+    chosen = sorted(ranked[:most])
+    numbers = {old: new for new, old in enumerate(chosen)}
+    return replace(
+        query,
+        terms=tuple(query.terms[at] for at in chosen),
+        sequence=tuple(numbers.get(at, -1) for at in query.sequence),
+        left_out=query.left_out + len(counts) - len(chosen),
+    )
 
 
 def _readable(text: str) -> str:
@@ -193,7 +262,7 @@ def _byte_places(text: str) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
 
 
-def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm]) -> _Marks:
+def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm], *, operators: bool) -> _Marks:
     """Read the signs from left to right; each is looked at once, and no look ahead is longer than a phrase."""
     marks = _Marks()
     wholes = [term.start for term in found if not term.is_part]
@@ -209,7 +278,9 @@ def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm]) -> 
     at = 0
     while sign := _MARK.search(text, at):
         at = sign.end()
-        if sign["filter"]:
+        if not operators and not (sign["straight"] or sign["opener"] or sign["negated"]):
+            at = sign.start() + 1  # text
+        elif sign["filter"]:
             at = _filter(sign, marks, at_end=at >= last)
         elif sign["opening"]:
             emphasis = at

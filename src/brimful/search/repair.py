@@ -1,8 +1,9 @@
-"""Which word was meant by one that the corpus hardly has?
+"""Which word was meant by one that the corpus does not have?
 
 Two neighbours swapped, a word spelled alike (pg_trgm's similarity of at least 0.3, few edits), one that begins with
 it, or a word that a blank has torn apart (Standard 105 §3, ruling 12). Repair is gated: it never touches a word that
-the corpus knows, in any of its forms, and what is found counts less than what was asked.
+the corpus has, in any of its forms, or that is common in some language, and what is found counts less than what was
+asked.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from itertools import islice
 from typing import Final, Literal
 
 from brimful.index.trigrams import similarity
-from brimful.search.forms import HARDLY, WordForms, forms_of
+from brimful.search.common import is_known
+from brimful.search.forms import WordForms, forms_of
 from brimful.search.query import Query
 from brimful.search.spellings import MOST_LETTERS, Spelling, Spellings
 from brimful.search.words import Words
@@ -24,8 +26,6 @@ MOST_CORRECTIONS: Final = 3
 """For one word."""
 MOST_WORDS: Final = 32
 """How many words of a question are repaired, the first ones."""
-FAR_COMMONER: Final = 20
-"""So many times as often must a candidate occur if the word does occur."""
 _LEAST_LETTERS = 4
 _MIDDLING, _LONG = 6, 8  # letters
 _OTHER_INITIAL = 7  # letters; attested misspellings of shorter words begin like the right one
@@ -75,22 +75,21 @@ def corrections(
     """
     quoted = {term for phrase in query.phrases for term in phrase}
     known = {each.words: each.forms for each in forms or ()}
-    strange: dict[bytes, int] = {}
+    strange: list[bytes] = []
     for asked in query.terms:
         if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_misspelt(asked.term):
             continue
         stands_for = known.get((asked.term,))
         if stands_for is None:
             stands_for = forms_of(asked, words, languages=languages)
-        standing = sum(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1)
-        if standing < HARDLY:
-            strange[asked.term] = standing
+        if not any(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1):
+            strange.append(asked.term)
     found: list[Correction] = []
     hopeless: set[bytes] = set()
-    for word in list(strange)[:MOST_WORDS]:
-        repaired = repair(word, words, spellings(), standing=strange[word])
+    for word in strange[:MOST_WORDS]:
+        repaired = repair(word, words, spellings())
         found += repaired
-        if not repaired and not strange[word]:
+        if not repaired:
             hopeless.add(word)
     for one, other in query.neighbours:
         if one in hopeless or other in hopeless:
@@ -98,20 +97,17 @@ def corrections(
     return tuple(found)
 
 
-def repair(word: bytes, words: Words, spellings: Spellings, *, standing: int | None = None) -> tuple[Correction, ...]:
-    """What a word was probably meant to be, the likeliest first; nothing if the corpus knows it.
+def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction, ...]:
+    """What a word was probably meant to be, the likeliest first; nothing if the corpus has it.
 
-    `standing` is how often the word occurs in all its forms, if that is known already.
+    A common word of some language is spelled correctly, so it is only completed.
     """
-    census = words.census(word) if standing is None else standing
-    if census >= HARDLY or not _can_be_misspelt(word):
+    if words.census(word) or not _can_be_misspelt(word):
         return ()
     text = word.decode()
-    if census and len(text) < _LONG:
-        return ()  # a short word that occurs is rare, not wrong
-    least = max(census * FAR_COMMONER, 1 if len(text) >= _MIDDLING else 2)
+    least = 1 if len(text) >= _MIDDLING else 2
     ranked: list[tuple[int, int, float, bytes, How]] = []
-    for spelling, how in _candidates(text, spellings, words):
+    for spelling, how in () if is_known(word) else _candidates(text, spellings, words):
         common = words.census(spelling.term)
         if common >= least:
             ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
@@ -121,7 +117,7 @@ def repair(word: bytes, words: Words, spellings: Spellings, *, standing: int | N
         Correction(word, term, how, -alike, distance, _weight(len(text), distance, place))
         for place, (distance, _, alike, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
     ]
-    if census == 0 and len(text) >= _COMPLETED:
+    if len(text) >= _COMPLETED:
         room = MOST_CORRECTIONS - len(found)
         weight = min([_COMPLETION, *(each.weight for each in found)])
         found += _completions(word, words, {each.term for each in found}, least=least, weight=weight)[:room]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +15,37 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.search.field import MILLION, THOUSAND, Field, Sought, rarity, relevance
+from brimful.search.common import tells
+from brimful.search.dates import DateAsked, dates_in
+from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
+from brimful.search.frames import frames_in, places_of
 from brimful.search.ground import Ground, union
 from brimful.search.listing import listed
 from brimful.search.meaning import QuestionVectors, meaning_of
 from brimful.search.phrases import following, literal
-from brimful.search.query import AskedTerm, Query, parse_query, rarest
+from brimful.search.priors import counted
+from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
+from brimful.search.rarity import rarity
 from brimful.search.repair import Correction, corrections
-from brimful.search.stopping import only_asks
-from brimful.settings import FieldSettings
+from brimful.search.stopping import LANGUAGES, only_asks
+from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.matches import matches_in
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
 
+DECIDES = 0.6
+"""Where words that no document has are this much of a question, nothing that is found answers it."""
+END_SHARE = (1, 2)
+"""Relevance ends where a hit is worth less than this share of the best one."""
+MOST_DECIDING = 32
+"""Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
+MOST_MISSING = 16
+MOST_GLUED = 4
+"""Words of a question that may be one in a document's name."""
+_CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
 _WEIGHTS = FormWeights(inflection=990)  # the word itself decides only where nothing else does
@@ -54,6 +71,15 @@ class Found:
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
     forms: tuple[frozenset[bytes], ...] = ()  # the terms as which each of these may stand
     senses: tuple[Sense, ...] = ()  # words that say something, unless all of them only ask
+    missing: tuple[str, ...] = ()  # words that say something and that no document has
+    lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
+    covered: float = 1.0  # how much of what the question says stands together at the best place
+    relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
+
+    @property
+    def is_unanswerable(self) -> bool:
+        """Whether the corpus lacks the words that decide."""
+        return self.lacking >= DECIDES
 
 
 def search(
@@ -66,19 +92,22 @@ def search(
     repair: bool = True,
     recent_days: int | None = None,
     within: Query | None = None,
+    operators: bool = False,
+    filters: Filters | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
     Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
-    (ruling 10). `within` is another question, whose filters hold instead of its own.
+    (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
+    question mean something; `filters` narrow it either way.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
         settings = replace(settings, meaning=settings.model_meaning)
-    query = parse_query(question) if isinstance(question, str) else question
-    query = rarest(query, ground.census, most=MOST_WORDS)
+    query = parse_query(question, operators=operators) if isinstance(question, str) else question
+    query = rarest(query if filters is None else narrowed(query, filters), ground.census, most=MOST_WORDS)
     allowed = _allowed(ground, within or query)
     if allowed is not None and not query.terms and query.has_filters:
         hits = listed(ground, allowed, limit)
@@ -86,21 +115,38 @@ def search(
         return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
-    sought = _sought(ground, query, forms, mended, settings)
+    dates = dates_in(query.text, languages=ground.languages)
+    sought = [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
+    missing = _missing(ground, query, forms, mended)
     field = relevance(
         ground,
         sought,
         settings=settings,
         blocks=max(_LEAST_BLOCKS, limit),
         allowed=allowed,
-        favour=None if recent_days is None else _recent(ground, recent_days),
+        favour=_favour(ground, query, recent_days, settings),
+        sequence=_sequence(query, sought),
+        pointed_at=places_of(ground, frames_in(query.text)),
+        lacking=sum(each.worth for each in missing),
         meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
+    worth = sum(each.weight * rarity(each.census, len(ground)) for each in sought if not each.is_minor)
+    lacking = sum(each.worth for each in missing)
     return Found(
-        query, hits, mended, _documents(ground, field, limit), words, forms_of_words, _senses(ground, forms, mended)
+        query,
+        hits,
+        mended,
+        _documents(ground, field, limit),
+        words,
+        forms_of_words,
+        _senses(ground, forms, mended),
+        missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
+        lacking=round(lacking / max(worth + lacking, 1e-9), 6) if _words_decide(ground, query) else 0.0,
+        covered=field.covered / MILLION,
+        relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
     )
 
 
@@ -122,10 +168,80 @@ def with_matches(ground: Ground, found: Found) -> Found:
 
 
 def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
-    """What each word stands for, as `all_forms` finds it; the ground remembers the words of earlier questions."""
+    """What each word stands for; the ground remembers the words of earlier questions.
+
+    What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
+    """
+    joined: dict[bytes, list[Form]] = {}
+    for pair in joined_forms(query, ground, weights=_WEIGHTS):
+        if not any(only_asks(word, ground.languages) for word in pair.words):
+            for word in pair.words:
+                joined.setdefault(word, []).extend(pair.forms)
     asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
-    singles = (WordForms((each.term,), ground.forms_of(each, _WEIGHTS)) for each in asked)
-    return (*singles, *joined_forms(query, ground, weights=_WEIGHTS))
+    return tuple(
+        WordForms((each.term,), (*ground.forms_of(each, _WEIGHTS), *joined.get(each.term, ()))) for each in asked
+    )
+
+
+class _Missing(NamedTuple):
+    """A word that no document has, and what it would be worth."""
+
+    word: bytes
+    worth: float
+
+
+def _missing(
+    ground: Ground, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction]
+) -> tuple[_Missing, ...]:
+    """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
+    known = {word.words[0] for word in forms if word.forms}
+    known |= {word for each in mended for word in each.word.split()} | set(_glued_names(ground, query))
+    rare = rarity(1, max(len(ground), 1))
+    return tuple(
+        _Missing(asked.term, rare * tells(asked.term))
+        for asked in query.terms
+        if not asked.is_part
+        and asked.term not in known
+        and not asked.term[:1].isdigit()
+        and not only_asks(asked.term, (*ground.languages, "en"))
+        and not len(ground.titles.of(asked.term))
+    )
+
+
+def _words_decide(ground: Ground, query: Query) -> bool:
+    """Whether words that no document has say that nothing answers: not in a paste, nor in a foreign language."""
+    words = [asked.term for asked in query.terms if not asked.is_part]
+    if len(words) + query.left_out > MOST_DECIDING:
+        return False
+    counts = {language: sum(only_asks(word, (language,)) for word in words) for language in LANGUAGES}
+    own = max((counts[language] for language in ground.languages), default=0)
+    return max(counts.values(), default=0) <= own
+
+
+def _dated(ground: Ground, dates: Sequence[DateAsked]) -> list[Sought]:
+    """The dates that a question names, each in all its spellings."""
+    found = []
+    for date in dates:
+        forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(ground.census, terms))]
+        singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
+        if forms or any(len(ground.titles.of(name)) for name in singles):
+            found.append(Sought(date.name, 1.0, _placed(ground, forms), singles))
+    return found
+
+
+def _sequence(query: Query, sought: Sequence[Sought]) -> list[int]:
+    """The words of the question in its order, as numbers of what is sought; -1 for one that is not."""
+    numbers = {each.word: at for at, each in enumerate(sought) if not each.is_literal}
+    return [numbers.get(query.terms[at].term, -1) if at >= 0 else -1 for at in query.sequence]
+
+
+def _favour(ground: Ground, query: Query, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
+    """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
+    favour = None if recent_days is None else _recent(ground, recent_days)
+    if not settings.priors:
+        return favour
+    kinds = np.array(counted(ground.documents.paths, [each.term for each in query.terms]), np.int64)
+    return kinds if favour is None else kinds * favour // THOUSAND
 
 
 def _senses(ground: Ground, forms: Sequence[WordForms], mended: Sequence[Correction]) -> tuple[Sense, ...]:
@@ -144,23 +260,32 @@ def _sought(
 ) -> list[Sought]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
+    repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in mended:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
+    glued = _glued_names(ground, query)
+    written = _written_as_names(query)
     found: list[Sought] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
         asked = b" ".join(word.words)
         whole = [*word.forms, *repaired.pop(asked, [])]
         key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
-        if key in seen or not (whole or len(ground.titles.of(asked))):
+        if key in seen or not (whole or asked in glued or len(ground.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
         weight = settings.asking if only_asks(asked, ground.languages) else 1.0
         if asked in parts:
             weight *= settings.part
+        times = repeated.get(asked, 1)
+        weight *= times * (settings.repeated + 1) / (times + settings.repeated)
+        if settings.common:
+            weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
-        found.append(Sought(asked, weight, _placed(ground, whole), names))
+        names = (*names, *glued.get(asked, ()))
+        minor = asked in parts or only_asks(asked, ground.languages)
+        found.append(Sought(asked, weight, _placed(ground, whole), names, minor, asked in written))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
         found.append(Sought(asked, 1.0, _placed(ground, whole), names))
@@ -170,7 +295,40 @@ def _sought(
             Sought(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
             for terms in query.phrases
         ),
+        *(
+            Sought(b" ".join(terms), settings.quoted, ((THOUSAND, literal(ground, terms)),))
+            for terms in query.quoted
+            if len(terms) > 1
+        ),
     ]
+
+
+def _written_as_names(query: Query) -> set[bytes]:
+    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`."""
+    content = query.text.encode("utf-8", "replace")
+    found = set()
+    for asked in query.terms:
+        text = content[asked.start : asked.end]
+        is_mixed = b"_" in text.strip(b"_") or _CAMEL.search(text) is not None
+        is_called = content[asked.end : asked.end + 1] == b"("
+        is_member = content[asked.start - 1 : asked.start] == b"." and asked.start > 1 and text.isascii()
+        if not asked.is_part and (is_mixed or is_called or is_member):
+            found.add(asked.term)
+    return found
+
+
+def _glued_names(ground: Ground, query: Query) -> dict[bytes, list[bytes]]:
+    """Names that are written as one word of two to four of the question's: `American Express`, AMERICANEXPRESS."""
+    found: dict[bytes, list[bytes]] = {}
+    wholes = [query.terms[at].term if at >= 0 else b" " for at in query.sequence]
+    for size in range(2, MOST_GLUED + 1):
+        for at in range(len(wholes) - size + 1):
+            parts = wholes[at : at + size]
+            name = b"".join(parts)
+            if name in ground.path_names and not only_asks(parts[0], ground.languages):
+                for part in parts:
+                    found.setdefault(part, []).append(name)
+    return found
 
 
 def _bounded(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> list[Sought]:

@@ -32,6 +32,7 @@ _ASKING: Final = {
 _STOPS: Final = {
     language: frozenset(f"{words} {_ASKING[language]}".encode().split()) for language, words in STOP_WORDS.items()
 }
+LANGUAGES: Final = tuple(_STOPS)
 
 
 def only_asks(term: bytes, languages: tuple[str, ...]) -> bool:

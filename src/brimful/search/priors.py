@@ -1,0 +1,92 @@
+"""Which kinds of files seldom hold the answer? Tests, examples, change logs, lock files, minified and generated text.
+
+They repeat the words of what they serve, often more densely than the text that explains it. So they count for less,
+unless the question asks for them. Told by paths alone; `FieldSettings(priors=False)` counts all alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+ONE: Final = 1_000
+"""What an ordinary file counts, in thousandths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """A kind of file, what it counts, and the words of a question that ask for it."""
+
+    name: str
+    thousandths: int
+    pattern: re.Pattern[str]
+    asked_by: frozenset[bytes]
+
+
+def _prior(name: str, thousandths: int, pattern: str, asked_by: str) -> Prior:
+    return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), frozenset(asked_by.encode().split()))
+
+
+PRIORS: Final = (
+    _prior(
+        "test",
+        600,
+        r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata|testsuite|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
+        r"|[^/]+(?:_tests?|\.tests?|[._-]spec)\.\w{1,4}$|(?:^|/)[^/]*(?-i:Tests?)\.(?:java|kt|cs|swift|scala)$",
+        "test tests testing tested unittest unittests pytest spec specs fixture fixtures assert asserts assertion mock",
+    ),
+    _prior(
+        "example",
+        850,
+        r"(?:^|/)(?:examples?|samples?|demos?|tutorials?)/",
+        "example examples sample samples demo demos tutorial",
+    ),
+    _prior(
+        "change log",
+        700,
+        r"(?:^|/)(?:change[-_]?logs?|changes|history|news|release[-_]?notes?|whats[-_]?new|upgrading|releases?)"
+        r"(?:[-_.]\w[^/]*|/.*)?$|(?:^|/)(?:changelog|whatsnew)[^/]*/",
+        "changelog changes change changed history news release released releases version versions since upgrade"
+        " upgrading migrate migration new added deprecated removed fixed fixes cve",
+    ),
+    _prior(
+        "lock file",
+        400,
+        r"(?:^|/)(?:[^/]+[.-]lock(?:\.json|\.yaml)?|npm-shrinkwrap\.json|go\.sum|pnpm-lock\.yaml|gemfile\.lock)$",
+        "lock lockfile locked pinned pin dependency dependencies shrinkwrap resolved integrity",
+    ),
+    _prior("minified", 400, r"\.min\.\w{2,4}$|\.(?:umd|bundle)\.m?js$|\.map$", "minified bundle umd sourcemap"),
+    _prior(
+        "generated",
+        600,
+        r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|cc|h)$|[._]generated\.\w+$|\.g\.dart$|\.designer\.cs$|(?:^|/)generated/",
+        "generated protobuf stub stubs",
+    ),
+)
+
+
+@lru_cache(65_536)
+def priors_of(path: str) -> tuple[Prior, ...]:
+    """The kinds that a path is of.
+
+    >>> [prior.name for prior in priors_of("tests/test_heapq.py")], priors_of("heapq.py")
+    (['test'], ())
+    >>> [prior.name for path in ("uv.lock", "a/jquery.min.js", "CHANGES.rst") for prior in priors_of(path)]
+    ['lock file', 'minified', 'change log']
+    """
+    return tuple(prior for prior in PRIORS if prior.pattern.search(path))
+
+
+def counted(paths: Iterable[str], words: Sequence[bytes]) -> list[int]:
+    """What each document counts for a question with these words, in thousandths.
+
+    >>> counted(["heapq.py", "test/test_heapq.py"], [b"merge"]), counted(["test/test_heapq.py"], [b"test", b"merge"])
+    ([1000, 600], [1000])
+    """
+    asked = {prior.name for prior in PRIORS if not prior.asked_by.isdisjoint(words)}
+    return [
+        min((prior.thousandths for prior in priors_of(path) if prior.name not in asked), default=ONE) for path in paths
+    ]

@@ -1,0 +1,234 @@
+"""What else speaks for a place, beside how often it has the question's words?
+
+That it has several of them in a row, as the question does; that it defines a name which the question uses; that its
+document is called by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.index.columns import Numbers
+from brimful.search.chosen import Chosen
+from brimful.search.rarity import plain_rarity
+from brimful.text.terms import terms_of
+
+Scores = NDArray[np.float64]
+
+if TYPE_CHECKING:
+    from brimful.search.field import Sought
+    from brimful.search.ground import Ground
+
+LEAST_RUN: Final = 4
+"""Words in a row that say more than each by itself."""
+FOLDER_SHARE: Final = 0.5
+"""What a word of a folder's name says against one of the file's own."""
+_GAP = 3  # bytes between two words of a run
+_MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
+_LONGEST_HEAD = 300
+_DEFINED = re.compile(
+    rb"(?:def|class|function\*?|fn|func|fun|struct|interface|impl|trait|enum|module|namespace|sub|proc|procedure|macro"
+    rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
+    rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
+)
+# What may stand before a name that a line defines: types, modifiers, the object it is put on.
+_TYPED = re.compile(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
+_CALLED = re.compile(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
+_BODY = re.compile(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
+_VALUE = re.compile(
+    rb"[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:async[ \t]+)?(?:function\b|class\b|\(|\w+[ \t]*=>|lambda\b)"
+    rb"|[ \t]*:[ \t]*(?:async[ \t]+)?function\b"
+)
+
+
+def runs(chosen: Chosen, sought: Sequence[Sought], sequence: Sequence[int]) -> Numbers:
+    """How many runs of four words of the question, in its order, begin in each unit.
+
+    `sequence` has the number of each word of the question in `sought`, -1 for one that is not there. A longer run
+    counts once for each four words of it.
+    """
+    counts = np.zeros(len(chosen), np.int64)
+    follows = np.zeros((len(sought) + 1, len(sought) + 1), bool)
+    for one, other in pairwise(sequence):
+        follows[one, other] = one >= 0 and other >= 0
+    if len(sequence) < LEAST_RUN or not follows.any():
+        return counts
+    wanted = sorted({number for number in sequence if number >= 0})
+    for plot, (low, high) in enumerate(pairwise(chosen.bounds)):
+        if low == high:
+            continue
+        places, numbers = _inside(chosen, slice(low, high), sought, wanted, plot)
+        if len(places) < LEAST_RUN:
+            continue
+        sizes = np.array([len(each.word) for each in sought])[numbers]
+        linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
+        linked &= np.diff(places) > 0
+        whole = linked[:-2] & linked[1:-1] & linked[2:]
+        begins = places[:-3][whole]
+        units = chosen.starts[low:high].searchsorted(begins, side="right") - 1
+        counts[low:high] += np.bincount(units, minlength=high - low)
+    return counts
+
+
+def _inside(
+    chosen: Chosen, part: slice, sought: Sequence[Sought], wanted: Sequence[int], plot: int
+) -> tuple[Numbers, NDArray[np.int64]]:
+    """Where the wanted words stand in the chosen units of a plot, in order, and which word each is."""
+    starts, ends = chosen.starts[part], chosen.ends[part]
+    places, numbers = [], []
+    for number in wanted:
+        for _, columns in sought[number].places[-1:]:
+            column = columns[plot]
+            at = starts.searchsorted(column, side="right") - 1
+            kept = column[(at >= 0) & (column < ends[at])]
+            places.append(kept)
+            numbers.append(np.full(len(kept), number))
+    if not places:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    together, which = np.concatenate(places), np.concatenate(numbers)
+    order = np.lexsort((which, together))
+    return together[order], which[order]
+
+
+def definitions(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> list[Numbers]:
+    """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
+
+    A line that says so by its first word is known from the index. Of a word that is written as a name
+    (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
+    """
+    found = [np.zeros(len(chosen), np.int64) for _ in sought]
+    reads = 0
+    for number, plot in enumerate(ground.plots):
+        low, high = chosen.bounds[number : number + 2]
+        if low == high:
+            continue
+        starts, ends, _ = plot.view.heads
+        unit_starts, unit_ends = chosen.starts[low:high], chosen.ends[low:high]
+        for word, each in enumerate(sought):
+            if each.is_minor or each.is_literal or not each.places or reads > _MOST_DEFINITIONS:
+                continue
+            column = each.places[0][1][number]  # the word as it was asked
+            if not len(column):
+                continue
+            units = unit_starts.searchsorted(column, side="right") - 1
+            inside = (units >= 0) & (column < unit_ends[units])
+            column, units = column[inside], units[inside]
+            heads = starts.searchsorted(column, side="right") - 1 if len(starts) else np.full(len(column), -1)
+            in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
+            for at in np.flatnonzero(in_head | each.is_name).tolist()[: _MOST_DEFINITIONS - reads]:
+                reads += 1
+                unit = int(units[at])
+                if in_head[at]:
+                    start = int(starts[heads[at]])
+                    line = plot.view.text(start, min(int(ends[heads[at]]), start + _LONGEST_HEAD))
+                    defines = _name(line) in (each.word, *each.names)
+                else:
+                    text = plot.view.text(int(unit_starts[unit]), int(unit_ends[unit]))
+                    defines = _begins_definition(text, int(column[at]) - int(unit_starts[unit]), len(each.word))
+                if defines:
+                    found[word][low + unit] = 1
+    return found
+
+
+def _begins_definition(text: bytes, at: int, size: int) -> bool:
+    """Whether a name that stands here is being defined: a body or a value follows, and nothing calls it.
+
+    >>> code = b"int LZ4_compress(const char* src, int n)\\n{\\n    return LZ4_fast(src, n);\\n}"
+    >>> _begins_definition(code, 4, 12), _begins_definition(code, code.index(b"LZ4_fast"), 8)
+    (True, False)
+    >>> _begins_definition(b"res.redirect = function redirect(url) {", 4, 8)
+    True
+    """
+    before = text[text.rfind(b"\n", 0, at) + 1 : at]
+    if _CALLED.search(before) is not None or not _TYPED.fullmatch(before):
+        return False
+    return _VALUE.match(text, at + size) is not None or (
+        _BODY.match(text, at + size) is not None and not before.rstrip().endswith(b".")
+    )
+
+
+def _name(line: bytes) -> bytes:
+    """The name that a line defines, as a term; nothing if it defines none.
+
+    >>> _name(b"async def Merge(*iterables):"), _name(b"func (r *Reader) Read(p []byte)"), _name(b"# Classes")
+    (b'merge', b'read', b'')
+    """
+    found = _DEFINED.search(line)
+    if found is None:
+        return b""
+    return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
+
+
+def called_by(ground: Ground, sought: Sequence[Sought]) -> Scores:
+    """How clearly a question names each document, from nothing to one.
+
+    How much of what the best named document shares with the question each one shares, times how much of its own name
+    that is: `csv.py` is named by a question about csv, `large_collections.rst` hardly by one about large files.
+    """
+    names = ground.path_names
+    worth = np.zeros(len(ground.documents))
+    for each in sought:
+        has = np.zeros(len(worth))
+        for name in each.names:
+            rows, weights = names.of(name)
+            np.maximum.at(has, rows, weights)
+        worth += min(each.weight, 1.0) * has
+    most = float(worth.max(initial=0.0))
+    return worth / most * (worth / np.maximum(names.totals, worth)) if most > 0 else worth
+
+
+class PathNames:
+    """The words of the documents' paths, the smallest ones, and what each says of which document.
+
+    A word is worth its rarity among the names, in a folder half of it; what stands behind the last dot is nothing.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        lines = [path.encode("utf-8", "replace").replace(b"\n", b" ") for path in paths]
+        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
+        found = terms_of(b"\n".join(lines))
+        sizes = np.diff(found.offsets)
+        lengths = np.repeat([len(name) for name in found.names], sizes)
+        numbers = np.repeat(np.arange(len(found.names)), sizes)
+        order = np.lexsort((-lengths, found.starts))
+        places, ends, numbers = found.starts[order], (found.starts + lengths)[order], numbers[order]
+        smallest = np.append(places[1:], np.iinfo(np.int32).max) >= ends
+        places, numbers = places[smallest], numbers[smallest]
+        rows = starts.searchsorted(places, side="right") - 1
+        bases = np.array([line.rfind(b"/") + 1 for line in lines], np.int64)
+        dots = np.array([_extension(line) for line in lines], np.int64)
+        inside = places - starts[rows]
+        shares = np.where(inside >= bases[rows], 1.0, FOLDER_SHARE) * (inside < dots[rows])
+        key = np.unique(np.stack((numbers, rows)), axis=1)
+        counts = np.bincount(key[0], minlength=len(found.names)).tolist()
+        rarities = np.array([plain_rarity(count, len(lines)) if count else 0.0 for count in counts])
+        best = np.zeros(key.shape[1])
+        np.maximum.at(best, np.searchsorted(key[0] * len(lines) + key[1], numbers * len(lines) + rows), shares)
+        self._names = {name: at for at, name in enumerate(found.names)}
+        self._bounds = key[0].searchsorted(np.arange(len(found.names) + 1))
+        self._rows, self._weights = key[1], best * rarities[key[0]]
+        self.totals = np.bincount(key[1], self._weights, minlength=len(lines))
+
+    def __contains__(self, name: bytes) -> bool:
+        at = self._names.get(name, -1)
+        return at >= 0 and bool(self._bounds[at + 1] > self._bounds[at])
+
+    def of(self, name: bytes) -> tuple[Numbers, Scores]:
+        """The documents whose path has this word, and what it is worth for each."""
+        at = self._names.get(name)
+        if at is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        part = slice(self._bounds[at], self._bounds[at + 1])
+        return self._rows[part], self._weights[part]
+
+
+def _extension(path: bytes) -> int:
+    """Where what stands behind the last dot of a file's name begins; its length if nothing does."""
+    dot = path.rfind(b".")
+    return dot if dot > path.rfind(b"/") + 1 and path[dot + 1 :].isalnum() and len(path) - dot <= 7 else len(path)

@@ -1,0 +1,210 @@
+"""Questions as people ask them: each row is a way in which a search engine fails its users."""
+
+import pytest
+
+import brimful
+from brimful.errors import BrimfulError
+
+FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk beside the brass lamp. "
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """A store of some texts, and the context that a question gets there."""
+    opened = []
+
+    def made(documents, **choices):
+        engine = brimful.open(tmp_path / f"{len(opened)}.db", vectors=False)
+        opened.append(engine)
+        engine.add_documents(brimful.Document(path, text) for path, text in documents.items())
+
+        def context(question, budget=120, **more):
+            return engine.context(question, budget=budget, **choices, **more)
+
+        return context
+
+    yield made
+    for engine in opened:
+        engine.close()
+
+
+PYTHON = {
+    "datamodel.md": f"# Classes\n\n{FILLER * 9}A metaclass is the class of a class; it makes classes.\n\n{FILLER * 9}",
+    "checks.py": "def isa(node):\n    return True\n\n\ndef whatis(x):\n    return isa(x)\n\n\ndef doi_in(y): ...\n",
+    "paths.py": "def whereis(program):\n    return program\n\n\n" + "value = 1\n" * 40,
+    "encodings.md": f"{FILLER * 9}The default encoding is set by the environment when it starts.\n\n{FILLER * 9}",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What is a metaclass?", "A metaclass is the class of a class"),
+        ("Where is the default encoding set?", "default encoding is set by the environment"),
+    ],
+)
+def test_little_words_are_never_glued(ask, question, wanted):
+    """`isa`, `whatis` and `whereis` are not what somebody means who asks what or where something is."""
+    context = ask(PYTHON)(question)
+    assert wanted in context.text
+    assert context.windows[0].path.endswith(".md")
+
+
+def test_neighbours_that_are_one_word_count_as_both(ask):
+    """`data base` finds `database`, which weighs no more than the two words do."""
+    found = ask({"a.md": f"{FILLER * 6}The database was slow.", "b.md": FILLER * 20})("why was the data base slow")
+    assert "The database was slow." in found.text
+
+
+def test_quotation_marks_raise_and_never_narrow(ask):
+    """Pasted code is full of quotes, dashes and colons: the page that answers need not have any of them."""
+    texts = {
+        "sessions.md": f"{FILLER * 4}Use session_transaction to look at the session after a client posts a form.",
+        "noise.md": f'{FILLER * 4}The string "/login" stands here.',
+    }
+    question = 'client.post("/login", data={"name": "ines"}) -- how do I look at the session after that? -x path:no'
+    assert "session_transaction" in ask(texts)(question).text
+    two = {f"{n}.md": f"{FILLER * 5}{'green tea' if n == 3 else 'tea that is green'} pot. " for n in range(6)}
+    assert ask(two)('a pot of "green tea"', budget=60).windows[0].path == "3.md"
+
+
+def test_operators_mean_something_where_they_are_asked_for(ask):
+    """The same text narrows as a search does with `operators=True`."""
+    texts = {"docs/a.md": "Tea is served.", "notes/b.md": "Tea is cold."}
+    assert {w.path for w in ask(texts)("tea path:docs").windows} == set(texts)
+    assert {w.path for w in ask(texts)("tea path:docs", operators=True).windows} == {"docs/a.md"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"path": "docs/"}, {"docs/a.md", "docs/c.py"}),
+        ({"path": ["notes/", "*.py"]}, {"notes/b.md", "docs/c.py"}),
+        ({"not_path": "docs/"}, {"notes/b.md"}),
+        ({"kind": "code"}, {"docs/c.py"}),
+        ({"phrase": "is served"}, {"docs/a.md"}),
+        ({"without": "cold"}, {"docs/a.md", "docs/c.py"}),
+        ({"without": ["is served", "cold"]}, {"docs/c.py"}),
+        ({"path": "docs/", "kind": "prose"}, {"docs/a.md"}),
+    ],
+)
+def test_every_filter_is_an_argument(ask, filters, left):
+    """What is said beside a question narrows it."""
+    texts = {"docs/a.md": "Tea is served.", "notes/b.md": "Tea is cold.", "docs/c.py": "tea = 1\n"}
+    assert {window.path for window in ask(texts)("tea", **filters).windows} == left
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{"after": "tomorrow"}, {"kind": "banana"}, {"path": ""}, {"without": "?!"}, {"before": 3}, {"path": [7]}],
+)
+def test_a_filter_that_means_nothing_is_an_error(ask, filters):
+    """It names the value, and nothing is answered as if it had not been said."""
+    value = next(iter(filters.values()))
+    with pytest.raises(BrimfulError, match=str(value).strip("[]").replace("?", r"\?") or "empty"):
+        ask({"a.md": "Tea."})("tea", **filters)
+
+
+MERGE = {
+    "heapq.py": "import sys\n\n\n" + "LIMIT = 3\n" * 30 + 'def merge(*iterables):\n    """Merge sorted inputs."""\n',
+    "test/test_heapq.py": "from heapq import merge\n" + "    assert merge(one, two) == merge(two, one)  # merge\n" * 30,
+    "uv.lock": "merge sorted inputs heapq\n" * 20,
+}
+
+
+def test_what_defines_a_name_stands_above_what_mentions_it(ask):
+    """The definition comes before thirty calls of it in a test, and before a lock file."""
+    context = ask(MERGE)("how does heapq merge sorted inputs?", budget=80)
+    assert 'def merge(*iterables):\n    """Merge sorted inputs."""' in context.text
+    assert context.windows[0].path == "heapq.py"
+
+
+def test_definitions_without_a_keyword_are_seen(ask):
+    """The body of a C function stands above its declaration and its calls."""
+    texts = {
+        "lz.h": "/* simple */\n" + "int LZ_compress(const char* src);\n" * 3 + "int other(void);\n" * 40,
+        "lz.c": "int helper(int x) { return x; }\n" * 40
+        + "int LZ_compress(const char* src)\n{\n    return fast(src);\n}\n",
+    }
+    assert "return fast(src);" in ask(texts)("Where is the body of LZ_compress?", budget=90).text
+
+
+def test_tests_are_shown_to_those_who_ask_for_them(ask):
+    """A prior holds only as long as the question does not name the kind; one setting switches all of them off."""
+    assert ask(MERGE)("test of heapq merge", budget=60).windows[0].path == "test/test_heapq.py"
+    without = ask(MERGE, priors=False)("how does heapq merge sorted inputs?", budget=60)
+    assert without.text != ask(MERGE)("how does heapq merge sorted inputs?", budget=60).text
+
+
+def test_a_question_that_names_a_document_is_answered_from_it(ask):
+    """Company and year stand in the file's name only."""
+    texts = {
+        f"{company}_{year}_10K.txt": f"{FILLER * 3}Capital spending was {company[:1]}{year} million. {FILLER * 3}"
+        for company in ("ACME", "AMERICANEXPRESS", "GENERALMILLS")
+        for year in (2018, 2019, 2020)
+    }
+    context = ask(texts)("What was the capital spending of American Express in FY2019?", budget=60)
+    assert context.windows[0].path == "AMERICANEXPRESS_2019_10K.txt"
+
+
+DATES = ["2024-05-12", "12.05.2024", "12 May 2024", "May 12, 2024", "12th May 2024", "2024/05/12", "12. Mai 2024"]
+
+
+@pytest.mark.parametrize("asked", ["12 May 2024", "2024-05-12", "12.05.2024", "May 12, 2024"])
+@pytest.mark.parametrize("written", DATES)
+def test_a_date_is_found_however_it_is_written(ask, asked, written):
+    """Nine other days of the same months and years, and one note that has the day."""
+    others = "".join(f"On {day} May 2023 and 2024-03-{day} it may rain 12 times. " for day in range(13, 22))
+    german = "Das ist der Tag und es war nicht kalt, die Lampe auf dem Tisch. " * 3
+    texts = {"log.md": others * 4, "note.md": f"{FILLER}On {written} the bridge was closed. {FILLER}", "de.md": german}
+    assert ask(texts)(f"What happened on {asked}?", budget=60).windows[0].path == "note.md"
+
+
+def test_a_frame_of_a_traceback_is_a_hit_on_its_line(ask):
+    """`tasks.py:230` names a line, though no word of it stands there."""
+    lines = [f"    step_{n} = advance(step_{n - 1})" for n in range(1, 400)]
+    texts = {"app/tasks.py": "\n".join(lines), "app/other.py": "\n".join(lines), "readme.md": FILLER}
+    question = 'Traceback (most recent call last):\n  File "/srv/app/tasks.py", line 230, in run\nValueError: bad'
+    assert "step_230 = advance(step_229)" in ask(texts)(question, budget=150).text
+
+
+def test_words_that_no_document_has_are_named_and_decide(ask):
+    """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
+    texts = {
+        f"{name}.md": f"# {name.title()} policy\n\n{FILLER}The {name} policy holds for all."
+        for name in ("travel", "gift")
+    }
+    context = ask(texts)("what is our parental leave policy?")
+    assert context.text == ""
+    assert context.relevance.reason == "no document has: parental, leave"
+    nearest = ask(texts)("what is our parental leave policy?", anyway=True)
+    assert "policy" in nearest.text
+    assert nearest.relevance.missing == ("parental", "leave")
+
+
+def test_relevance_ends(ask):
+    """What only fills is marked, and `fill="relevant"` leaves it out."""
+    texts = {
+        "tea.md": "Limerence is a state of mind that tea can't cure.",
+        **{f"{n}.md": f"I like mind games. {FILLER * 3}" for n in range(9)},
+    }
+    full = ask(texts)("what is limerence, that state of mind?", budget=300)
+    marks = [full.relevance.is_filling(window) for window in full.windows]
+    assert not marks[0]
+    assert any(marks)
+    short = ask(texts)("what is limerence, that state of mind?", budget=300, fill="relevant")
+    assert {window.path for window in short.windows} == {"tea.md"}
+
+
+def test_a_foreign_question_is_not_called_unanswerable(ask):
+    """Words decide nothing in a language that the corpus does not have."""
+    english = {"boiler.md": f"The boiler of the house was serviced in 2024 and it cost 180 euro. {FILLER * 5}"}
+    assert "180 euro" in ask(english)("Hoeveel kostte het onderhoud van de ketel in 2024?").text
+
+
+def test_repair_is_named_and_can_be_switched_off(ask):
+    """What was repaired stands in the context; `repair=False` takes words as they are."""
+    texts = {"a.md": f"{FILLER * 3}The receipt is checked at noon.", "b.md": FILLER * 20}
+    mended = ask(texts)("when is a reciept checked")
+    assert [(each.word, each.term) for each in mended.corrections] == [(b"reciept", b"receipt")]
+    assert ask(texts)("when is a reciept checked", repair=False).corrections == ()
