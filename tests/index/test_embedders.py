@@ -21,9 +21,7 @@ from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import (
     Embedder,
     EndpointEmbedder,
-    MiniLmEmbedder,
     StaticEmbedder,
-    check_same_model,
     wrap,
 )
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
@@ -171,98 +169,6 @@ def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingPartError, match="wordllama is not installed"):
         _ = StaticEmbedder().name
-
-
-# ---- a model in a folder
-
-
-def field(number: int, value: int | bytes | str) -> bytes:
-    """A field of a protocol buffer, which is what an ONNX file is."""
-    if isinstance(value, int):
-        return bytes([number << 3, value])
-    raw = value.encode() if isinstance(value, str) else value
-    size, length = len(raw), b""
-    while size >= 128:
-        length += bytes([size & 127 | 128])
-        size >>= 7
-    return bytes([number << 3 | 2]) + length + bytes([size]) + raw
-
-
-def column(name: str, kind: int, dimensions: int) -> bytes:
-    """A named input or output with open sizes."""
-    shape = b"".join(field(1, field(2, f"{name}_{at}")) for at in range(dimensions))
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
-
-
-def tiny_model(table: np.ndarray, *, extra: str = "attention_mask") -> bytes:
-    """An ONNX model that looks each token up in a table."""
-    weights = b"".join(field(1, size) for size in table.shape) + field(2, 1) + field(8, "table")
-    node = field(1, "table") + field(1, "input_ids") + field(2, "last_hidden_state") + field(4, "Gather")
-    graph = field(1, node) + field(2, "tiny") + field(5, weights + field(9, table.astype("<f4").tobytes()))
-    graph += field(11, column("input_ids", 7, 2)) + field(11, column(extra, 7, 2))
-    graph += field(12, column("last_hidden_state", 1, 3))
-    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
-
-
-WORDS = ["[PAD]", "[UNK]", "red", "green", "blue"]
-TABLE = np.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
-
-
-@pytest.fixture
-def model_folder(tmp_path: Path) -> Path:
-    """A model of three colours with its tokenizer."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    folder = tmp_path / "tiny-colours"
-    folder.mkdir()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    (folder / "model.onnx").write_bytes(tiny_model(TABLE))
-    return folder
-
-
-def test_a_model_averages_the_tokens_of_a_text(model_folder: Path) -> None:
-    """A row is the mean over a text's own tokens, never its padding, and has the length 1."""
-    model = MiniLmEmbedder(model_folder, batch=2)
-    texts = ["red", "red green green", "", "unheard", "blue blue red red"]
-    assert model.name.startswith("tiny-colours:")
-    assert (model.dimensions, model.kind) == (3, "model")
-    for text, row in zip(texts, model.embed(texts).tolist(), strict=True):
-        mean = np.sum([TABLE[WORDS.index(word)] for word in text.split() if word in WORDS] or [TABLE[1]], axis=0)
-        assert row == pytest.approx((mean / (np.linalg.norm(mean) or 1)).tolist(), abs=1e-6)
-    assert model.embed([]).shape == (0, 3)
-
-
-def test_a_model_reads_256_tokens(model_folder: Path) -> None:
-    """What stands behind the 256th token does not count."""
-    model = MiniLmEmbedder(model_folder)
-    assert np.array_equal(model.embed(["red " * 256 + "blue " * 90]), model.embed(["red"]))
-
-
-def test_another_model_has_another_name(model_folder: Path) -> None:
-    """Two models in folders of the same name are told apart, and their vectors do not mix."""
-    before = MiniLmEmbedder(model_folder).name
-    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE * 2))
-    with pytest.raises(SettingError, match="index again"):
-        check_same_model(before, MiniLmEmbedder(model_folder).name)
-
-
-def test_a_folder_that_is_no_model_is_refused(
-    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A missing file, runtime or an unknown input is an error that names it."""
-    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE, extra="pixels"))
-    with pytest.raises(MissingPartError, match="pixels"):
-        MiniLmEmbedder(model_folder).embed(["red"])
-    (model_folder / "tokenizer.json").unlink()
-    with pytest.raises(MissingPartError, match=r"tokenizer\.json is missing"):
-        MiniLmEmbedder(model_folder).embed(["red"])
-    with pytest.raises(MissingPartError, match=r"model\.onnx is missing"):
-        MiniLmEmbedder(tmp_path / "nowhere").embed(["red"])
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingPartError, match="onnxruntime is not installed"):
-        MiniLmEmbedder(model_folder).embed(["red"])
 
 
 # ---- a server
