@@ -9,6 +9,7 @@ import apsw
 from blake3 import blake3
 
 from brimful.errors import StoreError
+from brimful.store import remembered
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
@@ -71,6 +72,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
         for *values, seal in fetch(cursor, f"SELECT * FROM {table}"):  # noqa: S608
             if seal_of(*values) != seal:
                 yield f"a row of {table} fails its checksum"
+    yield from remembered.problems(cursor)
     with SqliteSnapshot(connection) as now:
         yield from _column_problems(now)
         yield from _content_problems(now)
