@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
-from brimful.index import embedders
+from brimful.index import embedders, endpoints
 from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import (
     Embedder,
@@ -244,6 +244,17 @@ def test_an_endpoint_is_asked_in_bounded_batches(server: Server) -> None:
     assert endpoint.kind == "model"
 
 
+def test_an_endpoint_tells_its_own_width(server: Server) -> None:
+    """Without dimensions the server is asked for one vector, once; a later answer of another width is an error."""
+    endpoint = EndpointEmbedder(server.url, "lengths")
+    assert endpoint.name == f"{server.url}#lengths:2"
+    assert endpoint.embed(["ab"]).tolist() == [[2, 1]]
+    assert [body["input"] for _, _, body in server.asked] == [["word"], ["ab"]]
+    server.answer = lambda _: (200, b'{"data": [{"index": 0, "embedding": [1, 2, 3]}]}')
+    with pytest.raises(EndpointError, match=r"shape \(1, 3\), not \(1, 2\); look at the server's model"):
+        endpoint.embed(["ab"])
+
+
 def test_a_key_is_sent_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key of the environment goes into its header, and into no name, repr or error."""
     endpoint = EndpointEmbedder(server.url, "lengths", dimensions=2, key_variable="BRIMFUL_TEST_KEY")
@@ -277,7 +288,14 @@ def test_a_key_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (500, b"oops", EndpointError, "answered 500"),
         (302, b"", EndpointError, "answered 302"),
-        (200, b"not json", EndpointError, "something else"),
+        (200, b"not json", EndpointError, "something else than JSON"),
+        (200, b"[" * 100_000, EndpointError, "something else than JSON"),
+        (
+            200,
+            b'{"data": [{"index": 0, "embedding": 1}, {"index": 1, "embedding": 2}]}',
+            EndpointError,
+            "else than emb",
+        ),
         (200, b"\xff\xfe", EndpointError, "something else"),
         (200, b"{}", EndpointError, "something else"),
         (200, b"[1]", EndpointError, "something else"),
@@ -285,8 +303,13 @@ def test_a_key_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
         (200, b'{"data": [{"index": 0, "embedding": [1, 2]}]}', EndpointError, "1 embeddings to 2"),
         (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}', EndpointError, "2 texts"),
         (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}', EndpointError, "else"),
-        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}]}', InputError, "shape"),
-        (200, b'{"data": [{"index": 0, "embedding": [1, NaN]}, {"index": 1, "embedding": [1, 1]}]}', ScoreError, "NaN"),
+        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}]}', EndpointError, "shape"),
+        (
+            200,
+            b'{"data": [{"index": 0, "embedding": [1, NaN]}, {"index": 1, "embedding": [1, 1]}]}',
+            EndpointError,
+            "NaN",
+        ),
     ],
 )
 def test_a_wrong_answer_is_an_error_at_once(
@@ -322,14 +345,14 @@ def test_no_server_is_an_error() -> None:
 
 def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer beyond the bound is refused, not read to its end."""
-    monkeypatch.setattr(embedders, "_ANSWER_BYTES", 100)
+    monkeypatch.setattr(endpoints, "_ANSWER_BYTES", 100)
     server.answer = lambda _: (200, b" " * 5_000)
     with pytest.raises(EndpointError, match="more than 100 bytes"):
         EndpointEmbedder(server.url, "m", dimensions=2).embed(["a"])
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://host/v1", "host/v1", "", "https://", "https://host/v1?key=1", "https://u:p@host/v1"]
+    "url", ["ftp://host/v1", "host/v1", "", "https://", "https://host/v1?key=1", "https://u:p@host/v1", "http://h:x"]
 )
 def test_odd_urls_are_refused(url: str) -> None:
     """A base URL has a scheme and a host, and no password or query; the error does not repeat it."""

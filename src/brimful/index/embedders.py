@@ -8,10 +8,9 @@ Nothing is ever downloaded.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import json
-import os
-import re
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError
+from brimful.index.endpoints import Endpoint
 from brimful.index.vectors import DIMENSIONS
 from brimful.text.terms import query_terms
 
@@ -45,9 +45,6 @@ _FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _LINES, _LINE = 128, "\n "  # words that are tokenised as one text
 _BATCH = 64
-_OK = 200
-_ANSWER_BYTES = 256 << 20
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Embedder(Protocol):
@@ -260,7 +257,8 @@ class EndpointEmbedder:
     """A server's `/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and others offer it.
 
     `base_url` ends in `/v1` as a rule. A key is read from the environment at each call, sent to that server
-    only, and never shown. One request for each batch, no second try, no redirects.
+    only, and never shown. One request for each batch, no second try, no redirects. Without `dimensions`, the server is
+    asked for one vector to learn them.
     """
 
     kind: Kind = "model"
@@ -271,78 +269,60 @@ class EndpointEmbedder:
         base_url: str,
         model: str,
         *,
-        dimensions: int,
+        dimensions: int | None = None,
         key_variable: str = "OPENAI_API_KEY",
         timeout_seconds: float = 30.0,
         batch: int = _BATCH,
     ) -> None:
-        from urllib.parse import urlsplit  # this and `http` are loaded where a server is really asked
-
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise SettingError("the base URL of an endpoint looks like https://host/v1")
-        if parts.username is not None or parts.password is not None:
-            raise SettingError(f"a base URL holds no password; put the key into the environment as {key_variable}")
-        self.dimensions = positive(dimensions, "dimensions")
-        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
-        self._path = parts.path.rstrip("/") + "/embeddings"
-        self._base, self._model = base_url.rstrip("/"), model
-        self._key_variable, self._timeout = key_variable, positive(timeout_seconds, "timeout_seconds")
+        self._endpoint = Endpoint(
+            base_url,
+            "/embeddings",
+            key_variable=key_variable,
+            timeout_seconds=positive(timeout_seconds, "timeout_seconds"),
+        )
+        self._model = model
+        self._told = None if dimensions is None else positive(dimensions, "dimensions")
         self._batch = positive(batch, "batch")
 
     def __repr__(self) -> str:
-        return f"EndpointEmbedder({self._base!r}, {self._model!r}, dimensions={self.dimensions})"
+        return f"EndpointEmbedder({self._endpoint.base!r}, {self._model!r}, dimensions={self._told})"
+
+    @cached_property
+    def dimensions(self) -> int:
+        """As many as were told, or else as the server gives for a word."""
+        return self._told or len(self._rows(["word"])[0])
 
     @property
     def name(self) -> str:
         """The server and its model."""
-        return f"{self._base}#{self._model}:{self.dimensions}"
+        return f"{self._endpoint.base}#{self._model}:{self.dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text, in order."""
-        rows = [self._ask(batch) for batch in _batches(texts, self._batch)]
-        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+        found = [np.zeros((0, self.dimensions), np.float32)]
+        for batch in _batches(texts, self._batch):
+            rows = self._rows(batch)
+            try:
+                found.append(checked_rows(rows, len(batch), self.dimensions, who=self.name))
+            except InputError as error:
+                raise EndpointError(f"{error}; look at the server's model") from error
+        return np.concatenate(found)
 
-    def _ask(self, texts: Sequence[str]) -> Floats:
-        status, answer = self._post(json.dumps({"model": self._model, "input": list(texts)}).encode())
-        if status != _OK:
-            raise EndpointError(f"{self._base} answered {status}{_reason(answer)}; look at its model name and key")
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        """What the server answers, one row for each text."""
+        base = self._endpoint.base
+        answer = self._endpoint.post({"model": self._model, "input": list(texts)})
         try:
-            entries = sorted(json.loads(answer)["data"], key=lambda entry: int(entry["index"]))
+            entries = sorted(answer["data"], key=lambda entry: int(entry["index"]))
             places = [entry["index"] for entry in entries]
             rows = np.array([entry["embedding"] for entry in entries], np.float32)
         except (ValueError, KeyError, TypeError) as error:
-            raise EndpointError(f"{self._base} answered with something else than embeddings") from error
+            raise EndpointError(f"{base} answered with something else than embeddings") from error
         if places != list(range(len(texts))):
-            raise EndpointError(f"{self._base} answered {len(places)} embeddings to {len(texts)} texts")
-        return checked_rows(rows, len(texts), self.dimensions, who=self.name)
-
-    def _post(self, body: bytes) -> tuple[int, bytes]:
-        import http.client
-
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if key := os.environ.get(self._key_variable):
-            if not self._secure and self._host not in _LOOPBACK:
-                raise SettingError(f"{self._base} is not encrypted: use https, or unset {self._key_variable}")
-            headers["Authorization"] = f"Bearer {key}"
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=self._timeout)
-        try:
-            connection.request("POST", self._path, body, headers)
-            response = connection.getresponse()
-            answer = response.read(_ANSWER_BYTES + 1)
-        # ValueError: a key that is no header value; its message would show it, so no cause is kept.
-        except ValueError:
-            raise SettingError(f"the key in {self._key_variable} can't be sent; look for blanks and newlines") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise EndpointError(
-                f"{self._base} did not answer within {self._timeout} s: {type(error).__name__}"
-            ) from error
-        finally:
-            connection.close()
-        if len(answer) > _ANSWER_BYTES:
-            raise EndpointError(f"{self._base} answered more than {_ANSWER_BYTES} bytes; ask with smaller batches")
-        return response.status, answer
+            raise EndpointError(f"{base} answered {len(places)} embeddings to {len(texts)} texts")
+        if rows.ndim != 2:
+            raise EndpointError(f"{base} answered with something else than embeddings")
+        return rows
 
 
 class _Wrapped:
@@ -393,21 +373,38 @@ def _batches(texts: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (texts[first : first + size] for first in range(0, len(texts), size))
 
 
-def _reason(answer: bytes) -> str:
-    """The server's own word for an error: a plain name only, since a longer message may repeat the key."""
-    try:
-        word = json.loads(answer)["error"]["code"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return f" ({word})" if isinstance(word, str) and re.fullmatch(r"[a-z_]{1,40}", word) else ""
-
-
 def package_folder(package: str, *, remedy: str) -> Path:
     """Where a package is installed; none of its code is run."""
     found = importlib.util.find_spec(package)
     if found is None or not found.origin:
         raise MissingPartError(f"{package} is not installed; {remedy}")
     return Path(found.origin).parent
+
+
+def library(package: str) -> Any:
+    """A package of the user's, imported when it is first needed."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPartError(f"{package} is not installed; pip install {package.replace('_', '-')}") from error
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed package."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "of unknown version"
+
+
+def opened(package: str, kind: str, model: str, **settings: object) -> Any:
+    """A model of a library, from this machine alone."""
+    made = getattr(library(package), kind)
+    try:
+        return made(model, **settings)
+    except Exception as error:  # a library's errors are its own
+        why = f"{package} can't open {model!r} from this machine ({type(error).__name__})"
+        raise MissingPartError(f"{why}; bring it here once, or name its folder") from error
 
 
 def read_part(path: Path, *, remedy: str) -> bytes:
