@@ -76,7 +76,7 @@ def test_the_graph_computes_what_the_weights_say(model: MiniLmEmbedder) -> None:
 
     weights = load_file(package_folder(minilm.PACKAGE, remedy="") / "model" / "model.safetensors")
     for text in PLAIN:
-        expected = forward(weights, model._model.tokens(text), layers=6, heads=12)
+        expected = forward(weights, model.tokens(text), layers=6, heads=12)
         assert np.abs(model.embed([text])[0] - expected / np.linalg.norm(expected)).max() < 1e-6, text
 
 
@@ -152,7 +152,7 @@ def test_a_bert_in_a_folder_is_run_from_its_weights(tmp_path: Path, prefix: str,
     assert model.name.startswith("tiny-bert:")
     for text in ("red", "Green blue!", ""):
         plain = {name.removeprefix(prefix): numbers for name, numbers in weights.items()}
-        expected = forward(plain, model._model.tokens(text), layers=2, heads=2, first=first)
+        expected = forward(plain, model.tokens(text), layers=2, heads=2, first=first)
         assert np.abs(model.embed([text])[0] - expected / np.linalg.norm(expected)).max() < 1e-5
     names = {model.name, MiniLmEmbedder(folder, arithmetic="int8").name}
     (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text() + "violet\n")

@@ -93,8 +93,12 @@ class MiniLmEmbedder:
         found = np.array(rows, np.float32) if rows else np.zeros((0, self.dimensions), np.float32)
         return checked_rows(found, len(texts), found.shape[1], who=self.name)
 
+    def tokens(self, text: str) -> list[int]:
+        """What the model reads of a text, both marks included."""
+        return self._model.tokens(text)
+
     def _vector(self, text: str) -> Floats:
-        row = self._model.read(self._model.tokens(text)).astype(np.float64)
+        row = self._model.read(self.tokens(text)).astype(np.float64)
         length = float(np.sqrt((row * row).sum()))
         return np.asarray(row / (length or 1.0), np.float32)
 

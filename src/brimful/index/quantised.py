@@ -24,8 +24,7 @@ MILLION = 1_000_000
 KEY_BYTES = 32
 
 _MOST = 127
-_BLOCK = 4_096
-_SINGLE = (1 << 24) // (_MOST * _MOST)  # dimensions up to which a sum of products is exact in 32-bit floats
+_BLOCK = 512
 
 
 def text_key(text: str) -> bytes:
@@ -54,27 +53,39 @@ def quantise(vectors: NDArray[np.floating]) -> Bytes:
     return np.rint(rows / np.where(largest > 0, largest, 1.0) * _MOST).astype(np.int8)
 
 
-def cosines(rows: Bytes, query: Bytes) -> Numbers:
+def squares(rows: Bytes) -> Numbers:
+    """The squared length of each row; whoever compares the same rows often keeps them.
+
+    >>> squares(np.array([[3, 4], [-127, 0]], np.int8)).tolist()
+    [25, 16129]
+    """
+    whole = np.empty(len(rows), np.int64)
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK].astype(np.int32)
+        whole[first : first + _BLOCK] = np.einsum("ij,ij->i", block, block)
+    return whole
+
+
+def cosines(rows: Bytes, query: Bytes, *, lengths: Numbers | None = None) -> Numbers:
     """The cosine of each row with the question in whole millionths, rounded down; 0 where either is all zeros.
+
+    `lengths` are the rows' `squares`, where they are known already.
 
     >>> cosines(np.array([[3, 4], [4, 3], [-3, -4], [0, 0]], np.int8), np.array([3, 4], np.int8)).tolist()
     [1000000, 960000, -1000000, 0]
     """
     if rows.ndim != 2 or query.shape != rows.shape[1:]:
         raise InputError(f"a question of the shape {query.shape} can't be compared with rows of {rows.shape}")
-    # Products of bytes are whole, and as long as no sum of them can reach 2**24 (or 2**53) floats add them exactly,
-    # in any order: a matrix library may do it, on however many threads.
-    kind = "f4" if len(query) <= _SINGLE else "f8"
-    asked = query.astype(kind)
-    length = _whole(asked @ asked)
-    scores = np.zeros(len(rows), np.int64)
+    asked = query.astype(np.int32)
+    known = squares(rows) if lengths is None else lengths
+    # A root is rounded correctly on every processor.
+    roots = np.sqrt((known * int(asked @ asked)).astype(np.float64)).astype(np.int64)
+    products = np.empty(len(rows), np.int64)
     for first in range(0, len(rows), _BLOCK):
-        block = rows[first : first + _BLOCK].astype(kind)
-        products = _whole(block @ asked) * MILLION
-        # A root is rounded correctly on every processor.
-        lengths = np.sqrt((_whole(np.einsum("ij,ij->i", block, block)) * length).astype(np.float64)).astype(np.int64)
-        np.floor_divide(products, lengths, out=scores[first : first + _BLOCK], where=lengths > 0)
-    return scores
+        block = rows[first : first + _BLOCK].astype(np.int32)  # few enough to stay in the cache
+        products[first : first + _BLOCK] = np.einsum("ij,j->i", block, asked)
+    scores = np.zeros(len(rows), np.int64)
+    return np.floor_divide(products * MILLION, roots, out=scores, where=roots > 0)
 
 
 def nearest_rows(rows: Bytes, query: Bytes, *, limit: int) -> Nearest:
@@ -99,7 +110,3 @@ def unpack(raws: Sequence[bytes], *, width: int) -> Bytes:
     [[127, -1], [0, 1]]
     """
     return np.frombuffer(b"".join(raws), np.int8).reshape(len(raws), width)
-
-
-def _whole(numbers: NDArray[np.floating]) -> Numbers:
-    return np.asarray(numbers).astype(np.int64)
