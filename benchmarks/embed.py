@@ -3,8 +3,9 @@
     PYTHONPATH=src python benchmarks/embed.py
 
 Two or three minutes on two shared cores. One thread's speed is by processor time, since the cores are shared; of two
-threads there is what their processor time is against that, and the wall clock, which says more where the load is low. Texts are cut from the documentation of this repository. Retrieval is
-by the model alone over a part of ir_cosqa_dev, where this machine has the shared sets.
+threads there is what their processor time is against that, and the wall clock, which says more where the load is low.
+Texts are cut from the documentation of this repository. Retrieval is by the model alone over a part of ir_cosqa_dev,
+where this machine has the shared sets.
 """
 
 import argparse
@@ -75,7 +76,7 @@ def disk_bytes(distribution: str) -> int:
 def speed(count: int) -> list[str]:
     """Texts and tokens a second."""
     lines = [
-        "| tokens of a text | arithmetic | texts/s on one core | tokens/s | processor time on two threads | wall clock |",
+        "| tokens a text | arithmetic | texts/s on one core | tokens/s | processor time on two threads | wall clock |",
         "|---:|---|---:|---:|---:|---:|",
     ]
     for tokens in LENGTHS:

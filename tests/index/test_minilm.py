@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brimful.errors import ChoiceError, MissingPartError, SettingError
+from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
 from brimful.index import minilm
 from brimful.index.embedders import check_same_model, identity_of, package_folder
 from brimful.index.minilm import MiniLmEmbedder
@@ -158,6 +158,18 @@ def test_a_bert_in_a_folder_is_run_from_its_weights(tmp_path: Path, prefix: str,
     (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text() + "violet\n")
     names.add(MiniLmEmbedder(folder).name)
     assert len(names) == 3
+
+
+def test_a_bert_reads_no_more_than_it_has_places_for(tmp_path: Path) -> None:
+    """A limit above the model's places is lowered to them; a token without a row is a typed error."""
+    folder, _ = tiny_bert(tmp_path)
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 4096}')
+    model = MiniLmEmbedder(folder)
+    assert len(model.tokens("red " * 99)) == 16
+    assert np.isfinite(model.embed(["red " * 99])).all()
+    (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text() + "indigo\nviolet\n")
+    with pytest.raises(EndpointError, match=r"tiny-bert:.* could not read a text"):
+        MiniLmEmbedder(folder).embed(["violet"])
 
 
 def test_a_bert_that_our_graph_can_not_follow_is_refused(tmp_path: Path) -> None:

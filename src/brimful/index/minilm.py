@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from blake3 import blake3
 
-from brimful.errors import MissingPartError, choose
+from brimful.errors import EndpointError, MissingPartError, choose
 from brimful.index.embedders import Floats, Kind, checked_rows, open_tokenizer, package_folder, positive, read_part
 from brimful.index.onnx_graph import WEIGHTS_FILE, WRITER, Arithmetic, Layers, Pooling, Weights, write_graph
 from brimful.index.wordpiece import WordPiece, read_wordpiece
@@ -98,7 +98,12 @@ class MiniLmEmbedder:
         return self._model.tokens(text)
 
     def _vector(self, text: str) -> Floats:
-        row = self._model.read(self.tokens(text)).astype(np.float64)
+        model = self._model
+        tokens = model.tokens(text)
+        try:
+            row = model.read(tokens).astype(np.float64)
+        except Exception as error:  # onnxruntime's errors have no root of their own
+            raise EndpointError(f"{model.name} could not read a text: {error}; bring the model there again") from error
         length = float(np.sqrt((row * row).sum()))
         return np.asarray(row / (length or 1.0), np.float32)
 
@@ -126,7 +131,7 @@ class MiniLmEmbedder:
             found: Floats = session.run(None, {"input_ids": np.array(tokens, np.int64)})[0]
             return found
 
-        tokens, told = self._tokens(int(settings.get("max_position_embeddings", _MODEL_TOKENS)))
+        tokens, told = self._tokens(settings)
         made_of = repr((WRITER, self._arithmetic, layers)).encode()
         return _Model(tokens, read, self._named(raw, told, made_of))
 
@@ -152,7 +157,7 @@ class MiniLmEmbedder:
                 rows = rows[: 1 if is_first else None].sum(axis=0, dtype=np.float64)  # of length 1 in the end
             return np.asarray(rows, np.float32)
 
-        tokens, told = self._tokens(_MODEL_TOKENS)
+        tokens, told = self._tokens(_json(self._folder / "config.json"))
         return _Model(tokens, read, self._named(raw, told, b"first" if is_first else b""))
 
     def _named(self, *parts: bytes) -> str:
@@ -163,9 +168,11 @@ class MiniLmEmbedder:
         kind = "" if self._arithmetic == "float" else f"-{self._arithmetic}"
         return f"{folder}{kind}:{hasher.hexdigest(length=4)}"
 
-    def _tokens(self, most: int) -> tuple[Tokens, bytes]:
+    def _tokens(self, settings: Mapping[str, Any]) -> tuple[Tokens, bytes]:
         """Who cuts texts into tokens, and everything that this depends on."""
-        limit = int(_json(self._folder / "sentence_bert_config.json").get("max_seq_length") or min(most, _MODEL_TOKENS))
+        chosen = _json(self._folder / "sentence_bert_config.json").get("max_seq_length", _MODEL_TOKENS)
+        known = [each for each in (chosen, settings.get("max_position_embeddings")) if isinstance(each, int)]
+        limit = max(min(known, default=_MODEL_TOKENS), 2)
         path = self._folder / "tokenizer.json"
         words = self._folder / "vocab.txt"
         if not path.is_file() and words.is_file():

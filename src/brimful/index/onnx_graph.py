@@ -174,14 +174,19 @@ class _Graph:
         rows = self._weights.array(f"{name}.weight")
         scales = np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.float32(1e-30)) / np.float32(_MOST)
         whole = np.rint(rows / scales).astype(np.int8).T
-        largest = self.node("ReduceMax", self.node("Abs", state), axes=[1], keepdims=1)
-        steps = self.node("Max", self.node("Mul", largest, self.number(1 / _REACH)), self.number(1e-30))
-        rounded = self.node("Round", self.node("Div", state, steps))
-        bytes_ = self.node("Cast", self.node("Add", rounded, self.number(_MIDDLE)), to=_UINT8)
+        tokens, steps = self.rounded(state)
         middle = self.constant(np.array(_MIDDLE, np.uint8))
-        sums = self.node("Cast", self.node("MatMulInteger", bytes_, self.constant(whole), middle), to=_FLOAT)
-        scaled = self.node("Mul", self.node("Mul", sums, steps), self.constant(scales[:, 0]))
+        sums = self.node("MatMulInteger", tokens, self.constant(whole), middle)
+        scaled = self.node("Mul", self.node("DequantizeLinear", sums, steps, axis=0), self.constant(scales[:, 0]))
         return self.node("Add", scaled, bias)
+
+    def rounded(self, state: str) -> tuple[str, str]:
+        """Each token's numbers as bytes around 128, and how large a step of each is."""
+        largest = self.node("ReduceMax", self.node("Abs", state), axes=[1], keepdims=0)
+        steps = self.node("Max", self.node("Mul", largest, self.number(1 / _REACH)), self.number(1e-30))
+        middle = self.constant(np.array([_MIDDLE], np.uint8))
+        middles = self.node("Expand", middle, self.node("Shape", "input_ids"))
+        return self.node("QuantizeLinear", state, steps, middles, axis=0), steps
 
     def normal(self, state: str, name: str) -> str:
         """A layer's norm."""
