@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import json
 import os
+import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,8 @@ class MiniLmEmbedder:
         choose(arithmetic, ("float", "int8"), what="arithmetic")
         self._arithmetic = arithmetic
         self._threads = _processors() if threads is None else positive(threads, "threads")
+        self._lock = threading.Lock()
+        self._opened: _Model | None = None
 
     def __repr__(self) -> str:
         return f"MiniLmEmbedder({'' if self._given is None else repr(str(self._given))})"
@@ -87,7 +90,6 @@ class MiniLmEmbedder:
         if self._threads == 1 or len(texts) <= 1:
             rows = [self._vector(text) for text in texts]
         else:
-            _ = self._model  # opened once, not by each thread
             with ThreadPoolExecutor(min(self._threads, len(texts))) as pool:
                 rows = list(pool.map(self._vector, texts))
         found = np.array(rows, np.float32) if rows else np.zeros((0, self.dimensions), np.float32)
@@ -111,8 +113,14 @@ class MiniLmEmbedder:
     def _folder(self) -> Path:
         return self._given or package_folder(PACKAGE, remedy=INSTALL) / "model"
 
-    @cached_property
+    @property
     def _model(self) -> _Model:
+        with self._lock:  # several callers at once open it once
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> _Model:
         settings = _json(self._folder / "config.json")
         if settings.get("model_type") == "bert" and (self._folder / "model.safetensors").is_file():
             return self._opened_weights(settings)
