@@ -1,16 +1,18 @@
 """Vectors by content: remembered across processes, sealed, and in nobody's way."""
 
+import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import apsw
 import numpy as np
 import pytest
 
-from brimful.errors import CorruptError, InputError
+from brimful.errors import CorruptError, InputError, StoreError
 from brimful.index.quantised import text_key
-from brimful.store import sqlite
+from brimful.store import schema, sqlite
 from brimful.store.sqlite import SqliteStore
 from brimful.store.verify import glance, verify
 
@@ -170,6 +172,26 @@ def test_a_store_that_may_not_be_written_is_still_asked(path):
             connection.pragma("query_only", "on")
         assert store.remember_vectors("m", KEYS, ROWS) == "the store may not be written"
         assert store.vectors_known("m", KEYS, width=4).missing.tolist() == [1, 2]
+
+
+def test_a_store_on_a_read_only_file_system_is_still_asked(path, monkeypatch):
+    """There the file is read as it lies: nothing is made beside it, vectors are known, and none are remembered."""
+    with SqliteStore(path) as store:
+        store.remember_vectors("m", KEYS[:1], ROWS[:1])
+    before = sorted(each.name for each in path.parent.iterdir())
+    assert not schema.is_frozen(path)
+    assert not schema.is_frozen(path.with_name("nowhere.db"))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert schema.is_frozen(path)
+    with SqliteStore(path) as store:
+        with store.snapshot() as now:
+            assert now.census(b"tea") == 1
+        assert store.vectors_known("m", KEYS, width=4).missing.tolist() == [1, 2]
+        assert store.remember_vectors("m", KEYS, ROWS) == "the store may not be written"
+        assert sorted(each.name for each in path.parent.iterdir()) == before
+        with pytest.raises(StoreError, match="read-only"):
+            store.add([entry("b.md", "pot")])
+    assert verify(path) == []
 
 
 def test_documents_and_vectors_are_written_side_by_side(path):

@@ -35,7 +35,7 @@ from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model
 from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
 from brimful.store.remembered import KnownVectors
-from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
+from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, connect, fetch, seal_of
 from brimful.store.shelf import Shelf
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.views import SqliteSegment
@@ -91,7 +91,7 @@ class SqliteStore:
         self.path = path
         self._chosen = embedder
         with _translated(path):
-            self._connection = apsw.Connection(str(path))
+            self._connection = connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             _configure(self._connection)
             _prepare(self._connection, path)
             self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
@@ -135,7 +135,7 @@ class SqliteStore:
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            connection = connect(self.path, apsw.SQLITE_OPEN_READONLY)
             _configure(connection)
             return SqliteSnapshot(connection)
 
@@ -358,7 +358,7 @@ class SqliteStore:
             return "another process is writing to the store"
         except StoreFullError:
             return "the disk is full"
-        except (StoreError, apsw.ReadOnlyError, apsw.PermissionsError):
+        except StoreError:
             return "the store may not be written"
         return None
 
@@ -372,7 +372,7 @@ class SqliteStore:
         """A connection of its own: questions remember while another thread may be adding documents."""
         with self._beside_lock:
             if self._beside is None:
-                self._beside = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+                self._beside = connect(self.path, apsw.SQLITE_OPEN_READWRITE)
                 _configure(self._beside)
                 self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
                 self._beside.wal_autocheckpoint(0)
@@ -509,6 +509,8 @@ def _translated(path: Path) -> Iterator[None]:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreError(f"{path} is read-only: it can be asked, and not be written; copy it to add to it") from error
     except apsw.IOError as error:
         raise StoreError(f"{path} can't be read or written: {error}") from error
     except apsw.CantOpenError as error:

@@ -13,7 +13,7 @@ from brimful.store import remembered
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
-from brimful.store.schema import fetch, seal_of
+from brimful.store.schema import connect, fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
 
 
@@ -25,7 +25,7 @@ def verify(path: Path) -> list[str]:
     """
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
             found.extend(_page_problems(connection, path))
             found.extend(_problems(connection))
@@ -40,7 +40,7 @@ def glance(path: Path) -> list[str]:
     """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
             found.extend(_page_problems(connection, path))
             said = fetch(connection.cursor(), "PRAGMA quick_check")
