@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench-ingest: $(STAMP)  ## Ingestion and look-ups against FTS5, tantivy and bm25
 bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex and LangChain (several minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
+
+bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
+	@$(BIN)/python benchmarks/embed.py
 
 eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this machine has them
 	@$(BIN)/python benchmarks/eval.py

@@ -12,7 +12,7 @@
     │   ├── ScoreError            NaN or infinite scores
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
-    ├── EndpointError             a server that was named does not answer as it should
+    ├── EndpointError             a server or model that was named does not answer as it should
     ├── MissingPartError          a vocabulary or grammar that is not installed
     ├── ProviderError             a model's provider failed in a way that has no name of its own
     │   ├── AuthError             no key, a wrong one, or one without the right
@@ -111,7 +111,7 @@ class SpanError(InputError):
 
 
 class EndpointError(BrimfulError):
-    """A server that did not answer, or not with what was asked for."""
+    """A server or model that was named did not answer, or not with what was asked for."""
 
     code = "endpoint"
 

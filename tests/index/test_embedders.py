@@ -16,14 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
-from brimful.index import embedders
+from brimful.index import embedders, endpoints
 from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import (
     Embedder,
     EndpointEmbedder,
-    MiniLmEmbedder,
     StaticEmbedder,
-    check_same_model,
     wrap,
 )
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
@@ -173,98 +171,6 @@ def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
         _ = StaticEmbedder().name
 
 
-# ---- a model in a folder
-
-
-def field(number: int, value: int | bytes | str) -> bytes:
-    """A field of a protocol buffer, which is what an ONNX file is."""
-    if isinstance(value, int):
-        return bytes([number << 3, value])
-    raw = value.encode() if isinstance(value, str) else value
-    size, length = len(raw), b""
-    while size >= 128:
-        length += bytes([size & 127 | 128])
-        size >>= 7
-    return bytes([number << 3 | 2]) + length + bytes([size]) + raw
-
-
-def column(name: str, kind: int, dimensions: int) -> bytes:
-    """A named input or output with open sizes."""
-    shape = b"".join(field(1, field(2, f"{name}_{at}")) for at in range(dimensions))
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
-
-
-def tiny_model(table: np.ndarray, *, extra: str = "attention_mask") -> bytes:
-    """An ONNX model that looks each token up in a table."""
-    weights = b"".join(field(1, size) for size in table.shape) + field(2, 1) + field(8, "table")
-    node = field(1, "table") + field(1, "input_ids") + field(2, "last_hidden_state") + field(4, "Gather")
-    graph = field(1, node) + field(2, "tiny") + field(5, weights + field(9, table.astype("<f4").tobytes()))
-    graph += field(11, column("input_ids", 7, 2)) + field(11, column(extra, 7, 2))
-    graph += field(12, column("last_hidden_state", 1, 3))
-    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
-
-
-WORDS = ["[PAD]", "[UNK]", "red", "green", "blue"]
-TABLE = np.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
-
-
-@pytest.fixture
-def model_folder(tmp_path: Path) -> Path:
-    """A model of three colours with its tokenizer."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    folder = tmp_path / "tiny-colours"
-    folder.mkdir()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    (folder / "model.onnx").write_bytes(tiny_model(TABLE))
-    return folder
-
-
-def test_a_model_averages_the_tokens_of_a_text(model_folder: Path) -> None:
-    """A row is the mean over a text's own tokens, never its padding, and has the length 1."""
-    model = MiniLmEmbedder(model_folder, batch=2)
-    texts = ["red", "red green green", "", "unheard", "blue blue red red"]
-    assert model.name.startswith("tiny-colours:")
-    assert (model.dimensions, model.kind) == (3, "model")
-    for text, row in zip(texts, model.embed(texts).tolist(), strict=True):
-        mean = np.sum([TABLE[WORDS.index(word)] for word in text.split() if word in WORDS] or [TABLE[1]], axis=0)
-        assert row == pytest.approx((mean / (np.linalg.norm(mean) or 1)).tolist(), abs=1e-6)
-    assert model.embed([]).shape == (0, 3)
-
-
-def test_a_model_reads_256_tokens(model_folder: Path) -> None:
-    """What stands behind the 256th token does not count."""
-    model = MiniLmEmbedder(model_folder)
-    assert np.array_equal(model.embed(["red " * 256 + "blue " * 90]), model.embed(["red"]))
-
-
-def test_another_model_has_another_name(model_folder: Path) -> None:
-    """Two models in folders of the same name are told apart, and their vectors do not mix."""
-    before = MiniLmEmbedder(model_folder).name
-    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE * 2))
-    with pytest.raises(SettingError, match="index again"):
-        check_same_model(before, MiniLmEmbedder(model_folder).name)
-
-
-def test_a_folder_that_is_no_model_is_refused(
-    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A missing file, runtime or an unknown input is an error that names it."""
-    (model_folder / "model.onnx").write_bytes(tiny_model(TABLE, extra="pixels"))
-    with pytest.raises(MissingPartError, match="pixels"):
-        MiniLmEmbedder(model_folder).embed(["red"])
-    (model_folder / "tokenizer.json").unlink()
-    with pytest.raises(MissingPartError, match=r"tokenizer\.json is missing"):
-        MiniLmEmbedder(model_folder).embed(["red"])
-    with pytest.raises(MissingPartError, match=r"model\.onnx is missing"):
-        MiniLmEmbedder(tmp_path / "nowhere").embed(["red"])
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingPartError, match="onnxruntime is not installed"):
-        MiniLmEmbedder(model_folder).embed(["red"])
-
-
 # ---- a server
 
 Answer = Callable[[dict[str, object]], tuple[int, bytes]]
@@ -338,6 +244,17 @@ def test_an_endpoint_is_asked_in_bounded_batches(server: Server) -> None:
     assert endpoint.kind == "model"
 
 
+def test_an_endpoint_tells_its_own_width(server: Server) -> None:
+    """Without dimensions the server is asked for one vector, once; a later answer of another width is an error."""
+    endpoint = EndpointEmbedder(server.url, "lengths")
+    assert endpoint.name == f"{server.url}#lengths:2"
+    assert endpoint.embed(["ab"]).tolist() == [[2, 1]]
+    assert [body["input"] for _, _, body in server.asked] == [["word"], ["ab"]]
+    server.answer = lambda _: (200, b'{"data": [{"index": 0, "embedding": [1, 2, 3]}]}')
+    with pytest.raises(EndpointError, match=r"shape \(1, 3\), not \(1, 2\); look at the server's model"):
+        endpoint.embed(["ab"])
+
+
 def test_a_key_is_sent_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key of the environment goes into its header, and into no name, repr or error."""
     endpoint = EndpointEmbedder(server.url, "lengths", dimensions=2, key_variable="BRIMFUL_TEST_KEY")
@@ -371,7 +288,14 @@ def test_a_key_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (500, b"oops", EndpointError, "answered 500"),
         (302, b"", EndpointError, "answered 302"),
-        (200, b"not json", EndpointError, "something else"),
+        (200, b"not json", EndpointError, "something else than JSON"),
+        (200, b"[" * 100_000, EndpointError, "something else than JSON"),
+        (
+            200,
+            b'{"data": [{"index": 0, "embedding": 1}, {"index": 1, "embedding": 2}]}',
+            EndpointError,
+            "else than emb",
+        ),
         (200, b"\xff\xfe", EndpointError, "something else"),
         (200, b"{}", EndpointError, "something else"),
         (200, b"[1]", EndpointError, "something else"),
@@ -379,8 +303,13 @@ def test_a_key_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
         (200, b'{"data": [{"index": 0, "embedding": [1, 2]}]}', EndpointError, "1 embeddings to 2"),
         (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}', EndpointError, "2 texts"),
         (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}', EndpointError, "else"),
-        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}]}', InputError, "shape"),
-        (200, b'{"data": [{"index": 0, "embedding": [1, NaN]}, {"index": 1, "embedding": [1, 1]}]}', ScoreError, "NaN"),
+        (200, b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}]}', EndpointError, "shape"),
+        (
+            200,
+            b'{"data": [{"index": 0, "embedding": [1, NaN]}, {"index": 1, "embedding": [1, 1]}]}',
+            EndpointError,
+            "NaN",
+        ),
     ],
 )
 def test_a_wrong_answer_is_an_error_at_once(
@@ -416,14 +345,14 @@ def test_no_server_is_an_error() -> None:
 
 def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer beyond the bound is refused, not read to its end."""
-    monkeypatch.setattr(embedders, "_ANSWER_BYTES", 100)
+    monkeypatch.setattr(endpoints, "_ANSWER_BYTES", 100)
     server.answer = lambda _: (200, b" " * 5_000)
     with pytest.raises(EndpointError, match="more than 100 bytes"):
         EndpointEmbedder(server.url, "m", dimensions=2).embed(["a"])
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://host/v1", "host/v1", "", "https://", "https://host/v1?key=1", "https://u:p@host/v1"]
+    "url", ["ftp://host/v1", "host/v1", "", "https://", "https://host/v1?key=1", "https://u:p@host/v1", "http://h:x"]
 )
 def test_odd_urls_are_refused(url: str) -> None:
     """A base URL has a scheme and a host, and no password or query; the error does not repeat it."""

@@ -8,22 +8,22 @@ Nothing is ever downloaded.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import json
-import os
-import re
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError
+from brimful.index.endpoints import Endpoint
 from brimful.index.vectors import DIMENSIONS
 from brimful.text.terms import query_terms
 
@@ -45,10 +45,6 @@ _FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _LINES, _LINE = 128, "\n "  # words that are tokenised as one text
 _BATCH = 64
-_MODEL_TOKENS = 256
-_OK = 200
-_ANSWER_BYTES = 256 << 20
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Embedder(Protocol):
@@ -77,6 +73,22 @@ class Embedder(Protocol):
         ...
 
 
+class Identity(NamedTuple):
+    """Whose vectors these are, and what computed them: what a receipt says of an embedder."""
+
+    model: str
+    runtime: str
+
+
+def identity_of(embedder: Embedder) -> Identity:
+    """The name of an embedder, and its runtime with a version where it names one.
+
+    >>> identity_of(wrap("lengths", lambda texts: [[len(text)] for text in texts], dimensions=1))
+    Identity(model='lengths', runtime='caller')
+    """
+    return Identity(embedder.name, getattr(embedder, "runtime", "caller"))
+
+
 def check_same_model(stored: str, asked: str) -> None:
     """Refuse to compare vectors of two models.
 
@@ -101,6 +113,7 @@ class StaticEmbedder:
 
     dimensions = DIMENSIONS
     kind: Kind = "static"
+    runtime = "brimful"  # whole numbers: no version of anything else shows
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -212,18 +225,18 @@ class StaticEmbedder:
     def _vocabulary(self) -> dict[str, int]:
         """Every token by its text, read without making a tokenizer: a question of common words needs none."""
         try:
-            whole = json.loads(_read(self._tokens, remedy=_INSTALL))
+            whole = json.loads(read_part(self._tokens, remedy=_INSTALL))
             return {**whole["model"]["vocab"], **{each["content"]: each["id"] for each in whole["added_tokens"]}}
         except (ValueError, KeyError, TypeError) as error:
             raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return _tokenizer(self._tokens, remedy=_INSTALL)
+        return open_tokenizer(self._tokens, remedy=_INSTALL)
 
     @cached_property
     def _place(self) -> Path:
-        return self._folder or _package_folder("wordllama", remedy=_INSTALL)
+        return self._folder or package_folder("wordllama", remedy=_INSTALL)
 
     @property
     def _tokens(self) -> Path:
@@ -231,7 +244,7 @@ class StaticEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
-        weights = _read(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+        weights = read_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
         table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
@@ -240,168 +253,76 @@ class StaticEmbedder:
         return table, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
 
 
-class MiniLmEmbedder:
-    """A sentence model in a folder with `tokenizer.json` and an ONNX file, run by onnxruntime on one thread.
-
-    Made for all-MiniLM-L6-v2: at most 256 tokens of a text, the mean over its tokens, length 1. Another processor
-    may give another last bit, so codes of a model are the same only where its floats are.
-    """
-
-    kind: Kind = "model"
-
-    def __init__(self, folder: Path | str, *, batch: int = 32) -> None:
-        self._folder = Path(folder)
-        self._batch = _positive(batch, "batch")
-
-    def __repr__(self) -> str:
-        return f"MiniLmEmbedder({str(self._folder)!r})"
-
-    @property
-    def name(self) -> str:
-        """The folder's name, with a few digits of the model's own bytes."""
-        return self._loaded[2]
-
-    @cached_property
-    def dimensions(self) -> int:
-        """As many as the model gives for a word."""
-        return int(self._run(["word"]).shape[1])
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """One row of length 1 for each text; texts of about the same length are read together, so that none waits."""
-        order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), at))
-        rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for batch in _batches(order, self._batch):
-            rows[list(batch)] = self._run([texts[at] for at in batch])
-        return rows
-
-    def _run(self, texts: Sequence[str]) -> Floats:
-        session, tokenizer, _ = self._loaded
-        encoded = tokenizer.encode_batch(list(texts))
-        mask = np.array([each.attention_mask for each in encoded], np.int64)
-        columns = {
-            "input_ids": np.array([each.ids for each in encoded], np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.zeros_like(mask),
-        }
-        asked = [each.name for each in session.get_inputs()]
-        if unknown := sorted(set(asked) - set(columns)):
-            raise MissingPartError(f"the model in {self._folder} asks for {', '.join(unknown)}: not a sentence model")
-        rows = np.asarray(session.run(None, {name: columns[name] for name in asked})[0], np.float32)
-        if rows.ndim == 3:
-            weights = mask[:, :, None].astype(np.float32)
-            rows = (rows * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), np.float32(1))
-        lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-        lengths[lengths == 0] = 1
-        units = np.asarray(rows / lengths, np.float32)
-        return _checked(units, len(texts), units.shape[1], who=str(self._folder))
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, Tokenizer, str]:
-        remedy = "give a folder with model.onnx and tokenizer.json, and pip install brimful[minilm]"
-        models = [self._folder / "model.onnx", *sorted(self._folder.glob("onnx/*.onnx"))]
-        path = next((model for model in models if model.is_file()), models[0])
-        model = _read(path, remedy=remedy)
-        try:
-            onnxruntime = importlib.import_module("onnxruntime")
-        except ImportError as error:
-            raise MissingPartError(f"onnxruntime is not installed; {remedy}") from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.use_deterministic_compute = True
-        # By path, since a large model may keep its weights in a file beside it.
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        tokenizer = _tokenizer(self._folder / "tokenizer.json", remedy=remedy)
-        tokenizer.enable_truncation(_MODEL_TOKENS)
-        tokenizer.enable_padding()
-        return session, tokenizer, f"{self._folder.resolve().name}:{blake3(model).hexdigest(length=4)}"
-
-
 class EndpointEmbedder:
     """A server's `/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and others offer it.
 
     `base_url` ends in `/v1` as a rule. A key is read from the environment at each call, sent to that server
-    only, and never shown. One request for each batch, no second try, no redirects.
+    only, and never shown. One request for each batch, no second try, no redirects. Without `dimensions`, the server is
+    asked for one vector to learn them.
     """
 
     kind: Kind = "model"
+    runtime = "endpoint"  # nobody can see from here what runs behind it
 
     def __init__(
         self,
         base_url: str,
         model: str,
         *,
-        dimensions: int,
+        dimensions: int | None = None,
         key_variable: str = "OPENAI_API_KEY",
         timeout_seconds: float = 30.0,
         batch: int = _BATCH,
     ) -> None:
-        from urllib.parse import urlsplit  # this and `http` are loaded where a server is really asked
-
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise SettingError("the base URL of an endpoint looks like https://host/v1")
-        if parts.username is not None or parts.password is not None:
-            raise SettingError(f"a base URL holds no password; put the key into the environment as {key_variable}")
-        self.dimensions = _positive(dimensions, "dimensions")
-        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
-        self._path = parts.path.rstrip("/") + "/embeddings"
-        self._base, self._model = base_url.rstrip("/"), model
-        self._key_variable, self._timeout = key_variable, _positive(timeout_seconds, "timeout_seconds")
-        self._batch = _positive(batch, "batch")
+        self._endpoint = Endpoint(
+            base_url,
+            "/embeddings",
+            key_variable=key_variable,
+            timeout_seconds=positive(timeout_seconds, "timeout_seconds"),
+        )
+        self._model = model
+        self._told = None if dimensions is None else positive(dimensions, "dimensions")
+        self._batch = positive(batch, "batch")
 
     def __repr__(self) -> str:
-        return f"EndpointEmbedder({self._base!r}, {self._model!r}, dimensions={self.dimensions})"
+        return f"EndpointEmbedder({self._endpoint.base!r}, {self._model!r}, dimensions={self._told})"
+
+    @cached_property
+    def dimensions(self) -> int:
+        """As many as were told, or else as the server gives for a word."""
+        return self._told or len(self._rows(["word"])[0])
 
     @property
     def name(self) -> str:
         """The server and its model."""
-        return f"{self._base}#{self._model}:{self.dimensions}"
+        return f"{self._endpoint.base}#{self._model}:{self.dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text, in order."""
-        rows = [self._ask(batch) for batch in _batches(texts, self._batch)]
-        return np.concatenate([np.zeros((0, self.dimensions), np.float32), *rows])
+        found = [np.zeros((0, self.dimensions), np.float32)]
+        for batch in _batches(texts, self._batch):
+            rows = self._rows(batch)
+            try:
+                found.append(checked_rows(rows, len(batch), self.dimensions, who=self.name))
+            except InputError as error:
+                raise EndpointError(f"{error}; look at the server's model") from error
+        return np.concatenate(found)
 
-    def _ask(self, texts: Sequence[str]) -> Floats:
-        status, answer = self._post(json.dumps({"model": self._model, "input": list(texts)}).encode())
-        if status != _OK:
-            raise EndpointError(f"{self._base} answered {status}{_reason(answer)}; look at its model name and key")
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        """What the server answers, one row for each text."""
+        base = self._endpoint.base
+        answer = self._endpoint.post({"model": self._model, "input": list(texts)})
         try:
-            entries = sorted(json.loads(answer)["data"], key=lambda entry: int(entry["index"]))
+            entries = sorted(answer["data"], key=lambda entry: int(entry["index"]))
             places = [entry["index"] for entry in entries]
             rows = np.array([entry["embedding"] for entry in entries], np.float32)
         except (ValueError, KeyError, TypeError) as error:
-            raise EndpointError(f"{self._base} answered with something else than embeddings") from error
+            raise EndpointError(f"{base} answered with something else than embeddings") from error
         if places != list(range(len(texts))):
-            raise EndpointError(f"{self._base} answered {len(places)} embeddings to {len(texts)} texts")
-        return _checked(rows, len(texts), self.dimensions, who=self.name)
-
-    def _post(self, body: bytes) -> tuple[int, bytes]:
-        import http.client
-
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if key := os.environ.get(self._key_variable):
-            if not self._secure and self._host not in _LOOPBACK:
-                raise SettingError(f"{self._base} is not encrypted: use https, or unset {self._key_variable}")
-            headers["Authorization"] = f"Bearer {key}"
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=self._timeout)
-        try:
-            connection.request("POST", self._path, body, headers)
-            response = connection.getresponse()
-            answer = response.read(_ANSWER_BYTES + 1)
-        # ValueError: a key that is no header value; its message would show it, so no cause is kept.
-        except ValueError:
-            raise SettingError(f"the key in {self._key_variable} can't be sent; look for blanks and newlines") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise EndpointError(
-                f"{self._base} did not answer within {self._timeout} s: {type(error).__name__}"
-            ) from error
-        finally:
-            connection.close()
-        if len(answer) > _ANSWER_BYTES:
-            raise EndpointError(f"{self._base} answered more than {_ANSWER_BYTES} bytes; ask with smaller batches")
-        return response.status, answer
+            raise EndpointError(f"{base} answered {len(places)} embeddings to {len(texts)} texts")
+        if rows.ndim != 2:
+            raise EndpointError(f"{base} answered with something else than embeddings")
+        return rows
 
 
 class _Wrapped:
@@ -417,7 +338,7 @@ class _Wrapped:
         rows = (
             np.asarray(self._function(list(texts)), np.float32) if texts else np.zeros((0, self.dimensions), np.float32)
         )
-        return _checked(rows, len(texts), self.dimensions, who=self.name)
+        return checked_rows(rows, len(texts), self.dimensions, who=self.name)
 
 
 def wrap(name: str, function: Callable[[Sequence[str]], ArrayLike], *, dimensions: int) -> Embedder:
@@ -429,10 +350,11 @@ def wrap(name: str, function: Callable[[Sequence[str]], ArrayLike], *, dimension
     """
     if not name:
         raise InputError("an embedder needs a name that tells its vectors from others")
-    return _Wrapped(name, function, _positive(dimensions, "dimensions"))
+    return _Wrapped(name, function, positive(dimensions, "dimensions"))
 
 
-def _checked(rows: Floats, count: int, dimensions: int, *, who: str) -> Floats:
+def checked_rows(rows: Floats, count: int, dimensions: int, *, who: str) -> Floats:
+    """The rows, where they are as many and as long as they should be, and numbers."""
     if rows.shape != (count, dimensions):
         raise InputError(f"{who} gave vectors of the shape {rows.shape}, not {(count, dimensions)}")
     if not np.isfinite(rows).all():
@@ -440,7 +362,8 @@ def _checked(rows: Floats, count: int, dimensions: int, *, who: str) -> Floats:
     return rows
 
 
-def _positive(value: Number, what: str) -> Number:
+def positive(value: Number, what: str) -> Number:
+    """The value, where it is above zero."""
     if value <= 0:
         raise SettingError(f"{what} is {value!r}; it must be above zero")
     return value
@@ -450,26 +373,45 @@ def _batches(texts: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (texts[first : first + size] for first in range(0, len(texts), size))
 
 
-def _reason(answer: bytes) -> str:
-    """The server's own word for an error: a plain name only, since a longer message may repeat the key."""
-    try:
-        word = json.loads(answer)["error"]["code"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return f" ({word})" if isinstance(word, str) and re.fullmatch(r"[a-z_]{1,40}", word) else ""
-
-
-def _package_folder(package: str, *, remedy: str) -> Path:
+def package_folder(package: str, *, remedy: str) -> Path:
+    """Where a package is installed; none of its code is run."""
     found = importlib.util.find_spec(package)
     if found is None or not found.origin:
         raise MissingPartError(f"{package} is not installed; {remedy}")
     return Path(found.origin).parent
 
 
-def _read(path: Path, *, remedy: str) -> bytes:
+def library(package: str) -> Any:
+    """A package of the user's, imported when it is first needed."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPartError(f"{package} is not installed; pip install {package.replace('_', '-')}") from error
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed package."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "of unknown version"
+
+
+def opened(package: str, kind: str, model: str, **settings: object) -> Any:
+    """A model of a library, from this machine alone."""
+    made = getattr(library(package), kind)
+    try:
+        return made(model, **settings)
+    except Exception as error:  # a library's errors are its own
+        why = f"{package} can't open {model!r} from this machine ({type(error).__name__})"
+        raise MissingPartError(f"{why}; bring it here once, or name its folder") from error
+
+
+def read_part(path: Path, *, remedy: str) -> bytes:
+    """A file that belongs to a model or a table."""
     try:
         return path.read_bytes()
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingPartError(f"{path} is missing; {remedy}") from error
 
 
@@ -491,12 +433,13 @@ def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:
         raise MissingPartError(f"no table {name!r} of 16-bit floats in the file; {_INSTALL}") from error
 
 
-def _tokenizer(path: Path, *, remedy: str) -> Tokenizer:
+def open_tokenizer(path: Path, *, remedy: str) -> Tokenizer:
+    """The tokenizer of a file as the library of that name reads it, without the padding that the file presets."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise MissingPartError(f"tokenizers is not installed; {remedy}") from error
-    tokenizer = Tokenizer.from_str(_read(path, remedy=remedy).decode())
+    tokenizer = Tokenizer.from_str(read_part(path, remedy=remedy).decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -61,6 +63,30 @@ _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
     "bring back a copy of the store, or add the documents to a new one"
 )
+
+
+def connect(path: Path, flags: int) -> apsw.Connection:
+    """A connection to a store's file.
+
+    On a read-only file system SQLite can't make the files that it keeps beside a store; there nobody else can write
+    either, so the file is read as one that never changes.
+    """
+    if not is_frozen(path):
+        return apsw.Connection(str(path), flags=flags)
+    from urllib.parse import quote
+
+    frozen = f"file:{quote(str(path.resolve()))}?immutable=1"
+    return apsw.Connection(frozen, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def is_frozen(path: Path) -> bool:
+    """Whether a store lies on a read-only file system, with nothing left in a log beside it."""
+    try:
+        log = path.with_name(f"{path.name}-wal")
+        is_moved = not log.exists() or log.stat().st_size == 0
+        return is_moved and path.is_file() and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except (OSError, AttributeError):  # nothing there, or a system that can't say
+        return False
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,13 +26,16 @@ from brimful.errors import (
 from brimful.index.build import Extent
 from brimful.index.coding import default_embedder
 from brimful.index.embedders import Embedder, check_same_model
+from brimful.index.quantised import Bytes
+from brimful.store import remembered
 from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
 from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
-from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
+from brimful.store.remembered import KnownVectors
+from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, connect, fetch, seal_of
 from brimful.store.shelf import Shelf
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.views import SqliteSegment
@@ -47,6 +51,9 @@ LOG_BYTES = 64 << 20
 
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
+
+BESIDE_MILLISECONDS = 250
+"""How long a question waits for a writer before its vectors are not remembered."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
@@ -84,7 +91,7 @@ class SqliteStore:
         self.path = path
         self._chosen = embedder
         with _translated(path):
-            self._connection = apsw.Connection(str(path))
+            self._connection = connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             _configure(self._connection)
             _prepare(self._connection, path)
             self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
@@ -93,6 +100,8 @@ class SqliteStore:
             check_same_model(model.decode() or "no embedder", embedder.name)
         self._frames, self._moved = 0, 0
         self._connection.set_wal_hook(self._log_grew)
+        self._beside: apsw.Connection | None = None  # for vectors, which are read and written beside documents
+        self._beside_lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -104,6 +113,9 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the file."""
+        with self._beside_lock:
+            if self._beside is not None:
+                self._beside.close()
         with suppress(apsw.ConnectionClosedError):
             checkpoint(self._connection, self.path)
         self._connection.close()
@@ -112,18 +124,18 @@ class SqliteStore:
         self._frames = frames
         return apsw.SQLITE_OK
 
-    def _move_log(self) -> None:
+    def _move_log(self, connection: apsw.Connection, frames: int) -> None:
         """Move the write-ahead log into the file each time that it has grown by so many pages."""
-        self._moved = min(self._moved, self._frames)
+        self._moved = min(self._moved, frames)
         # A reader can keep the log from being moved, and it grows: the longer it is, the less often it is tried.
-        if self._frames - self._moved >= max(LOG_PAGES, self._moved // 2):
-            checkpoint(self._connection, self.path)
-            self._moved = self._frames
+        if frames - self._moved >= max(LOG_PAGES, self._moved // 2):
+            checkpoint(connection, self.path)
+            self._moved = frames
 
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            connection = connect(self.path, apsw.SQLITE_OPEN_READONLY)
             _configure(connection)
             return SqliteSnapshot(connection)
 
@@ -194,7 +206,7 @@ class SqliteStore:
             with _transaction(self._connection) as cursor:
                 self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
                 yield cursor
-            self._move_log()
+            self._move_log(self._connection, self._frames)
 
     def _insert(self, cursor: apsw.Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
         """Put documents into their table; returns their numbers."""
@@ -318,6 +330,55 @@ class SqliteStore:
             self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
         return True
 
+    # ---- vectors of texts
+
+    def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
+        """What is remembered of texts by now, whichever process embedded them; `index.quantised.text_key` makes keys.
+
+        A row that is not what was written is a CorruptError: it must not become another ranking.
+        """
+        with _translated(self.path), self._vectors() as connection:
+            return remembered.known(connection.cursor(), model, keys, width=width)
+
+    def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
+        """Keep the vectors of texts, in one short transaction; returns why not, where they could not be kept.
+
+        No new generation and no other state root comes from it. Where another process writes or the store may not be
+        written, nothing is lost but time.
+        """
+        try:
+            with _translated(self.path), self._vectors() as connection:
+                with _transaction(connection) as cursor:
+                    remembered.remember(cursor, model, keys, rows)
+                    connection.pragma("user_version", next_version(connection.pragma("user_version")))
+                self._move_log(connection, connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
+        except CorruptError:
+            raise
+        except StoreBusyError:
+            return "another process is writing to the store"
+        except StoreFullError:
+            return "the disk is full"
+        except StoreError:
+            return "the store may not be written"
+        return None
+
+    def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
+        """Forget a model's vectors of all texts but these; returns how many. `purge` forgets all of them."""
+        with self._writing() as cursor:
+            return remembered.retain(cursor, model, keys)
+
+    @contextmanager
+    def _vectors(self) -> Iterator[apsw.Connection]:
+        """A connection of its own: questions remember while another thread may be adding documents."""
+        with self._beside_lock:
+            if self._beside is None:
+                self._beside = connect(self.path, apsw.SQLITE_OPEN_READWRITE)
+                _configure(self._beside)
+                self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
+                self._beside.wal_autocheckpoint(0)
+                self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
+            yield self._beside
+
     # ---- keeping house
 
     def compact(self) -> None:
@@ -332,6 +393,8 @@ class SqliteStore:
         """Compact, then leave no byte of deleted content in the file or its journal."""
         with _translated(self.path):
             self._connection.pragma("secure_delete", "on")
+            with self._writing() as cursor:
+                remembered.forget(cursor)
             self.compact()
             self._connection.execute("VACUUM")
             checkpoint(self._connection, self.path)
@@ -446,6 +509,8 @@ def _translated(path: Path) -> Iterator[None]:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreError(f"{path} is read-only: it can be asked, and not be written; copy it to add to it") from error
     except apsw.IOError as error:
         raise StoreError(f"{path} can't be read or written: {error}") from error
     except apsw.CantOpenError as error:

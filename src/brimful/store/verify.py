@@ -9,10 +9,11 @@ import apsw
 from blake3 import blake3
 
 from brimful.errors import StoreError
+from brimful.store import remembered
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
-from brimful.store.schema import fetch, seal_of
+from brimful.store.schema import connect, fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
 
 
@@ -24,7 +25,7 @@ def verify(path: Path) -> list[str]:
     """
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
             found.extend(_page_problems(connection, path))
             found.extend(_problems(connection))
@@ -39,7 +40,7 @@ def glance(path: Path) -> list[str]:
     """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
             found.extend(_page_problems(connection, path))
             said = fetch(connection.cursor(), "PRAGMA quick_check")
@@ -71,6 +72,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
         for *values, seal in fetch(cursor, f"SELECT * FROM {table}"):  # noqa: S608
             if seal_of(*values) != seal:
                 yield f"a row of {table} fails its checksum"
+    yield from remembered.problems(cursor)
     with SqliteSnapshot(connection) as now:
         yield from _column_problems(now)
         yield from _content_problems(now)

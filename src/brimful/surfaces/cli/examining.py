@@ -26,7 +26,7 @@ EXTRAS = {
     "pdf": (("pypdfium2",), "reads PDF"),
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
-    "minilm": (("onnxruntime", "tokenizers"), "finds by meaning with a model of your own"),
+    "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
     "watch": (("watchfiles",), "brimful watch"),
     "http": (("fastapi", "uvicorn"), "brimful serve"),
     "mcp": (("mcp",), "brimful mcp"),

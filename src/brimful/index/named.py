@@ -1,0 +1,206 @@
+"""Which embedder or reranker does a name mean?
+
+    minilm                        all-MiniLM-L6-v2 from its installed package; minilm-int8, twice as fast
+    a folder                      a BERT model, or any sentence model as ONNX
+    sentence-transformers:NAME    a model that the user has, by the library of that name; fastembed:NAME likewise
+    model2vec:FOLDER              a static table of that library
+    openai:MODEL@BASE_URL         a server's /embeddings, Ollama's included; without a URL, OpenAI itself
+    static                        the table of the `semantic` extra
+    none                          nobody
+    default                       minilm where it is installed, else static where that is, else nobody
+
+Whoever is named is asked for a vector at once, so that what is missing is told before anything is written. Nothing is
+downloaded: libraries are told to use what is on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from brimful.errors import BrimfulError, ChoiceError, EndpointError, InputError, MissingPartError, SettingError, suggest
+from brimful.index.embedders import (
+    Embedder,
+    EndpointEmbedder,
+    Floats,
+    Kind,
+    StaticEmbedder,
+    checked_rows,
+    library,
+    opened,
+    version_of,
+)
+from brimful.index.minilm import MiniLmEmbedder, is_installed
+from brimful.index.rerankers import CrossEncoderReranker, EndpointReranker, Reranker
+
+OPENAI_URL = "https://api.openai.com/v1"
+NAMES = ("default", "none", "minilm", "minilm-int8", "static")
+LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
+RERANKERS = ("none", "cross-encoder", "rerank")
+
+_FORMS = f"choices: {', '.join(NAMES)}, a folder, {', '.join(f'{each}:NAME' for each in LIBRARIES)}"
+
+Encode = Callable[[str], Sequence[float]]
+
+
+def embedder_named(name: str) -> Embedder | None:
+    """The embedder of a name, ready to be asked; None for nobody.
+
+    >>> embedder_named("none") is None
+    True
+    >>> embedder_named("minilmm")
+    Traceback (most recent call last):
+    brimful.errors.ChoiceError: unknown embedder 'minilmm'; did you mean 'minilm' or 'minilm-int8'? choices: ...
+    """
+    found = _of_a_name(name) if name in NAMES else _of_a_library(name) or _of_a_folder(name)
+    if found is not None and not (found.dimensions > 0 and found.name):  # opened here, or an error says why not
+        raise InputError(f"{name!r} gives vectors without numbers; name another embedder")
+    return found
+
+
+def reranker_named(name: str) -> Reranker | None:
+    """The reranker of a name: `none`, `cross-encoder:NAME`, or `rerank:MODEL@BASE_URL`.
+
+    >>> reranker_named("none") is None
+    True
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "cross-encoder" and rest:
+        return CrossEncoderReranker(rest)
+    if kind == "rerank" and "@" in rest:
+        model, url = _split(rest)
+        return EndpointReranker(url, model, key_variable=_key_variable(url))
+    if name == "none":
+        return None
+    choices = "choices: none, cross-encoder:NAME, rerank:MODEL@BASE_URL"
+    raise ChoiceError(f"unknown reranker {name!r}; {suggest(kind, RERANKERS)}{choices}")
+
+
+def _of_a_name(name: str) -> Embedder | None:
+    if name == "default":
+        from brimful.index.coding import default_embedder
+
+        return MiniLmEmbedder() if is_installed() else default_embedder()
+    made: Mapping[str, Callable[[], Embedder | None]] = {
+        "none": lambda: None,
+        "minilm": MiniLmEmbedder,
+        "minilm-int8": lambda: MiniLmEmbedder(arithmetic="int8"),
+        "static": StaticEmbedder,
+    }
+    return made[name]()
+
+
+def _of_a_library(name: str) -> Embedder | None:
+    kind, _, rest = name.partition(":")
+    if kind not in LIBRARIES:
+        return None
+    if not rest:
+        raise SettingError(f"{name!r} names no model; write {kind}:NAME")
+    if kind == "openai":
+        model, url = _split(rest)
+        return EndpointEmbedder(url, model, key_variable=_key_variable(url))
+    return LibraryEmbedder(kind, rest)
+
+
+def _of_a_folder(name: str) -> Embedder:
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return MiniLmEmbedder(folder)
+    if os.sep in name:
+        raise MissingPartError(f"{name} is not a folder; give one with model.safetensors or model.onnx")
+    raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + LIBRARIES)}{_FORMS}")
+
+
+def _split(rest: str) -> tuple[str, str]:
+    """The model and the base URL; a model's own name may hold an @ before the last one."""
+    model, at, url = rest.rpartition("@")
+    return (model, url) if at and "://" in url else (rest, OPENAI_URL)
+
+
+def _key_variable(url: str) -> str:
+    """OpenAI's key goes to OpenAI alone."""
+    return "OPENAI_API_KEY" if url.rstrip("/") == OPENAI_URL else "BRIMFUL_API_KEY"
+
+
+class LibraryEmbedder:
+    """A model of sentence-transformers, fastembed or model2vec that is on this machine.
+
+    Each text is read by itself: a batch is padded to its longest text, and that would show in the last bits.
+    """
+
+    kind: Kind = "model"
+
+    def __init__(self, library: str, model: str) -> None:
+        self._library, self._model = library, model
+        self.name = f"{library}:{model}"
+
+    def __repr__(self) -> str:
+        return f"LibraryEmbedder({self._library!r}, {self._model!r})"
+
+    @cached_property
+    def runtime(self) -> str:
+        """The library and its version."""
+        return f"{self._library} {version_of(self._library)}"
+
+    @cached_property
+    def dimensions(self) -> int:
+        """As many as the model gives for a word."""
+        return len(self._row("word"))
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row for each text."""
+        found = [np.zeros((0, self.dimensions), np.float32)]
+        for text in texts:
+            row = self._row(text)
+            try:
+                found.append(checked_rows(row[None], 1, self.dimensions, who=self.name))
+            except InputError as error:
+                raise EndpointError(f"{error}; look at the model") from error
+        return np.concatenate(found)
+
+    def _row(self, text: str) -> Floats:
+        try:
+            row = np.asarray(self._encode(text), np.float32)
+        except BrimfulError:
+            raise
+        except Exception as error:  # a library's errors are its own
+            raise EndpointError(f"{self.name} could not read a text: {type(error).__name__}: {error}") from error
+        if row.ndim != 1:
+            raise EndpointError(f"{self.name} gave an array of the shape {row.shape} for one text, not a vector")
+        return row
+
+    @cached_property
+    def _encode(self) -> Encode:
+        return _OPENED[self._library](self._model)
+
+
+def _sentence_transformer(model: str) -> Encode:
+    found = opened("sentence_transformers", "SentenceTransformer", model, device="cpu", local_files_only=True)
+    return lambda text: found.encode([text], batch_size=1, convert_to_numpy=True, show_progress_bar=False)[0]
+
+
+def _fastembed(model: str) -> Encode:
+    found = opened("fastembed", "TextEmbedding", model, threads=1, local_files_only=True)
+    return lambda text: next(iter(found.embed([text], batch_size=1)))
+
+
+def _model2vec(model: str) -> Encode:
+    if not Path(model).is_dir():
+        raise MissingPartError(f"{model} is not a folder; give the folder of a model2vec model")
+    static = library("model2vec").StaticModel
+    try:
+        found = static.from_pretrained(model)
+    except Exception as error:  # a library's errors are its own
+        raise MissingPartError(f"model2vec can't open {model}: {error}; bring the model there again") from error
+    return lambda text: found.encode([text])[0]
+
+
+_OPENED: Mapping[str, Callable[[str], Encode]] = {
+    "sentence-transformers": _sentence_transformer,
+    "fastembed": _fastembed,
+    "model2vec": _model2vec,
+}
