@@ -69,6 +69,13 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
     [Loaded(path='notes.md', kind='prose', language='markdown', rule='utf-8', is_verbatim=True, time=None, title=None)]
     """
     settings = settings or SourceSettings()
+    try:
+        return _load(path, raw, settings)
+    except Exception as error:  # noqa: BLE001 - no file may take its folder along, whatever finding its format met
+        return [_failed(path, error)]
+
+
+def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     if _is_mailbox(path, raw):
         return _mailbox(path, raw, settings)
     loader = _loader(path, raw)
@@ -134,10 +141,15 @@ def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSe
         for loaded in call():
             secret = None if settings.allows("secret") else secret_in(loaded.content)
             yield Skipped(loaded.path, "secret", secret) if secret else loaded
-    except Refusal as refusal:
-        yield refusal.at(path)
     except Exception as error:  # noqa: BLE001 - parsers of foreign formats raise anything on hostile bytes
-        yield Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
+        yield _failed(path, error)
+
+
+def _failed(path: str, error: Exception) -> Skipped:
+    """The skip for whatever a parser raised; a Refusal says itself why."""
+    if isinstance(error, Refusal):
+        return error.at(path)
+    return Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
