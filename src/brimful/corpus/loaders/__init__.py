@@ -39,10 +39,22 @@ def _later(family: str, name: str) -> Loader:
     return load_one
 
 
-_load_html, _load_pdf, _load_office = (
+def _boxed(family: str, name: str) -> Loader:
+    """The same in a process of its own: see `brimful.corpus.loaders.box`."""
+
+    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+        from brimful.corpus.loaders.box import boxed
+
+        return boxed(family, name)(path, raw, settings)
+
+    return load_one
+
+
+_load_html, _load_pdf, _load_office, _load_zip = (
     _later("html", "load_html"),
-    _later("pdf", "load_pdf"),
-    _later("office", "load_office"),
+    _boxed("pdf", "load_pdf"),
+    _boxed("office", "load_office"),
+    _boxed("office", "load_zip"),
 )
 _LOADERS: dict[str, Loader] = {
     extension: loader
@@ -117,15 +129,9 @@ def _loader(path: str, raw: bytes) -> Loader:
         return known
     if raw.startswith(_PDF):
         return _load_pdf
-    if raw.startswith(_ZIP) and _is_office(raw):
-        return _load_office
+    if raw.startswith(_ZIP):
+        return _load_zip
     return _load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
-
-
-def _is_office(raw: bytes) -> bool:
-    from brimful.corpus.loaders.office import office_format
-
-    return bool(office_format(raw))
 
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
