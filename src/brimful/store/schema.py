@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
+import zstandard
 from blake3 import blake3
 
 from brimful.errors import CorruptError
@@ -63,20 +65,59 @@ _NO_TEXT = (
 )
 
 
+_DAMAGED = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.MismatchError,
+    apsw.FormatError,
+    apsw.TooBigError,
+)
+"""The statements are ours and have run before: where one fails so, it is for what the file holds."""
+
+
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    try:
+    with _read():
         return cursor.execute(statement, values).fetchall()
-    except UnicodeDecodeError as error:
-        raise CorruptError(_NO_TEXT) from error
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    try:
+    with _read():
         yield from cursor.execute(statement)
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """What SQLite says of bytes that it can't make sense of, in our words."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise CorruptError(_NO_TEXT) from error
+    except _DAMAGED as error:
+        raise CorruptError(f"the store's file is damaged ({error}); restore it, or index the sources again") from error
+
+
+def unpacked(packed: bytes, *, most: int) -> bytes:
+    """What was compressed as one frame: not more than it can be, whatever the frame says of itself.
+
+    >>> unpacked(zstandard.ZstdCompressor().compress(b"tea"), most=3)
+    b'tea'
+    >>> unpacked(zstandard.ZstdCompressor().compress(bytes(1_000_000)), most=1_000)
+    Traceback (most recent call last):
+    brimful.errors.CorruptError: a blob of 46 bytes says that it holds 1000000, and can hold 1000 at most; ...
+    """
+    try:
+        stated = zstandard.frame_content_size(packed)
+        if not 0 <= stated <= most:
+            raise CorruptError(
+                f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
+                "restore the store, or index the sources again"
+            )
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=stated) if stated else b""
+    except zstandard.ZstdError as error:
+        raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -86,6 +127,15 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     True
     """
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
+
+
+def place_of(key: int) -> int:
+    """The place in its sequence that a blob's key names.
+
+    >>> place_of(key_of(7, PAGE, 3))
+    3
+    """
+    return key & ((1 << _PLACE_BITS) - 1)
 
 
 def seal_of(*values: object) -> bytes:

@@ -28,7 +28,18 @@ from brimful.index.embedders import Embedder, check_same_model
 from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
+from brimful.store.meta import (
+    bucket_roots,
+    check_rules,
+    checked_leaves,
+    checked_roots,
+    find_meta,
+    layout_of,
+    sealed_meta,
+    stored_model,
+    write_meta,
+    write_rules,
+)
 from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
 from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
@@ -243,15 +254,17 @@ class SqliteStore:
 
     def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
+        checked_roots(cursor, sealed_meta(cursor, "root"))
         for bucket in sorted(set(touched)):
-            leaves = [leaf for (leaf,) in fetch(cursor, _LEAVES, (bucket,))]
+            leaves = checked_leaves(fetch(cursor, _LEAVES, (bucket,)))
             cursor.execute("DELETE FROM buckets WHERE number = ?", (bucket,))
             if leaves:
                 cursor.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, root_of(leaves)))
-        roots: dict[int, bytes] = dict(fetch(cursor, "SELECT number, root FROM buckets"))
+        roots = bucket_roots(cursor)
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
             write_meta(cursor, key, value)
+        write_meta(cursor, "layout", layout_of(cursor, generation))
 
     # ---- where documents came from
 
@@ -377,8 +390,8 @@ class SqliteStore:
 
 
 def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
-    shelf = Shelf(cursor)
-    return [SqliteSegment(shelf, row) for row in shelf.segments()]
+    shelf, coded = Shelf(cursor), stored_model(cursor) is not None
+    return [SqliteSegment(shelf, row, coded=coded) for row in shelf.segments()]
 
 
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"

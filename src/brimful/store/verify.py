@@ -10,6 +10,7 @@ from blake3 import blake3
 
 from brimful.errors import StoreError
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.meta import checked_roots
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
 from brimful.store.schema import fetch, seal_of
@@ -72,6 +73,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
             if seal_of(*values) != seal:
                 yield f"a row of {table} fails its checksum"
     with SqliteSnapshot(connection) as now:
+        checked_roots(cursor, now.root)
         yield from _column_problems(now)
         yield from _content_problems(now)
 
