@@ -26,6 +26,7 @@ from brimful.index.build import Extent
 from brimful.index.coding import default_embedder
 from brimful.index.embedders import Embedder, check_same_model
 from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
+from brimful.store.locking import turn
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import (
@@ -69,6 +70,10 @@ class Origins(NamedTuple):
 
     stamp: str | None
     paths: list[str]
+
+
+class TakenError(Exception):
+    """A path became that of another document since it was chosen; never leaves the package."""
 
 
 class SqliteStore:
@@ -164,8 +169,13 @@ class SqliteStore:
 
     def remove(self, paths: Iterable[str]) -> int:
         """Forget documents; their text stays in the file until it is compacted or purged. Returns how many."""
+        with turn(self.path, wait_seconds=BUSY_SECONDS):
+            return self.remove_of(None, paths)
+
+    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
+        """The same for whoever has the turn; of a root, only what comes from below it."""
         with self._writing() as cursor:
-            gone = self._forget(cursor, paths)
+            gone = self._forget(cursor, paths, only=prefix)
             if gone:
                 self._finish(cursor, touched={bucket_of(path) for path in gone})
         return len(gone)
@@ -173,11 +183,16 @@ class SqliteStore:
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder()))
 
-    def write(self, prepared: Prepared) -> int:
-        """Commit a batch that was prepared, replacing documents of the same path. Returns how many."""
+    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
+        """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
+
+        With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
+        """
         with self._writing() as cursor:
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
+            if prefix is not None:
+                _check_taken(cursor, paths, prefix)
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for packed, owners in prepared.segments:
@@ -241,10 +256,12 @@ class SqliteStore:
         elif (stored_model(cursor) or "") != name:
             raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
 
-    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str]) -> list[str]:
+    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
         gone: dict[int, str] = {}
         for path in paths:
-            for (number,) in fetch(cursor, "SELECT number FROM documents WHERE path = ?", (path,)):
+            for number, origin in fetch(cursor, "SELECT number, origin FROM documents WHERE path = ?", (path,)):
+                if only is not None and not (origin or "").startswith(only):
+                    continue  # it has become another's since it was listed
                 cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
                 cursor.execute("DELETE FROM maps WHERE document = ?", (number,))
                 gone[number] = path
@@ -343,7 +360,7 @@ class SqliteStore:
 
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""
-        with _translated(self.path):
+        with turn(self.path, wait_seconds=BUSY_SECONDS), _translated(self.path):
             self._connection.pragma("secure_delete", "on")
             self.compact()
             self._connection.execute("VACUUM")
@@ -387,6 +404,13 @@ class SqliteStore:
             self._finish(cursor, touched=())
         self._outdated = False
         self.tidy()
+
+
+def _check_taken(cursor: apsw.Cursor, paths: Iterable[str], prefix: str) -> None:
+    for path in paths:
+        for (origin,) in fetch(cursor, "SELECT origin FROM documents WHERE path = ?", (path,)):
+            if not (origin or "").startswith(prefix):
+                raise TakenError(path)
 
 
 def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
