@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
+from urllib.parse import quote
 
 import apsw
 import numpy as np
@@ -60,6 +62,10 @@ LOG_BYTES = 64 << 20
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
+_NOT_WRITABLE = (
+    "{path} can't be written to: it is on a read-only file system, or you may not; it can be asked, and a copy in a "
+    "place that you may write to can be changed (--store)"
+)
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
 _FREE_PART = 5
@@ -100,8 +106,7 @@ class SqliteStore:
         self.path = path
         self._chosen = embedder
         with _translated(path):
-            self._connection = apsw.Connection(str(path))
-            _configure(self._connection)
+            self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
             self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
             model = find_meta(self._connection.cursor(), "model")
@@ -120,8 +125,9 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the file."""
-        with suppress(apsw.ConnectionClosedError):
-            checkpoint(self._connection, self.path)
+        if not self._is_fixed:
+            with suppress(apsw.ConnectionClosedError):
+                checkpoint(self._connection, self.path)
         self._connection.close()
 
     def _log_grew(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
@@ -139,6 +145,8 @@ class SqliteStore:
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
+            if self._is_fixed:
+                return SqliteSnapshot(_opened_fixed(self.path))
             connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
             _configure(connection)
             return SqliteSnapshot(connection)
@@ -216,6 +224,8 @@ class SqliteStore:
     @contextmanager
     def _writing(self) -> Iterator[apsw.Cursor]:
         """One transaction: all of it or nothing."""
+        if self._is_fixed:
+            raise StoreError(_NOT_WRITABLE.format(path=self.path))
         with _translated(self.path):
             with _transaction(self._connection) as cursor:
                 self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
@@ -372,6 +382,8 @@ class SqliteStore:
 
         Everything is committed by then: where there is no room or another process writes, it waits for the next time.
         """
+        if self._is_fixed:
+            return
         with suppress(StoreFullError, StoreBusyError):
             while crowded(_views(self._connection.cursor())):
                 with self._writing() as cursor:
@@ -419,6 +431,48 @@ def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
 
 
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+
+
+def _opened(path: Path) -> tuple[apsw.Connection, bool]:
+    """A connection to write by; where nobody can write, one to read by, and True."""
+    connection = apsw.Connection(str(path))
+    try:
+        _configure(connection)
+        fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        if not path.is_file() or os.access(path.parent, os.W_OK):
+            raise
+        return _opened_fixed(path), True
+    if connection.readonly("main"):
+        connection.close()
+        return _opened_fixed(path), True
+    return connection, False
+
+
+def opened_to_read(path: Path) -> apsw.Connection:
+    """A connection to look at a file by, wherever it lies."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        return _opened_fixed(path)
+    return connection
+
+
+def _opened_fixed(path: Path) -> apsw.Connection:
+    """A connection to a file that can't change under us: SQLite then needs no files beside it."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreError(
+            f"{path} can't be written to, and its last commits are still in {log.name}; copy the store with all files "
+            "of its name to a place that you may write to, and open it there"
+        )
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+    _configure(connection)
+    return connection
 
 
 def _configure(connection: apsw.Connection) -> None:
@@ -483,6 +537,8 @@ def _translated(path: Path) -> Iterator[None]:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreError(_NOT_WRITABLE.format(path=path)) from error
     except apsw.IOError as error:
         raise StoreError(f"{path} can't be read or written: {error}") from error
     except apsw.CantOpenError as error:

@@ -15,6 +15,7 @@ from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
 from brimful.store.schema import fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
+from brimful.store.sqlite import opened_to_read
 
 
 def verify(path: Path) -> list[str]:
@@ -25,7 +26,7 @@ def verify(path: Path) -> list[str]:
     """
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = opened_to_read(path)
         try:
             found.extend(_page_problems(connection, path))
             found.extend(_problems(connection))
@@ -40,7 +41,7 @@ def glance(path: Path) -> list[str]:
     """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
     found: list[str] = []
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = opened_to_read(path)
         try:
             found.extend(_page_problems(connection, path))
             said = fetch(connection.cursor(), "PRAGMA quick_check")
