@@ -145,11 +145,7 @@ class SqliteStore:
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            if self._is_fixed:
-                return SqliteSnapshot(_opened_fixed(self.path))
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-            _configure(connection)
-            return SqliteSnapshot(connection)
+            return SqliteSnapshot(opened_to_read(self.path))
 
     def generation(self) -> int:
         """How many commits there have been, by whichever process."""
@@ -444,16 +440,14 @@ def _opened(path: Path) -> tuple[apsw.Connection, bool]:
         if not path.is_file() or os.access(path.parent, os.W_OK):
             raise
         return _opened_fixed(path), True
-    if connection.readonly("main"):
-        connection.close()
-        return _opened_fixed(path), True
-    return connection, False
+    return connection, connection.readonly("main")
 
 
 def opened_to_read(path: Path) -> apsw.Connection:
     """A connection to look at a file by, wherever it lies."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
+        _configure(connection)
         fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         connection.close()
