@@ -65,13 +65,14 @@ _NO_TEXT = (
 )
 
 
-_DAMAGED = (
+DAMAGED = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
     apsw.MismatchError,
     apsw.FormatError,
     apsw.TooBigError,
+    apsw.ConstraintError,
 )
 """The statements are ours and have run before: where one fails so, it is for what the file holds."""
 
@@ -95,7 +96,7 @@ def _read() -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise CorruptError(_NO_TEXT) from error
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise CorruptError(f"the store's file is damaged ({error}); restore it, or index the sources again") from error
 
 

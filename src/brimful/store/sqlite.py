@@ -45,8 +45,8 @@ from brimful.store.meta import (
 )
 from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
-from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, fetch, seal_of
-from brimful.store.shelf import Shelf
+from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch, seal_of
+from brimful.store.shelf import Shelf, check_seal
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.views import SqliteSegment
 from brimful.text.kinds import kind_of
@@ -330,7 +330,10 @@ class SqliteStore:
     def roots(self) -> dict[str, str]:
         """The places that were added, with their names."""
         with _translated(self.path):
-            return dict(fetch(self._connection.cursor(), "SELECT path, name FROM roots ORDER BY path"))
+            rows = fetch(self._connection.cursor(), "SELECT path, name, seal FROM roots ORDER BY path")
+        for path, name, seal in rows:
+            check_seal("the list of added places", seal, path, name)
+        return {path: name for path, name, _ in rows}
 
     def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
         """Give a document another path without indexing it again; False where its kind would change with it."""
@@ -529,7 +532,7 @@ def _translated(path: Path) -> Iterator[None]:
         raise StoreBusyError(f"{path} is being written by another process; try again, or wait longer") from error
     except apsw.FullError as error:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except DAMAGED as error:
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreError(_NOT_WRITABLE.format(path=path)) from error
