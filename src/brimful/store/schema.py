@@ -79,25 +79,26 @@ DAMAGED = (
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    with _read():
+    with _read(cursor):
         return cursor.execute(statement, values).fetchall()
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    with _read():
+    with _read(cursor):
         yield from cursor.execute(statement)
 
 
 @contextmanager
-def _read() -> Iterator[None]:
+def _read(cursor: apsw.Cursor) -> Iterator[None]:
     """What SQLite says of bytes that it can't make sense of, in our words."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise CorruptError(_NO_TEXT) from error
     except DAMAGED as error:
-        raise CorruptError(f"the store's file is damaged ({error}); restore it, or index the sources again") from error
+        path = cursor.connection.filename
+        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
 
 
 def unpacked(packed: bytes, *, most: int) -> bytes:
