@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -97,7 +98,8 @@ def _read(cursor: apsw.Cursor) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise CorruptError(_NO_TEXT) from error
     except DAMAGED as error:
-        path = cursor.connection.filename
+        file, here = Path(cursor.connection.filename), Path.cwd()
+        path = file.relative_to(here) if file.is_relative_to(here) else file
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
 
 
