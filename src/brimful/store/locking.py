@@ -24,6 +24,7 @@ SUFFIX = "-lock"
 """What the name of the file has behind the store's."""
 
 _LOOK_SECONDS = 0.02
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def turn(path: Path, *, wait_seconds: float | None) -> Iterator[None]:
     """Hold the store for a change of several commits; None waits for as long as it takes."""
     place = path.with_name(path.name + SUFFIX)
     try:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(place, _FLAGS, 0o600)
     except OSError as error:
         raise StoreError(
             f"{place} can't be written ({error.strerror}), so {path} can't be changed; copy the store to a place that "
