@@ -110,7 +110,7 @@ def unpacked(packed: bytes, *, most: int) -> bytes:
     b'tea'
     >>> unpacked(zstandard.ZstdCompressor().compress(bytes(1_000_000)), most=1_000)
     Traceback (most recent call last):
-    brimful.errors.CorruptError: a blob of 46 bytes says that it holds 1000000, and can hold 1000 at most; ...
+    brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
     """
     try:
         stated = zstandard.frame_content_size(packed)
