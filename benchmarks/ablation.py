@@ -74,7 +74,8 @@ def _measured(questions: EvaluationSet, folder: Path, *, step: int) -> dict[str,
     engines = {}
     for number, scope in enumerate(dict.fromkeys(question.scope for question in chosen)):
         engines[scope] = brimful.open(folder / f"{number}.db")
-        engines[scope].add_documents(each for each in questions.documents if scope is None or each.path in scope)
+        held = (each for each in questions.documents if scope is None or each.path in scope)
+        engines[scope].add_documents(held, allow=("secret",))  # as the set has them
     axis = TokenAxis(questions.documents)
     means = {}
     for variant, changed in WITHOUT.items():

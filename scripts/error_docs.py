@@ -34,6 +34,7 @@ REMEDIES = {
     "input.format": "Give the text or the receipt as it was written; one that was edited is refused on purpose.",
     "input.model": "Name a model or a vocabulary that is known, or bring a count of your own.",
     "input.score": "Give finite scores; drop hits without one.",
+    "input.secret": "Take the credential out and change it; where the text must be stored, allow `secret`.",
     "input.setting": "Give a value within the range that the message names.",
     "input.span": "Give a byte range within the document; offsets count bytes of UTF-8, not characters.",
     "input.too_long": "Raise `input_limit_tokens`, or condense the text in pieces. Nothing was paid.",
@@ -61,6 +62,13 @@ def _document() -> None:
     with brimful.open("store.db") as engine:
         engine.add_text("tea.md", "Tea is at four.")
         engine.document("tee.md")
+
+
+def _secret() -> None:
+    import brimful
+
+    with brimful.open("store.db") as engine:
+        engine.add_text("notes.md", "key = AKIA" + "Q" * 16)
 
 
 def _too_long() -> None:
@@ -166,6 +174,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "input.format": _raised("from brimful.assembly.receipt import Receipt; Receipt.from_json('{}')"),
     "input.model": _raised("from brimful import tokens_for; tokens_for('gpt-4p')"),
     "input.score": _raised("from brimful import Hit; Hit('tea.md', 0, 3, score=float('nan'))"),
+    "input.secret": _secret,
     "input.setting": _raised("from brimful import WindowSettings; WindowSettings(max_window_bytes=-1)"),
     "input.span": _raised("from brimful import Document; Document('tea.md', 'Tea is at four.').text(5, 99)"),
     "input.too_long": _too_long,

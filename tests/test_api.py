@@ -47,6 +47,7 @@ CODES = {
     "input.document",
     "input.format",
     "input.score",
+    "input.secret",
     "input.setting",
     "input.span",
     "input.too_long",

@@ -23,7 +23,7 @@ from brimful.assembly.explain import Explanation
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
-from brimful.corpus.skips import SourceSettings
+from brimful.corpus.skips import Reason, SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
@@ -118,13 +118,15 @@ class AsyncEngine:
         """What `add` would do."""
         return await self.call(lambda engine: engine.preview(place, settings=settings))
 
-    async def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
+    async def add_text(
+        self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()
+    ) -> None:
         """Store a text of your own under this path, in place of what was there."""
-        await self.call(lambda engine: engine.add_text(path, text, time=time))
+        await self.call(lambda engine: engine.add_text(path, text, time=time, allow=allow))
 
-    async def add_documents(self, documents: Iterable[Document]) -> int:
+    async def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
         """Store many documents in few commits; returns how many. They are read in the call's thread."""
-        return await self.call(lambda engine: engine.add_documents(documents))
+        return await self.call(lambda engine: engine.add_documents(documents, allow=allow))
 
     async def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
@@ -225,11 +227,12 @@ class AsyncEngine:
         settings: DensifySettings | None = None,
         progress: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
+        allow: Iterable[Reason] = (),
     ) -> Capture:
         """Write a text down, condense it, store the digest; once this is cancelled, no further model call is made."""
         with _set_when_cancelled(cancel) as stop:
             chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
-            return await self.call(lambda engine: engine.capture(text, name=name, **chosen))
+            return await self.call(lambda engine: engine.capture(text, name=name, allow=allow, **chosen))
 
     async def one_capture(self, name: str) -> Capture:
         """A capture by its name."""
@@ -246,11 +249,12 @@ class AsyncEngine:
         model: Model | str | None = None,
         settings: DensifySettings | None = None,
         cancel: threading.Event | None = None,
+        allow: Iterable[Reason] = (),
     ) -> Capture:
         """Try a failed or pending capture again, which pays only for what is missing; cancelled as `capture` is."""
         with _set_when_cancelled(cancel) as stop:
             return await self.call(
-                lambda engine: engine.retry_capture(name, model=model, settings=settings, cancel=stop)
+                lambda engine: engine.retry_capture(name, model=model, settings=settings, cancel=stop, allow=allow)
             )
 
     # ---- how

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -25,7 +25,8 @@ from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
-from brimful.corpus.skips import SourceSettings
+from brimful.corpus.secrets import check_secret
+from brimful.corpus.skips import Reason, SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError, choose
 from brimful.index.embedders import Embedder
@@ -129,14 +130,24 @@ class Engine:
         with self._turn():
             return preview(place, self._store, settings=settings)
 
-    def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
-        """Store a text of your own under this path, in place of what was there."""
-        self.add_documents([Document(path, text, time=time)])
+    def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
+        """Store a text of your own under this path, in place of what was there.
 
-    def add_documents(self, documents: Iterable[Document]) -> int:
-        """Store many documents in few commits; returns how many."""
+        One that holds a credential is refused as a file would be, unless `allow=("secret",)` says otherwise.
+        """
+        self.add_documents([Document(path, text, time=time)], allow=allow)
+
+    def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
+        """Store many documents in few commits; returns how many.
+
+        A credential in one of a list refuses the list; where documents are given one by one, those before it stay.
+        """
+        gate = SourceSettings(allow=allow)
+        entries: Iterable[Entry] = (Entry(_passed(document, gate)) for document in documents)
+        if isinstance(documents, Sequence):
+            entries = list(entries)
         with self._turn():
-            return self._store.add(Entry(document) for document in documents)
+            return self._store.add(entries)
 
     def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
@@ -372,17 +383,20 @@ class Engine:
         settings: DensifySettings | None = None,
         progress: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
+        allow: Iterable[Reason] = (),
     ) -> Capture:
         """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
 
         Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
+        A text that holds a credential is refused before it is written down or sent, as `add_text` refuses it.
         """
         from brimful.densify.captures import Captures, name_of
 
         name = name or name_of(text)
+        _passed(text if isinstance(text, Document) else Document(name, text), SourceSettings(allow=allow))
         captures = Captures(self.memory)
         return self._stored(
-            captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel)
+            captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel), allow
         )
 
     def one_capture(self, name: str) -> Capture:
@@ -404,15 +418,16 @@ class Engine:
         model: Model | str | None = None,
         settings: DensifySettings | None = None,
         cancel: threading.Event | None = None,
+        allow: Iterable[Reason] = (),
     ) -> Capture:
         """Try a failed or pending capture again, which pays only for what is missing."""
         from brimful.densify.captures import Captures
 
-        return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel))
+        return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel), allow)
 
-    def _stored(self, capture: Capture) -> Capture:
+    def _stored(self, capture: Capture, allow: Iterable[Reason]) -> Capture:
         if capture.status == "done":
-            self.add_documents([capture.document()])
+            self.add_documents([capture.document()], allow=allow)
         return capture
 
     # ---- how
@@ -583,6 +598,11 @@ def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSe
     """The settings with what was chosen beside them."""
     chosen = {name: value for name, value in choices.items() if name not in ("settings", "field", "densify")}
     return replace(settings or AskSettings(), **chosen) if chosen else settings or AskSettings()
+
+
+def _passed(document: Document, gate: SourceSettings) -> Document:
+    check_secret(document.path, document.content, gate)
+    return document
 
 
 def _readable(question: object) -> str:

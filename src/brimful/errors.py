@@ -10,6 +10,7 @@
     │   ├── FormatError           a rendered text that can't be parsed
     │   ├── InputTooLongError     more text than the settings allow to be condensed
     │   ├── ScoreError            NaN or infinite scores
+    │   ├── SecretError           a text that holds a credential
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
     ├── EndpointError             a server or model that was named does not answer as it should
@@ -96,6 +97,12 @@ class ScoreError(InputError):
     """A score that has no place in an order."""
 
     code = "input.score"
+
+
+class SecretError(InputError):
+    """A text that holds a credential, or is called as only secrets are; not stored unless that is allowed."""
+
+    code = "input.secret"
 
 
 class SettingError(InputError):

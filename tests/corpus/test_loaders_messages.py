@@ -188,3 +188,40 @@ def test_an_empty_conversation_is_listed() -> None:
     """A conversation without messages keeps its number and is a skip."""
     items = load("c.json", json.dumps([{"name": "x", "chat_messages": []}]).encode())
     assert items == [Skipped("c.json#0001", "empty", "a conversation without messages")]
+
+
+@pytest.mark.parametrize("time", [int("9" * 400), -int("9" * 400), 1e999, float("nan"), [1], {"a": 1}, True, "9" * 400])
+def test_a_time_that_is_none_costs_the_time_only(time: object) -> None:
+    """A chat whose message has four hundred digits, a list or no number for a time is read without that time."""
+    chat = [{"role": "user", "content": "Tea at four?", "timestamp": time}]
+    (loaded,) = load("chat.json", json.dumps(chat).encode())
+    assert isinstance(loaded, Loaded)
+    assert loaded.content == b"User: Tea at four?\n\n"
+
+
+@pytest.mark.parametrize("node", [[], {}, 7, None, ["a"], "nowhere"])
+def test_a_current_node_that_is_none_is_looked_for(node: object) -> None:
+    """A list, an object or a number as current node: the conversation's last leaf is read instead."""
+    mapping = {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["Tea?"]}}, "children": []}}
+    (loaded,) = load("chat.json", json.dumps([{"mapping": mapping, "current_node": node}]).encode())
+    assert isinstance(loaded, Loaded)
+    assert b"Tea?" in loaded.content
+
+
+@pytest.mark.parametrize("field", ["mapping", "chat_messages", "messages", "role"])
+@pytest.mark.parametrize("value", [[], {}, [[]], [{}], {"a": []}, {"a": {"message": []}}, int("9" * 400), None, "x"])
+def test_no_shape_of_a_chat_makes_a_loader_raise(field: str, value: object) -> None:
+    """Whatever stands in the fields of an export, it is loaded or left out."""
+    for item in ({field: value, "content": value}, {field: value, "current_node": value, "title": value}):
+        for whole in (item, [item], [{"role": "user", "content": "x", "time": value}, item]):
+            assert load("chat.json", json.dumps(whole).encode())
+
+
+def test_whatever_finding_the_format_raises_is_one_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure before any loader is chosen costs that file with its reason, never the folder."""
+
+    def fails(*_: object) -> bool:
+        raise OverflowError("too much")
+
+    monkeypatch.setattr("brimful.corpus.loaders._is_mailbox", fails)
+    assert load("a.txt", b"tea") == [Skipped("a.txt", "malformed", "OverflowError: too much")]

@@ -325,3 +325,47 @@ def test_what_can_not_be_used_is_an_error_with_a_remedy(tmp_path: Path) -> None:
         SourceSettings(allow=("loop",))
     with pytest.raises(BrimfulError, match="max_bytes"):
         SourceSettings(max_bytes=0)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        (".aws/config", "secret"),
+        ("a/.ssh/known_hosts", "secret"),
+        ("a/id_rsa", "secret"),
+        (".cache/notes.txt", "hidden"),
+        ("a/.notes.txt", "hidden"),
+        ("build/out.txt", "ignored"),
+        ("a/deep/draft.txt", "ignored"),
+    ],
+)
+def test_a_link_is_judged_by_what_it_leads_to(tmp_path: Path, target: str, reason: str) -> None:
+    """A plain name that links to a hidden, ignored or secret place, by file or folder, is left out for that reason."""
+    put(tmp_path, target)
+    put(tmp_path, ".gitignore", "build/\n")
+    put(tmp_path, "a/.gitignore", "draft.txt\n")
+    (tmp_path / "notes.txt").symlink_to(target)
+    assert skips(tmp_path)["notes.txt"] == reason
+    assert "notes.txt" not in paths(tmp_path)
+    assert "notes.txt" in paths(tmp_path, allow=("hidden", "ignored", "secret"))
+
+
+def test_a_link_out_that_is_allowed_still_leads_to_no_secret(tmp_path: Path) -> None:
+    """Allowing `outside` does not allow what lies in a folder for credentials, be it linked as a file or a folder."""
+    put(tmp_path, "home/.aws/config")
+    put(tmp_path, "home/plain/tea.txt")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").symlink_to(tmp_path / "home/.aws/config")
+    (root / "b").symlink_to(tmp_path / "home/.aws")
+    (root / "c").symlink_to(tmp_path / "home/plain")
+    assert paths(root, allow=("outside",)) == ["c/tea.txt"]
+    assert skips(root, allow=("outside",)) == {"a.txt": "secret", "b/": "secret"}
+
+
+def test_a_credential_folder_named_itself_is_left_out(tmp_path: Path) -> None:
+    """Naming such a folder, or a file in it, does not let it in; allowing `secret` does."""
+    put(tmp_path, ".aws/config")
+    assert skips(tmp_path / ".aws") == {"./": "secret"}
+    assert skips(tmp_path / ".aws/config") == {"config": "secret"}
+    assert paths(tmp_path / ".aws", allow=("secret",)) == ["config"]

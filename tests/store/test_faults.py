@@ -1,5 +1,6 @@
 """The store when things go wrong: kills, damage, full disks, many processes. `make test-faults` runs more of each."""
 
+import json
 import os
 import random
 import shutil
@@ -10,9 +11,12 @@ import time
 
 import apsw
 import pytest
+import zstandard
 
+import brimful
 from brimful import BrimfulError
 from brimful.errors import CorruptError
+from brimful.store import schema
 from brimful.store.sqlite import SqliteStore
 from brimful.store.verify import verify
 
@@ -283,3 +287,113 @@ def test_a_copy_at_any_moment_is_a_good_store(tmp_path):
             assert observed(crashed / "store.db") == dump(store)
             assert verify(crashed / "store.db") == []
             shutil.rmtree(crashed)
+
+
+def asked(path):
+    """What an engine answers from a store, for everything that it reads: terms, cuts, codes, text, proofs."""
+    with brimful.open(path) as engine:
+        context = engine.context("lemon kettle changed 22", budget=400)
+        receipt = json.loads(context.receipt.to_json())
+        receipt.pop("run", None)
+        hits = [(hit.path, hit.start, hit.score) for hit in engine.search("pot spoon").hits]
+        return receipt, hits, engine.root
+
+
+def written(path):
+    """A change of what is there, which reads what it changes."""
+    with brimful.open(path) as engine:
+        engine.add_text("new.md", "tea from the new pot")
+        engine.remove("22.md")
+
+
+def test_an_engine_never_answers_from_damage(tmp_path):
+    """Flips, overwritten stretches and cut ends: a question gives the same receipt and hits, or an error of ours."""
+    whole_path, path = tmp_path / "whole.db", tmp_path / "store.db"
+    worn_store(whole_path, 60)
+    good, whole = asked(whole_path), whole_path.read_bytes()
+    moment = random.Random(11)
+    refused = 0
+    for number in range(FLIPS):
+        raw, at = bytearray(whole), moment.randrange(len(whole))
+        if number % 3 == 0:
+            raw[at] ^= 1 << moment.randrange(8)
+        elif number % 3 == 1:
+            raw[at : at + 60] = moment.randbytes(len(raw[at : at + 60]))
+        else:
+            raw[at : at + 6_000] = bytes(len(raw[at : at + 6_000]))
+        for use in (asked, written):
+            for leftover in tmp_path.glob("store.db*"):
+                leftover.unlink()
+            path.write_bytes(raw)
+            try:
+                said = use(path)
+            except BrimfulError:
+                refused += 1
+            else:
+                assert use is written or said == good
+    assert refused > FLIPS // 4
+
+
+@pytest.mark.parametrize("table", ["buckets", "documents"])
+def test_a_damaged_hash_gives_no_proof(tmp_path, table):
+    """One flipped bit in a bucket's root, or in a leaf: no receipt with a wrong proof, and nothing is built upon it."""
+    path = tmp_path / "store.db"
+    with brimful.open(path) as engine:
+        engine.add_documents([brimful.Document(f"{n}.md", f"Tea at {n}.") for n in range(5_000)])
+    column = "root" if table == "buckets" else "leaf"
+    connection = apsw.Connection(str(path))
+    ((number, value),) = connection.execute(f"SELECT number, {column} FROM {table} LIMIT 1 OFFSET 7")
+    flipped = bytes([value[0] ^ 1]) + value[1:]
+    connection.execute(f"UPDATE {table} SET {column} = ? WHERE number = ?", (flipped, number))
+    bucket = "?1" if table == "buckets" else "(SELECT bucket FROM documents WHERE number = ?1)"
+    statement = f"SELECT path FROM documents WHERE bucket = {bucket} AND number != ?2 LIMIT 1"
+    ((beside,),) = connection.execute(statement, (number, number if table == "documents" else -1))
+    connection.close()
+    assert verify(path) != []
+    with SqliteStore(path) as store:
+        with store.snapshot() as now, pytest.raises(CorruptError, match="root"):
+            now.prove(beside)
+        if table == "buckets":
+            with pytest.raises(CorruptError, match="state root"):
+                store.add([entry("new.md", "tea")])
+
+
+@pytest.mark.parametrize("kind", [schema.CODES, schema.HEADS, schema.CARDS, schema.EXTENTS, schema.UNITS])
+def test_a_blob_that_is_gone_is_no_other_ranking(tmp_path, kind):
+    """Where the row of a segment's codes, headings or cuts can't be found, a question is refused."""
+    path = tmp_path / "store.db"
+    worn_store(path, 40)
+    connection = apsw.Connection(str(path))
+    connection.execute("DELETE FROM blobs WHERE key >> 28 & 15 = ?", (kind,))
+    connection.close()
+    with pytest.raises(CorruptError):
+        asked(path)
+
+
+def test_a_segment_that_is_gone_is_no_smaller_corpus(tmp_path):
+    """Where a segment's own row can't be found, nothing is answered from the rest."""
+    path = tmp_path / "store.db"
+    with SqliteStore(path) as store:
+        store.add([entry("a.md", "tea at four")])
+        store.add([entry("b.md", "tea at five")])
+    connection = apsw.Connection(str(path))
+    connection.execute("DELETE FROM segments WHERE number = 1")
+    connection.close()
+    with pytest.raises(CorruptError, match="segment"):
+        asked(path)
+
+
+@pytest.mark.parametrize("kind", [schema.CARDS, schema.EXTENTS, schema.HEADS, schema.FIRSTS, schema.CODES, schema.TEXT])
+def test_a_blob_that_says_it_holds_gigabytes_is_refused(tmp_path, kind):
+    """A small blob that unpacks to more than a store of this size can hold is refused before it is unpacked."""
+    path = tmp_path / "store.db"
+    worn_store(path, 40)
+    packer = zstandard.ZstdCompressor().compressobj(size=300 << 20)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
+    assert len(bomb) < 100_000
+    connection = apsw.Connection(str(path))
+    for (key,) in connection.execute("SELECT key FROM blobs WHERE key >> 28 & 15 = ?", (kind,)).fetchall():
+        connection.execute("UPDATE blobs SET data = ?, seal = ? WHERE key = ?", (bomb, schema.seal_of(key, bomb), key))
+    connection.close()
+    with pytest.raises(CorruptError, match="at most"):
+        asked(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from brimful.corpus.loaders.box import close_box
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import HelperError, SettingError
 from brimful.store import batches, helping
@@ -25,6 +26,7 @@ TWO = SourceSettings(workers=2)
 def folder(tmp_path, monkeypatch):
     """Files of several kinds, in many small batches."""
     monkeypatch.setattr(batches, "SEGMENT_BYTES", 2_000)
+    close_box()  # an earlier test may have left one, and children are counted here
     place = tmp_path / "notes"
     place.mkdir()
     for number in range(40):
@@ -100,7 +102,9 @@ def test_a_killed_helper_is_a_typed_error_and_loses_nothing(folder, tmp_path, mo
 def test_what_fails_in_a_helper_is_told_here(folder, tmp_path, monkeypatch):
     """An error keeps its kind on the way from one process to the other."""
     failing = "import brimful.store.helping as helping; helping.take_in = lambda *_: 1 / 0; helping.serve()"
-    monkeypatch.setattr(helping, "_START", f"import sys; sys.path.append(sys.argv[1]); {failing}")
+    source = str(Path(helping.__file__).parents[2])
+    command = [sys.executable, "-P", "-c", f"import sys; sys.path.append({source!r}); {failing}"]
+    monkeypatch.setattr(helping, "own_python", lambda module: command)
     monkeypatch.setattr(helping.Hands, "_claim", _only_helpers(helping.Hands._claim))
     with SqliteStore(tmp_path / "store.db") as store, pytest.raises(HelperError, match="ZeroDivisionError"):
         ingest(store, folder, settings=TWO)

@@ -3,6 +3,7 @@
 import codecs
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,21 @@ def test_the_store_is_no_part_of_its_corpus(tmp_path):
             assert {path for path in reasons(report) if path.startswith("notes.txt")} >= {"notes.txt", "notes.txt-wal"}
             assert paths(store) == ["tea.md"]
     assert {Path(found.path).name for found in walk(tmp_path)} >= {"notes.txt", "notes.txt-pages"}
+
+
+@pytest.mark.parametrize("seconds", [253_402_300_800, 2**40, -(2**36)])
+def test_a_file_time_that_no_calendar_has_costs_the_time_only(folder, store, seconds, monkeypatch):
+    """A file from beyond the year 9999 (or before the year 1) is stored without a time, with its folder."""
+
+    def odd_walk(root, *, settings):  # most file systems keep no such time, so the walk says it
+        for found in walk(root, settings=settings):
+            yield replace(found, mtime_ns=seconds * 10**9) if found.path == "far.md" else found
+
+    monkeypatch.setattr("brimful.store.ingest.walk", odd_walk)
+    (folder / "far.md").write_text("Tea in the far future.")
+    (folder / "near.md").write_text("Tea today.")
+    report = ingest(store, folder)
+    assert (report.added, report.skipped) == (2, [])
+    with store.snapshot() as now:
+        assert now.row("far.md").time is None
+        assert now.row("near.md").time is not None

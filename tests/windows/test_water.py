@@ -5,6 +5,7 @@ import random
 import pytest
 
 from brimful import Document, Hit, inflate
+from brimful.windows import water
 from brimful.windows.water import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
@@ -118,3 +119,37 @@ def test_a_heading_is_shown_with_what_it_stands_above():
     assert page.text(cut.span.start, cut.span.end).rstrip() == "# Tea\n\n## Brewing\n\nFour minutes."
     [last] = field_cuts(Line((Hit("tea.md", text.index("## End"), len(text), 1.0),), ()), {"tea.md": page})
     assert page.text(last.span.start, last.span.end) == "## End\n"
+
+
+def test_headings_in_a_row_are_walked_once(monkeypatch):
+    """Each of many headings leads to the same text below the last; the steps there are taken once, not by each hit."""
+    steps = []
+    plain = water._below_heading
+    monkeypatch.setattr(water, "_below_heading", lambda *given: steps.append(given) or plain(*given))
+    taken = []
+    for count in (50, 500):
+        page = Document("needles.md", "# needle\n" * count + "\nThe text below.\n")
+        hits = [Hit(page.path, 9 * n, 9 * n + 9, 1_000.0 - n) for n in range(count)]
+        steps.clear()
+        (cut,) = field_cuts(Line(tuple(hits), ()), {page.path: page})
+        assert (cut.span.start, len(cut.hits)) == (0, count)
+        taken.append(len(steps))
+    assert taken[1] <= 12 * taken[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_heading_leads_as_far_as_step_by_step(seed):
+    """With what was walked before kept in mind, every hit spans what it spans by itself."""
+    chance = random.Random(seed)
+    lines = chance.choices(["# One\n", "## Two\n", "\n", "Some text. More of it.\n", "- an item\n"], k=60)
+    page = Document("mixed.md", "".join(lines))
+    units = page.outline.units.tolist()
+    places = [chance.randrange(len(units) - 1) for _ in range(40)]
+    hits = [Hit(page.path, units[at], units[at + 1], float(n)) for n, at in enumerate(places)]
+    kept: dict[int, int] = {}
+    for hit in hits:
+        end = hit.end
+        while (below := water._below_heading(page, hit.start, end)) > end:
+            end = below
+        span = water._span(page, hit, kept)
+        assert (span.start, span.end) == (hit.start, end)

@@ -339,8 +339,13 @@ def check_time(time: object, *, where: str) -> None:
     """None, or whole seconds since 1970 that a calendar has."""
     if time is not None and (isinstance(time, bool) or not isinstance(time, int)):
         raise DocumentError(f"{where}: time must be whole seconds since 1970 (UTC), got {time!r}")
-    if time is not None and not _FIRST_SECOND <= time <= _LAST_SECOND:
+    if time is not None and not is_time(time):
         raise DocumentError(f"{where}: time {time} is in no year from 1 to 9999; is it in milliseconds?")
+
+
+def is_time(seconds: int) -> bool:
+    """Whether a calendar has this second: one of the years 1 to 9999."""
+    return _FIRST_SECOND <= seconds <= _LAST_SECOND
 
 
 def _encode(path: str, text: str) -> bytes:

@@ -66,7 +66,7 @@ def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
 
 def _rule(line: str) -> tuple[bool, bool, str] | None:
     """(keeps, speaks of a path rather than a name, pattern); None for comments and what can't match."""
-    line = re.sub(r"(?<!\\)((?:\\\\)*) +$", r"\1", line)
+    line = _without_blanks(line)
     if not line or line.startswith("#"):
         return None
     keeps = line.startswith("!")
@@ -78,6 +78,17 @@ def _rule(line: str) -> tuple[bool, bool, str] | None:
     if pattern is None or not line:
         return None
     return keeps, in_path, pattern + ("/" if folder_only else "/?")
+
+
+def _without_blanks(line: str) -> str:
+    """A rule without the blanks at its end; one behind a backslash that is not escaped itself belongs to it.
+
+    >>> _without_blanks("tea  "), _without_blanks("tea\\\\ "), _without_blanks("tea\\\\\\\\ ")
+    ('tea', 'tea\\\\ ', 'tea\\\\\\\\')
+    """
+    rest = line.rstrip(" ")
+    escapes = len(rest) - len(rest.rstrip("\\"))
+    return rest + " " if escapes % 2 and len(rest) < len(line) else rest
 
 
 def glob_pattern(glob: str) -> str | None:

@@ -74,6 +74,10 @@ class SourceSettings:
     max_cells: int = 2_000_000
     # A page of HTML or a part of Word or PowerPoint, which their parsers hold as a whole at up to 30 times its size.
     max_part_bytes: int = 10_000_000
+    # Of memory and of processor time (and ten seconds more for each megabyte of the file): what the parsers of PDF and
+    # Office may take, which run in a process of their own, where the system has such limits.
+    max_parser_bytes: int = 1_000_000_000
+    max_parser_seconds: int = 60
     # Processes that read and index what is taken in; None: two where there are two cores and much to do, else one.
     workers: int | None = None
 

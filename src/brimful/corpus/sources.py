@@ -5,7 +5,8 @@
 
 A path is relative to its root, in POSIX form. Every name is valid UTF-8; a name that is not is listed under reason
 "name", its invalid bytes written as `\\xNN`. A link to a file inside the root is followed; a folder is walked where it
-lies, not through links to it.
+lies, not through links to it. A link is judged by its own name and by what it leads to: hidden, ignored and secret
+names on the way there leave it out as if it were met there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,11 +102,19 @@ def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None
     root = root if isinstance(root, Root) else root_of(root)
     status = root.path.stat()
     if stat.S_ISDIR(status.st_mode):
-        yield from _Walk(root, settings).run()
-    elif root.path.name.isascii() or _is_utf8(root.path.name):
-        yield _file(root.path.name, os.fspath(root.path), status, settings)
-    else:
+        if _is_kept_secret(os.fspath(root.path)) and not settings.allows("secret"):
+            yield Skipped("./", "secret", "a folder for credentials, or in one")
+        else:
+            yield from _Walk(root, settings).run()
+    elif not (root.path.name.isascii() or _is_utf8(root.path.name)):
         yield _bad_name(root.path.name)
+    elif _is_kept_secret(os.fspath(root.path.parent)) and not settings.allows("secret"):
+        yield Skipped(root.path.name, "secret", "in a folder for credentials")
+    else:
+        yield _file(root.path.name, os.fspath(root.path), status, settings)
+
+
+_Rules = tuple[tuple[int, IgnoreRules], ...]  # the nearest first; a number of leading characters to drop
 
 
 @dataclass(slots=True)
@@ -115,7 +124,7 @@ class _Folder:
     prefix: str  # its path relative to the root, "" or ending with a slash
     absolute: str
     entries: list[tuple[str, os.DirEntry[str]]]
-    rules: tuple[tuple[int, IgnoreRules], ...]  # the nearest first; a number of leading characters to drop
+    rules: _Rules
 
 
 class _Walk:
@@ -126,6 +135,7 @@ class _Walk:
         self.inside = self.root.rstrip("/") + "/"
         self.settings = settings
         self.seen: set[tuple[int, int]] = set()
+        self.rules: dict[str, _Rules] = {}  # of the folders that links lead to
         self.depth: int | None = None
         self.wanted: re.Pattern[str] | None = None
         if root.glob is not None:
@@ -156,7 +166,7 @@ class _Walk:
             elif result is not None:
                 yield result
 
-    def _enter(self, prefix: str, absolute: str, rules: tuple[tuple[int, IgnoreRules], ...]) -> _Folder | Skipped:
+    def _enter(self, prefix: str, absolute: str, rules: _Rules) -> _Folder | Skipped:
         try:
             with os.scandir(absolute) as scan:
                 entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
@@ -165,18 +175,22 @@ class _Walk:
             return _unreadable(prefix or "./", error)
         entries.sort(key=lambda pair: pair[0], reverse=True)
         self.seen.add((status.st_dev, status.st_ino))
-        if not self.settings.allows("ignored"):
-            names = {key for key, _ in entries}
-            for name in self.settings.ignore_files:
-                if name in names and (found := _read_rules(f"{absolute}/{name}")):
-                    rules = ((len(prefix), found), *rules)
-        return _Folder(prefix, absolute, entries, rules)
+        return _Folder(prefix, absolute, entries, self._rules(prefix, absolute, rules, {key for key, _ in entries}))
+
+    def _rules(self, prefix: str, absolute: str, above: _Rules, names: Collection[str] | None = None) -> _Rules:
+        """The rules that hold in a folder: its own before those above it."""
+        if self.settings.allows("ignored"):
+            return above
+        for name in self.settings.ignore_files:
+            if (names is None or name in names) and (found := _read_rules(f"{absolute}/{name}")):
+                above = ((len(prefix), found), *above)
+        return above
 
     def _folder(self, path: str, entry: os.DirEntry[str], parent: _Folder) -> _Folder | Skipped | None:
         if self.depth is not None and path.count("/") > self.depth:
             return None
         absolute = f"{parent.absolute}/{entry.name}"
-        skipped = self._left_out(path, entry.name, parent)
+        skipped = self._left_out(path, entry.name, parent.rules)
         if skipped is not None:
             return skipped
         if entry.is_symlink():
@@ -200,13 +214,45 @@ class _Walk:
             return Skipped(path, "link", "its files are listed where the folder lies")
         if not self.settings.allows("outside"):
             return Skipped(path, "outside", "a link that leads out of the root")
-        return target
+        return self._judged(path, target) or target
+
+    def _judged(self, path: str, target: str) -> Skipped | None:
+        """Why a link is left out for where it leads: every name on the way from the root is looked at as if met there.
+
+        Outside of the root, which the caller has allowed, only secrets are left out.
+        """
+        name = target[target.rfind("/") + 1 :]
+        if not self.settings.allows("secret") and (secret_name(name) or _is_kept_secret(target)):
+            return Skipped(path, "secret", "a link to a secret, or into a folder for credentials")
+        if not target.startswith(self.inside):
+            return None
+        *folders, name = target.removeprefix(self.inside).split("/")
+        prefix, absolute = "", self.root
+        rules = self._rules_of(prefix, absolute, ())
+        for folder in folders:
+            found = self._left_out(f"{prefix}{folder}/", folder, rules)
+            if found is not None:
+                return Skipped(
+                    path, found.reason, f"a link to {target.removeprefix(self.inside)!r:.200}, {found.detail}"
+                )
+            prefix, absolute = f"{prefix}{folder}/", f"{absolute}/{folder}"
+            rules = self._rules_of(prefix, absolute, rules)
+        found = self._left_out(prefix + name, name, rules)
+        if found is None:
+            return None
+        return Skipped(path, found.reason, f"a link to {target.removeprefix(self.inside)!r:.200}, {found.detail}")
+
+    def _rules_of(self, prefix: str, absolute: str, above: _Rules) -> _Rules:
+        """The rules of a folder on the way to a link's target, read once."""
+        if absolute not in self.rules:
+            self.rules[absolute] = self._rules(prefix, absolute, above)
+        return self.rules[absolute]
 
     def _entry(self, path: str, entry: os.DirEntry[str], parent: _Folder) -> Found | Skipped | None:
         if self.wanted is not None and not self.wanted.fullmatch(path):
             return None
         name = entry.name
-        skipped = self._left_out(path, name, parent)
+        skipped = self._left_out(path, name, parent.rules)
         if skipped is not None:
             return skipped
         absolute = f"{parent.absolute}/{name}"
@@ -215,8 +261,9 @@ class _Walk:
                 absolute = os.path.realpath(absolute, strict=True)
                 if not (absolute.startswith(self.inside) or self.settings.allows("outside")):
                     return Skipped(path, "outside", "a link that leads out of the root")
-                if secret_name(Path(absolute).name) and not self.settings.allows("secret"):
-                    return Skipped(path, "secret", "a link to a file whose name is that of a secret")
+                skipped = self._judged(path, absolute)
+                if skipped is not None:
+                    return skipped
                 status = Path(absolute).stat()
             else:
                 status = entry.stat(follow_symlinks=False)
@@ -224,7 +271,7 @@ class _Walk:
             return _unreadable(path, error)
         return _file(path, absolute, status, self.settings)
 
-    def _left_out(self, path: str, name: str, parent: _Folder) -> Skipped | None:
+    def _left_out(self, path: str, name: str, rules: _Rules) -> Skipped | None:
         """What the name alone decides."""
         settings = self.settings
         if not name.isascii() and not _is_utf8(name):
@@ -235,8 +282,8 @@ class _Walk:
             if not path.endswith("/") and secret_name(name) and not settings.allows("secret"):
                 return Skipped(path, "secret", "its name is that of a secret")
             return Skipped(path, "hidden", "its name begins with a dot")
-        for drop, rules in parent.rules:
-            verdict = rules.verdict(path[drop:])
+        for drop, each in rules:
+            verdict = each.verdict(path[drop:])
             if verdict is not None:
                 return Skipped(path, "ignored", "an ignore file names it") if verdict else None
         return None
@@ -255,6 +302,11 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
     if status.st_size > settings.max_bytes and not settings.allows("too_large"):
         return Skipped(path, "too_large", f"{status.st_size} bytes, more than max_bytes = {settings.max_bytes}")
     return Found(path, absolute, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+def _is_kept_secret(folder: str) -> bool:
+    """Whether a folder, or one above it, is for credentials."""
+    return any(map(secret_folder, Path(folder).parts))
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-_LINE_END = re.compile(r"[ \t]+(?=\r?\n)")
+# What is behind a sign looks only once at a run of blanks, however many of them the text has.
+_LINE_END = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n)")
 _EMPTY_LINES = re.compile(r"(?:\r?\n){3,}")
 _INDENTATION = re.compile(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
 _TABBED = re.compile(r"^ *\t", re.MULTILINE)

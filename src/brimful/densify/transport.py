@@ -145,7 +145,7 @@ def _original(body: object) -> str:
             body = body[0]
         if isinstance(body, dict):
             body = body.get("error") or body.get("message") or body.get("detail") or ""
-    return re.sub(r"<[^>]*>", " ", body) if isinstance(body, str) else ""
+    return re.sub(r"<[^<>]*>", " ", body) if isinstance(body, str) else ""
 
 
 def _shown(text: str, secret: str | None) -> str:

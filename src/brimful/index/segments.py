@@ -17,10 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.errors import CorruptError
 from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_numbers, unpack_numbers
 
 _WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
+
+_LONGEST_TERM = 1_024  # bytes; no term is nearly as long
 
 PAGE_BYTES = 16_384
 """Packed bytes after which a page ends; a single long column may exceed it."""
@@ -52,7 +55,7 @@ class OpenPage:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._sizes = data, _HEADER.unpack_from(data)
-        names = zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + self._sizes[0]])
+        names = _names(data)
         self._names = b"\n%b\n" % names  # so that every term stands between two newlines
         self._counted: Numbers | None = None
         self._ends: NDArray[np.int32] | None = None
@@ -155,15 +158,24 @@ def _packed(values: Whole, bounds: Numbers) -> tuple[bytes, list[int]]:
 
 def page_names(data: bytes) -> list[bytes]:
     """The terms of one page, without their positions."""
-    size = _HEADER.unpack_from(data)[0]
-    return zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]).split(b"\n")
+    return _names(data).split(b"\n")
 
 
 def page_words(data: bytes) -> list[bytes]:
     """The terms of one page that are made of letters, and perhaps others beyond ASCII; of three bytes or more."""
-    size = _HEADER.unpack_from(data)[0]
-    found: list[bytes] = _WORD.findall(zlib.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size]))
+    found: list[bytes] = _WORD.findall(_names(data))
     return found
+
+
+def _names(data: bytes) -> bytes:
+    """The terms of a page as one text: each has a count of a byte at least, so no page can hold more than that."""
+    size, counts, _ = _HEADER.unpack_from(data)
+    most = (_LONGEST_TERM + 1) * max(counts, 1)
+    unpacking = zlib.decompressobj()
+    names = unpacking.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size], most)
+    if not unpacking.eof:
+        raise CorruptError(f"a page of {counts} terms says more than {most} bytes of them; index the sources again")
+    return names
 
 
 def read_page(data: bytes) -> Postings:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from brimful.corpus.documents import Document
+from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import Found
+from brimful.errors import InputError
 from brimful.index.embedders import Embedder
 from brimful.store.laying import SEGMENT_BYTES
 from brimful.store.preparing import Entry, Prepared, prepare
@@ -58,17 +59,25 @@ def take_in(files: Iterable[File], settings: SourceSettings, embedder: Embedder 
     outcomes: list[Outcome] = []
     entries: list[Entry] = []
     for file in files:
-        loaded = load_file(file.found, settings=settings)
-        found = [entry_of(each, file) for each in loaded if isinstance(each, Loaded)]
+        found, skipped = _taken(file, settings)
         entries += found
-        skipped = [each for each in loaded if isinstance(each, Skipped)]
         outcomes.append(Outcome([entry.document.path for entry in found], skipped))
     return Taken(outcomes, prepare(entries, embedder) if entries else None)
 
 
+def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skipped]]:
+    """The documents of a file, and what is left out of it; whatever goes wrong costs this file, never the batch."""
+    try:
+        loaded = load_file(file.found, settings=settings)
+        entries = [entry_of(each, file) for each in loaded if isinstance(each, Loaded)]
+    except InputError as error:
+        return [], [Skipped(file.found.path, "malformed", f"{error}"[:300])]
+    return entries, [each for each in loaded if isinstance(each, Skipped)]
+
+
 def entry_of(loaded: Loaded, file: File) -> Entry:
     """A document of a file, ready to be stored."""
-    time = loaded.time if loaded.time is not None else time_of(file.found)
+    time = loaded.time if loaded.time is not None and is_time(loaded.time) else time_of(file.found)
     path = file.folder + loaded.path
     document = Document(path, loaded.content, time=time, kind=loaded.kind, language=loaded.language)
     return Entry(
@@ -81,9 +90,10 @@ def entry_of(loaded: Loaded, file: File) -> Entry:
     )
 
 
-def time_of(found: Found) -> int:
-    """When a file was changed, in seconds."""
-    return found.mtime_ns // 1_000_000_000
+def time_of(found: Found) -> int | None:
+    """When a file was changed, in seconds; None for a time that no calendar has, which says nothing."""
+    seconds = found.mtime_ns // 1_000_000_000
+    return seconds if is_time(seconds) else None
 
 
 def stamp_of(found: Found) -> str:

@@ -73,7 +73,7 @@ def _looks(
 def _brought_up(store: SqliteStore, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
     """What a look at the place did; None where another process was writing and it must be repeated."""
     try:
-        return ingest(store, place, settings=settings)
+        return ingest(store, place, settings=settings, wait_seconds=0)
     except StoreBusyError:
         return None
 

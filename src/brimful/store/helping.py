@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from brimful.corpus.loaders.box import own_python
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import BrimfulError, HelperError
 from brimful.index.coding import default_embedder
@@ -30,18 +31,6 @@ WORTH_BYTES = 16 << 20
 
 AHEAD = 2
 """So many batches may be ready before their turn: memory must not grow with what is taken in."""
-
-_PACKAGE = str(Path(__file__).resolve().parents[2])  # the folder that holds it
-# The flag -P leaves out the folder that this process was started in, where anything may lie.
-_START = """
-import sys
-from importlib.util import find_spec
-found = find_spec("brimful")
-if found is None or not found.origin.startswith(sys.argv[1]):
-    sys.path.insert(0, sys.argv[1])
-from brimful.store.helping import serve
-serve()
-"""
 
 Task = tuple[SourceSettings, bool]  # and whether units get codes of the default embedder
 
@@ -65,11 +54,10 @@ class Helper:
     """A process that takes batches in, one at a time."""
 
     def __init__(self, task: Task) -> None:
-        command = [sys.executable, "-P", "-c", _START, _PACKAGE]
         # In a group of its own: a signal from the keyboard is for whoever started it.
         group = 0 if os.name == "posix" else None
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=group
+            own_python(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=group
         )
         self._task: Task | None = task
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,13 @@ from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.index.coding import default_embedder
-from brimful.store.batches import File, Outcome, batches_of, stamp_of, take_in, time_of
+from brimful.store.batches import File, Outcome, Taken, batches_of, stamp_of, take_in, time_of
 from brimful.store.helping import Hands, helpers_for
+from brimful.store.locking import SUFFIX as LOCK_SUFFIX
+from brimful.store.locking import turn
 from brimful.store.pages import SUFFIX
 from brimful.store.preparing import Entry
-from brimful.store.sqlite import Origins, SqliteStore
+from brimful.store.sqlite import Origins, SqliteStore, TakenError
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -41,14 +43,22 @@ def ingest(
     *,
     settings: SourceSettings | None = None,
     progress: Callable[[Found], None] | None = None,
+    wait_seconds: float | None = None,
 ) -> Report:
     """Bring the store up to date with a file, folder or glob.
 
     A file whose stat is as before costs that stat. Changed files are read again, vanished ones forgotten, and
-    a renamed one keeps its indexed content. Adding the same place again is how it is updated.
+    a renamed one keeps its indexed content. Adding the same place again is how it is updated. Processes that add
+    take turns: the end is that of one after the other. `wait_seconds` bounds how long to wait for a turn.
     """
-    settings = settings or SourceSettings()
     root = root_of(place)
+    with turn(store.path, wait_seconds=wait_seconds):
+        return _ingest(store, root, settings or SourceSettings(), progress)
+
+
+def _ingest(
+    store: SqliteStore, root: Root, settings: SourceSettings, progress: Callable[[Found], None] | None
+) -> Report:
     prefix = _prefix(root)
     report = Report()
     known = store.origins(prefix)
@@ -82,7 +92,7 @@ def ingest(
     vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
     report.removed = sum(1 for name in gone if not any(path in given for path in gone[name].paths))
     if vanished:
-        store.remove(vanished)
+        store.remove_of(prefix, vanished)
     return report
 
 
@@ -116,7 +126,7 @@ def preview(
 def own_files(store: SqliteStore) -> list[Path]:
     """The files that a store consists of, so that it is never taken for a part of its own corpus."""
     path = store.path.resolve()
-    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", SUFFIX))]
+    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", SUFFIX, LOCK_SUFFIX))]
 
 
 class _Reading:
@@ -145,12 +155,12 @@ class _Reading:
         work = partial(take_in, settings=self._settings, embedder=embedder)
         task = (self._settings, embedder is not None)
         with Hands(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
-            for batch, taken in zip(batches, hands.take_in(batches), strict=True):
+            for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
+                taken = self._written(batch, indexed)
                 for file, outcome in zip(batch, taken.outcomes, strict=True):
                     self._tell(file.found)
                     self._note(file.found, outcome)
                 if taken.prepared is not None:
-                    self._store.write(taken.prepared)
                     self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:
@@ -165,10 +175,23 @@ class _Reading:
         elif isinstance(text, Skipped):
             self._note(found, Outcome([], [text]))
         else:
-            taken = take_in([file], self._settings, self._store.embedder())
+            taken = self._written([file], take_in([file], self._settings, self._store.embedder()))
             self._note(found, taken.outcomes[0])
-            if taken.prepared is not None:
-                self._store.write(taken.prepared)
+
+    def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
+        """Commit a batch; where a text was stored under one of its paths meanwhile, once more under other names."""
+        for prefix in (self._prefix, self._prefix, None):
+            if taken.prepared is None:
+                break
+            try:
+                self._store.write(taken.prepared, prefix=prefix)
+            except TakenError:
+                self._names = self._names.again()
+                files = [self._file(file.found) for file in batch]
+                taken = take_in(files, self._settings, self._store.embedder())
+            else:
+                break
+        return taken
 
     def _add_long(self, file: File, text: LongText) -> Refusal | None:
         for _ in range(ATTEMPTS):
@@ -221,8 +244,12 @@ class _Names:
     """Folders for documents: none, but the root's name where another root has their paths."""
 
     def __init__(self, store: SqliteStore, name: str, prefix: str) -> None:
-        self._store, self._prefix = store, prefix
+        self._store, self._name, self._prefix = store, name, prefix
         self._folders = ("", f"{name}/", f"{prefix.strip('/')}/") if store.has_others(prefix) else ("",)
+
+    def again(self) -> _Names:
+        """The same by what is there now."""
+        return _Names(self._store, self._name, self._prefix)
 
     def folder_of(self, path: str) -> str:
         """What to put in front of the paths of a file's documents."""

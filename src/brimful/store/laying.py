@@ -172,7 +172,8 @@ def mask(cursor: apsw.Cursor, documents: Sequence[int]) -> None:
     for row in shelf.segments():
         if not ((gone >= row.lowest) & (gone <= row.highest)).any():
             continue
-        extents = Extents(*unpack_table(shelf.blob(key_of(row.number, EXTENTS)), width=4))
+        packed, most = shelf.column(key_of(row.number, EXTENTS))
+        extents = Extents(*unpack_table(packed, width=4, most=most))
         kept = ~np.isin(extents.documents, gone)
         if not kept.any():
             drop_segment(cursor, row.number)
@@ -184,7 +185,8 @@ def mask(cursor: apsw.Cursor, documents: Sequence[int]) -> None:
 
 def rename_card(cursor: apsw.Cursor, segment: int, number: int, path: str) -> None:
     """Show another path for a document that begins in this segment."""
-    cards = unpack_cards(Shelf(cursor).blob(key_of(segment, CARDS)))
+    packed, most = Shelf(cursor).column(key_of(segment, CARDS))
+    cards = unpack_cards(packed, most=most)
     write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
 
 

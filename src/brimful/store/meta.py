@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
+from blake3 import blake3
 
 from brimful.errors import CorruptError, OutdatedWarning, StoreVersionError
+from brimful.store.merkle import state_root
 from brimful.store.schema import fetch, seal_of
 from brimful.store.shelf import check_seal
 from brimful.text.characters import TERM_RULES
+
+_NO_PATH = "the hashes of the store do not lead to its state root; verify it, or index the sources again"
 
 
 def sealed_meta(cursor: apsw.Cursor, key: str) -> bytes:
@@ -41,6 +47,45 @@ def stored_model(cursor: apsw.Cursor) -> str | None:
     """Whose vectors the unit codes were made of; None in a store without any."""
     name = find_meta(cursor, "model")
     return name.decode() if name else None
+
+
+def layout_of(cursor: apsw.Cursor, generation: int) -> bytes:
+    """Which segments a generation has: where a row of them can't be found any more, the rest is not the corpus."""
+    hasher = blake3()
+    for number, seal in fetch(cursor, "SELECT number, seal FROM segments ORDER BY number"):
+        hasher.update(f"{number!r}:{seal!r};".encode())
+    return generation.to_bytes(8, "big") + hasher.digest()
+
+
+def check_layout(cursor: apsw.Cursor, generation: int) -> None:
+    """Raise where segments are missing; a commit of a program that noted none can't be checked."""
+    noted = find_meta(cursor, "layout")
+    if noted is not None and noted[:8] == generation.to_bytes(8, "big") and noted != layout_of(cursor, generation):
+        raise CorruptError("the store has lost a segment; verify it, or index the sources again")
+
+
+def bucket_roots(cursor: apsw.Cursor) -> dict[int, bytes]:
+    """The root of each bucket that holds documents."""
+    found = fetch(cursor, "SELECT number, root FROM buckets")
+    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+        raise CorruptError(_NO_PATH)
+    return dict(found)
+
+
+def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
+    """The leaves of documents, where they are hashes at all."""
+    found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
+    if len(found) != len(rows):
+        raise CorruptError(_NO_PATH)
+    return found
+
+
+def checked_roots(cursor: apsw.Cursor, root: bytes) -> dict[int, bytes]:
+    """The same, where they lead to the state root, which has a seal; they have none themselves."""
+    found = bucket_roots(cursor)
+    if state_root(found) != root:
+        raise CorruptError(_NO_PATH)
+    return found
 
 
 def write_rules(cursor: apsw.Cursor) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
+import zstandard
 from blake3 import blake3
 
 from brimful.errors import CorruptError
@@ -65,44 +66,62 @@ _NO_TEXT = (
 )
 
 
-def connect(path: Path, flags: int) -> apsw.Connection:
-    """A connection to a store's file.
-
-    On a read-only file system SQLite can't make the files that it keeps beside a store; there nobody else can write
-    either, so the file is read as one that never changes.
-    """
-    if not is_frozen(path):
-        return apsw.Connection(str(path), flags=flags)
-    from urllib.parse import quote
-
-    frozen = f"file:{quote(str(path.resolve()))}?immutable=1"
-    return apsw.Connection(frozen, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-
-
-def is_frozen(path: Path) -> bool:
-    """Whether a store lies on a read-only file system, with nothing left in a log beside it."""
-    try:
-        log = path.with_name(f"{path.name}-wal")
-        is_moved = not log.exists() or log.stat().st_size == 0
-        return is_moved and path.is_file() and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-    except (OSError, AttributeError):  # nothing there, or a system that can't say
-        return False
+DAMAGED = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.MismatchError,
+    apsw.FormatError,
+    apsw.TooBigError,
+    apsw.ConstraintError,
+)
+"""The statements are ours and have run before: where one fails so, it is for what the file holds."""
 
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    try:
+    with _read(cursor):
         return cursor.execute(statement, values).fetchall()
-    except UnicodeDecodeError as error:
-        raise CorruptError(_NO_TEXT) from error
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    try:
+    with _read(cursor):
         yield from cursor.execute(statement)
+
+
+@contextmanager
+def _read(cursor: apsw.Cursor) -> Iterator[None]:
+    """What SQLite says of bytes that it can't make sense of, in our words."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise CorruptError(_NO_TEXT) from error
+    except DAMAGED as error:
+        file, here = Path(cursor.connection.filename), Path.cwd()
+        path = file.relative_to(here) if file.is_relative_to(here) else file
+        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+
+
+def unpacked(packed: bytes, *, most: int) -> bytes:
+    """What was compressed as one frame: not more than it can be, whatever the frame says of itself.
+
+    >>> unpacked(zstandard.ZstdCompressor().compress(b"tea"), most=3)
+    b'tea'
+    >>> unpacked(zstandard.ZstdCompressor().compress(bytes(1_000_000)), most=1_000)
+    Traceback (most recent call last):
+    brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
+    """
+    try:
+        stated = zstandard.frame_content_size(packed)
+        if not 0 <= stated <= most:
+            raise CorruptError(
+                f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
+                "restore the store, or index the sources again"
+            )
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=stated) if stated else b""
+    except zstandard.ZstdError as error:
+        raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -112,6 +131,15 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     True
     """
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
+
+
+def place_of(key: int) -> int:
+    """The place in its sequence that a blob's key names.
+
+    >>> place_of(key_of(7, PAGE, 3))
+    3
+    """
+    return key & ((1 << _PLACE_BITS) - 1)
 
 
 def seal_of(*values: object) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import apsw
@@ -13,8 +14,12 @@ from brimful.index.segments import OpenPage
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.kept import Kept
 from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import CODES, FIRSTS, PAGE, TEXT, fetch, key_of, seal_of
+from brimful.store.schema import BLOB_CODES, CODES, FIRSTS, PAGE, TEXT, fetch, key_of, place_of, seal_of, unpacked
 
+_TIMES, _FLOOR_BYTES = 64, 64 << 20
+"""All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
+extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
+_MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 24 << 20
 
 
@@ -34,6 +39,7 @@ class Shelf:
 
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
+        self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
         self._blocks: Kept[int, bytes] = Kept(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
         self._pages: Kept[int, OpenPage] = Kept(
             lambda key: OpenPage(self.blob(key)), size=lambda page: page.nbytes, most_bytes=_KEPT_PAGE_BYTES
@@ -59,6 +65,20 @@ class Shelf:
         check_seal(f"blob {key}", seal, key, data)
         return bytes(data)
 
+    def column(self, key: int) -> tuple[bytes, int]:
+        """What is stored of a column, and how many bytes it may hold beside all that were asked for before."""
+        packed = self.blob(key)
+        size = zstandard.frame_content_size(packed)
+        self._columns[key] = max(size, 0)
+        return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
+
+    @cached_property
+    def most_bytes(self) -> int:
+        """How much the columns of a file of this size hold at most."""
+        ((pages,),) = fetch(self._cursor, "PRAGMA page_count")
+        ((size,),) = fetch(self._cursor, "PRAGMA page_size")
+        return _TIMES * int(pages) * int(size) + _FLOOR_BYTES
+
     def segments(self) -> list[SegmentRow]:
         """All segments by number."""
         rows = []
@@ -69,7 +89,8 @@ class Shelf:
 
     def firsts(self, segment: int) -> list[bytes]:
         """The first term of every page."""
-        raw = zstandard.ZstdDecompressor().decompressobj().decompress(self.blob(key_of(segment, FIRSTS)))
+        packed, most = self.column(key_of(segment, FIRSTS))
+        raw = unpacked(packed, most=most)
         return raw.split(b"\n") if raw else []  # no term holds white space
 
     def block(self, segment: int, place: int) -> bytes:
@@ -85,11 +106,14 @@ class Shelf:
         return self._codes(key_of(segment, CODES, place))
 
     def _read_codes(self, key: int) -> Codes:
-        raw = zstandard.ZstdDecompressor().decompress(self.blob(key))
+        packed = self.blob(key)
+        raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
+        if len(raw) % CODE_BYTES:
+            raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
         return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
 
     def _read_block(self, key: int) -> bytes:
-        return zstandard.ZstdDecompressor().decompress(self.blob(key), max_output_size=BLOCK_BYTES)
+        return unpacked(self.blob(key), most=BLOCK_BYTES)
 
 
 def check_seal(what: str, seal: object, *values: object) -> None:

@@ -11,11 +11,11 @@ import apsw
 import numpy as np
 
 from brimful.corpus.loaders.loaded import SourceMap
-from brimful.errors import DocumentError
+from brimful.errors import CorruptError, DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
-from brimful.store.merkle import Proof, all_buckets, bucket_of, prove
-from brimful.store.meta import sealed_meta, stored_model
+from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove
+from brimful.store.meta import check_layout, checked_leaves, checked_roots, sealed_meta, stored_model
 from brimful.store.protocol import Documents, Heads, Row
 from brimful.store.schema import fetch, rows_of
 from brimful.store.shelf import Shelf, check_seal
@@ -40,6 +40,7 @@ class SqliteSnapshot:
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
+        check_layout(self._cursor, self.generation)
         self._shelf = Shelf(self._cursor)
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
@@ -69,6 +70,8 @@ class SqliteSnapshot:
 
     def _find_row(self, path: str) -> Row | None:
         found = fetch(self._cursor, f"SELECT {_COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
+        if not found and "_documents" in self.__dict__ and path in self._documents.paths:
+            raise CorruptError(f"the row of {path!r:.200} can't be found any more; index the sources again")
         return _row(found[0]) if found else None
 
     def documents(self) -> Documents:
@@ -86,7 +89,7 @@ class SqliteSnapshot:
             return None
         ((data, seal),) = found
         check_seal(f"the source map of document {number}", seal, number, data)
-        return unpack_map(data)
+        return unpack_map(data, most=self._shelf.most_bytes)
 
     def extents(self, number: int) -> list[tuple[int, int]]:
         """The ranges in which a document is stored."""
@@ -187,7 +190,8 @@ class SqliteSnapshot:
 
     @cached_property
     def _segments(self) -> dict[int, SqliteSegment]:
-        return {row.number: SqliteSegment(self._shelf, row) for row in self._shelf.segments()}
+        coded = self.model is not None
+        return {row.number: SqliteSegment(self._shelf, row, coded=coded) for row in self._shelf.segments()}
 
     # ---- proofs
 
@@ -198,11 +202,15 @@ class SqliteSnapshot:
         number = next((at for at, (name, _) in enumerate(found) if name == path), None)
         if number is None:
             raise DocumentError(f"{path!r} is not in this snapshot")
-        return prove([leaf for _, leaf in found], number, place=bucket, above=self._buckets)
+        proof = prove(checked_leaves([(leaf,) for _, leaf in found]), number, place=bucket, above=self._buckets)
+        row = self.row(path)
+        if row is None or proof.root(leaf_hash(path, row.time, row.content_hash)) != self.root:
+            raise CorruptError(f"the proof of {path!r:.200} does not lead to the state root; index the sources again")
+        return proof
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        return all_buckets(dict(fetch(self._cursor, "SELECT number, root FROM buckets")))
+        return all_buckets(checked_roots(self._cursor, self.root))
 
 
 def _row(values: tuple[Any, ...]) -> Row:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
+from urllib.parse import quote
 
 import apsw
 import numpy as np
@@ -29,14 +31,26 @@ from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.quantised import Bytes
 from brimful.store import remembered
 from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
+from brimful.store.locking import turn
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.meta import check_rules, find_meta, sealed_meta, stored_model, write_meta, write_rules
+from brimful.store.meta import (
+    bucket_roots,
+    check_rules,
+    checked_leaves,
+    checked_roots,
+    find_meta,
+    layout_of,
+    sealed_meta,
+    stored_model,
+    write_meta,
+    write_rules,
+)
 from brimful.store.pages import checkpoint, next_version, version_of
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
 from brimful.store.remembered import KnownVectors
-from brimful.store.schema import APPLICATION_ID, TABLES, VERSION, connect, fetch, seal_of
-from brimful.store.shelf import Shelf
+from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch, seal_of
+from brimful.store.shelf import Shelf, check_seal
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.views import SqliteSegment
 from brimful.text.kinds import kind_of
@@ -55,6 +69,10 @@ BUSY_SECONDS = 10
 BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
 
+_NOT_WRITABLE = (
+    "{path} can't be written to: it is on a read-only file system, or you may not; it can be asked, and a copy in a "
+    "place that you may write to can be changed (--store)"
+)
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _SNIFFED = 65_536
 _FREE_PART = 5
@@ -65,6 +83,10 @@ class Origins(NamedTuple):
 
     stamp: str | None
     paths: list[str]
+
+
+class TakenError(Exception):
+    """A path became that of another document since it was chosen; never leaves the package."""
 
 
 class SqliteStore:
@@ -91,8 +113,7 @@ class SqliteStore:
         self.path = path
         self._chosen = embedder
         with _translated(path):
-            self._connection = connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-            _configure(self._connection)
+            self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
             self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
             model = find_meta(self._connection.cursor(), "model")
@@ -116,8 +137,9 @@ class SqliteStore:
         with self._beside_lock:
             if self._beside is not None:
                 self._beside.close()
-        with suppress(apsw.ConnectionClosedError):
-            checkpoint(self._connection, self.path)
+        if not self._is_fixed:
+            with suppress(apsw.ConnectionClosedError):
+                checkpoint(self._connection, self.path)
         self._connection.close()
 
     def _log_grew(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
@@ -135,9 +157,7 @@ class SqliteStore:
     def snapshot(self) -> SqliteSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            connection = connect(self.path, apsw.SQLITE_OPEN_READONLY)
-            _configure(connection)
-            return SqliteSnapshot(connection)
+            return SqliteSnapshot(opened_to_read(self.path))
 
     def generation(self) -> int:
         """How many commits there have been, by whichever process."""
@@ -165,8 +185,13 @@ class SqliteStore:
 
     def remove(self, paths: Iterable[str]) -> int:
         """Forget documents; their text stays in the file until it is compacted or purged. Returns how many."""
+        with turn(self.path, wait_seconds=BUSY_SECONDS):
+            return self.remove_of(None, paths)
+
+    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
+        """The same for whoever has the turn; of a root, only what comes from below it."""
         with self._writing() as cursor:
-            gone = self._forget(cursor, paths)
+            gone = self._forget(cursor, paths, only=prefix)
             if gone:
                 self._finish(cursor, touched={bucket_of(path) for path in gone})
         return len(gone)
@@ -174,11 +199,16 @@ class SqliteStore:
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder()))
 
-    def write(self, prepared: Prepared) -> int:
-        """Commit a batch that was prepared, replacing documents of the same path. Returns how many."""
+    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
+        """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
+
+        With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
+        """
         with self._writing() as cursor:
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
+            if prefix is not None:
+                _check_taken(cursor, paths, prefix)
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for packed, owners in prepared.segments:
@@ -202,6 +232,8 @@ class SqliteStore:
     @contextmanager
     def _writing(self) -> Iterator[apsw.Cursor]:
         """One transaction: all of it or nothing."""
+        if self._is_fixed:
+            raise StoreError(_NOT_WRITABLE.format(path=self.path))
         with _translated(self.path):
             with _transaction(self._connection) as cursor:
                 self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
@@ -242,10 +274,12 @@ class SqliteStore:
         elif (stored_model(cursor) or "") != name:
             raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
 
-    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str]) -> list[str]:
+    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
         gone: dict[int, str] = {}
         for path in paths:
-            for (number,) in fetch(cursor, "SELECT number FROM documents WHERE path = ?", (path,)):
+            for number, origin in fetch(cursor, "SELECT number, origin FROM documents WHERE path = ?", (path,)):
+                if only is not None and not (origin or "").startswith(only):
+                    continue  # it has become another's since it was listed
                 cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
                 cursor.execute("DELETE FROM maps WHERE document = ?", (number,))
                 gone[number] = path
@@ -255,15 +289,17 @@ class SqliteStore:
 
     def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
+        checked_roots(cursor, sealed_meta(cursor, "root"))
         for bucket in sorted(set(touched)):
-            leaves = [leaf for (leaf,) in fetch(cursor, _LEAVES, (bucket,))]
+            leaves = checked_leaves(fetch(cursor, _LEAVES, (bucket,)))
             cursor.execute("DELETE FROM buckets WHERE number = ?", (bucket,))
             if leaves:
                 cursor.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, root_of(leaves)))
-        roots: dict[int, bytes] = dict(fetch(cursor, "SELECT number, root FROM buckets"))
+        roots = bucket_roots(cursor)
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
             write_meta(cursor, key, value)
+        write_meta(cursor, "layout", layout_of(cursor, generation))
 
     # ---- where documents came from
 
@@ -306,7 +342,10 @@ class SqliteStore:
     def roots(self) -> dict[str, str]:
         """The places that were added, with their names."""
         with _translated(self.path):
-            return dict(fetch(self._connection.cursor(), "SELECT path, name FROM roots ORDER BY path"))
+            rows = fetch(self._connection.cursor(), "SELECT path, name, seal FROM roots ORDER BY path")
+        for path, name, seal in rows:
+            check_seal("the list of added places", seal, path, name)
+        return {path: name for path, name, _ in rows}
 
     def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
         """Give a document another path without indexing it again; False where its kind would change with it."""
@@ -372,8 +411,7 @@ class SqliteStore:
         """A connection of its own: questions remember while another thread may be adding documents."""
         with self._beside_lock:
             if self._beside is None:
-                self._beside = connect(self.path, apsw.SQLITE_OPEN_READWRITE)
-                _configure(self._beside)
+                self._beside = _opened(self.path)[0]
                 self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
                 self._beside.wal_autocheckpoint(0)
                 self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
@@ -391,7 +429,7 @@ class SqliteStore:
 
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""
-        with _translated(self.path):
+        with turn(self.path, wait_seconds=BUSY_SECONDS), _translated(self.path):
             self._connection.pragma("secure_delete", "on")
             with self._writing() as cursor:
                 remembered.forget(cursor)
@@ -405,6 +443,8 @@ class SqliteStore:
 
         Everything is committed by then: where there is no room or another process writes, it waits for the next time.
         """
+        if self._is_fixed:
+            return
         with suppress(StoreFullError, StoreBusyError):
             while crowded(_views(self._connection.cursor())):
                 with self._writing() as cursor:
@@ -439,12 +479,59 @@ class SqliteStore:
         self.tidy()
 
 
+def _check_taken(cursor: apsw.Cursor, paths: Iterable[str], prefix: str) -> None:
+    for path in paths:
+        for (origin,) in fetch(cursor, "SELECT origin FROM documents WHERE path = ?", (path,)):
+            if not (origin or "").startswith(prefix):
+                raise TakenError(path)
+
+
 def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
-    shelf = Shelf(cursor)
-    return [SqliteSegment(shelf, row) for row in shelf.segments()]
+    shelf, coded = Shelf(cursor), stored_model(cursor) is not None
+    return [SqliteSegment(shelf, row, coded=coded) for row in shelf.segments()]
 
 
 _LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+
+
+def _opened(path: Path) -> tuple[apsw.Connection, bool]:
+    """A connection to write by; where nobody can write, one to read by, and True."""
+    connection = apsw.Connection(str(path))
+    try:
+        _configure(connection)
+        fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        if not path.is_file() or os.access(path.parent, os.W_OK):
+            raise
+        return _opened_fixed(path), True
+    return connection, connection.readonly("main")
+
+
+def opened_to_read(path: Path) -> apsw.Connection:
+    """A connection to look at a file by, wherever it lies."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        _configure(connection)
+        fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        return _opened_fixed(path)
+    return connection
+
+
+def _opened_fixed(path: Path) -> apsw.Connection:
+    """A connection to a file that can't change under us: SQLite then needs no files beside it."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreError(
+            f"{path} can't be written to, and its last commits are still in {log.name}; copy the store with all files "
+            "of its name to a place that you may write to, and open it there"
+        )
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+    _configure(connection)
+    return connection
 
 
 def _configure(connection: apsw.Connection) -> None:
@@ -507,10 +594,10 @@ def _translated(path: Path) -> Iterator[None]:
         raise StoreBusyError(f"{path} is being written by another process; try again, or wait longer") from error
     except apsw.FullError as error:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except DAMAGED as error:
         raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise StoreError(f"{path} is read-only: it can be asked, and not be written; copy it to add to it") from error
+        raise StoreError(_NOT_WRITABLE.format(path=path)) from error
     except apsw.IOError as error:
         raise StoreError(f"{path} can't be read or written: {error}") from error
     except apsw.CantOpenError as error:

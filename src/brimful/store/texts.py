@@ -15,7 +15,7 @@ from typing import IO, BinaryIO
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.reading import BLOCK_BYTES, given, stream_blocks
-from brimful.corpus.secrets import secret_in
+from brimful.corpus.secrets import secret_of
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
@@ -43,7 +43,7 @@ def add_text(
     settings = settings or SourceSettings()
     _check_free(store, path)
     content = given(path, text).content
-    secret = None if settings.allows("secret") else secret_in(content)
+    secret = None if settings.allows("secret") else secret_of(path, content)
     if secret:
         return Report(skipped=[Skipped(path, "secret", secret)])
     document: Document | LongDocument
@@ -69,6 +69,8 @@ def ingest_stream(
     """
     settings = settings or SourceSettings()
     _check_free(store, path)
+    if not settings.allows("secret") and (secret := secret_of(path, b"")):
+        return Report(skipped=[Skipped(path, "secret", secret)])
     with tempfile.SpooledTemporaryFile(max_size=LONG_BYTES) as spool:
         try:
             size = _copied(stream or sys.stdin.buffer, spool, settings)

@@ -11,10 +11,12 @@ from blake3 import blake3
 from brimful.errors import StoreError
 from brimful.store import remembered
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.meta import checked_roots
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
-from brimful.store.schema import connect, fetch, seal_of
+from brimful.store.schema import fetch, seal_of
 from brimful.store.snapshot import SqliteSnapshot
+from brimful.store.sqlite import opened_to_read
 
 
 def verify(path: Path) -> list[str]:
@@ -25,7 +27,7 @@ def verify(path: Path) -> list[str]:
     """
     found: list[str] = []
     try:
-        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
+        connection = opened_to_read(path)
         try:
             found.extend(_page_problems(connection, path))
             found.extend(_problems(connection))
@@ -40,7 +42,7 @@ def glance(path: Path) -> list[str]:
     """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
     found: list[str] = []
     try:
-        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
+        connection = opened_to_read(path)
         try:
             found.extend(_page_problems(connection, path))
             said = fetch(connection.cursor(), "PRAGMA quick_check")
@@ -74,6 +76,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
                 yield f"a row of {table} fails its checksum"
     yield from remembered.problems(cursor)
     with SqliteSnapshot(connection) as now:
+        checked_roots(cursor, now.root)
         yield from _column_problems(now)
         yield from _content_problems(now)
 

@@ -14,7 +14,7 @@ from brimful.index.columns import Numbers, unpack_sorted
 from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
-from brimful.store.schema import BLOB_CODES, CARDS, CODES, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.schema import BLOB_CODES, CARDS, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
 from brimful.store.shelf import SegmentRow, Shelf
 from brimful.store.tables import unpack_cards, unpack_table
 
@@ -24,15 +24,16 @@ _NOTHING = np.zeros(0, np.int64)
 class SqliteSegment:
     """A segment of the embedded store, as one snapshot sees it."""
 
-    def __init__(self, shelf: Shelf, row: SegmentRow) -> None:
-        self._shelf = shelf
+    def __init__(self, shelf: Shelf, row: SegmentRow, *, coded: bool) -> None:
+        self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
         self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
 
     @cached_property
     def extents(self) -> Extents:
         """What is live."""
-        return Extents(*unpack_table(self._shelf.blob(key_of(self.number, EXTENTS)), width=4))
+        packed, most = self._shelf.column(key_of(self.number, EXTENTS))
+        return Extents(*unpack_table(packed, width=4, most=most))
 
     def extents_of(self, document: int) -> Numbers:
         """Which of the extents are a document's, in their order."""
@@ -48,7 +49,8 @@ class SqliteSegment:
 
     def cards(self) -> list[Card]:
         """What is shown of the live documents that begin here."""
-        cards = unpack_cards(self._shelf.blob(key_of(self.number, CARDS)))
+        packed, most = self._shelf.column(key_of(self.number, CARDS))
+        cards = unpack_cards(packed, most=most)
         if not self.dead:
             return cards
         begun = set(self.extents.documents[self.extents.starts == 0].tolist())
@@ -87,8 +89,8 @@ class SqliteSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand."""
-        packed = self._shelf.find(key_of(self.number, HEADS))
-        return Heads(*unpack_table(packed, width=3)) if packed else Heads(_NOTHING, _NOTHING, _NOTHING)
+        packed, most = self._shelf.column(key_of(self.number, HEADS))
+        return Heads(*unpack_table(packed, width=3, most=most))
 
     @property
     def codes(self) -> Codes | None:
@@ -121,10 +123,6 @@ class SqliteSegment:
         if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
             raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
         return codes
-
-    @cached_property
-    def _has_codes(self) -> bool:
-        return self._shelf.find(key_of(self.number, CODES)) is not None
 
     @cached_property
     def _are_together(self) -> bool:

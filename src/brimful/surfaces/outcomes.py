@@ -30,6 +30,7 @@ OUTCOMES: dict[str, Outcome] = {
     "input.format": Outcome(USAGE, 422, "Not what this program writes"),
     "input.model": Outcome(USAGE, 422, "No vocabulary is known for the model"),
     "input.score": Outcome(USAGE, 422, "A score has no place in an order"),
+    "input.secret": Outcome(USAGE, 422, "The text holds a credential"),
     "input.setting": Outcome(USAGE, 422, "A setting is out of its range"),
     "input.span": Outcome(USAGE, 422, "The document has no such byte range"),
     "input.too_long": Outcome(USAGE, 413, "The text is longer than allowed"),

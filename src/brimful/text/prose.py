@@ -36,7 +36,7 @@ _HTML_BLOCK = re.compile(
     rb"|(?:li|tr|dt|dd|option|br)\b)",
     re.DOTALL,
 )
-_TAG = re.compile(rb"<[^>]*>")
+_TAG = re.compile(rb"<[^<>]*>")
 _CELLS = re.compile(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
 _CHAT_SAMPLE = 65_536
 _WRAPPED = 200

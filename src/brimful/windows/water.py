@@ -7,6 +7,7 @@ chapter, a common one many short windows.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,19 +55,21 @@ def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks."""
     cuts = []
     shown: dict[str, list[Span]] = {}
+    below: dict[str, dict[int, int]] = defaultdict(dict)
     for path, group in _by_path(line.above):
         runs: list[tuple[Span, list[Hit]]] = []
-        spans = [(_span(known[path], hit), hit) for hit in group]
+        spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
         for span, hit in sorted(spans, key=lambda each: (each[0].start, each[0].end, each[1].order)):
             if runs and span.start - runs[-1][0].end <= BRIDGED_BYTES:
                 last, hits = runs[-1]
-                runs[-1] = (Span(last.start, max(last.end, span.end)), [*hits, hit])
+                hits.append(hit)
+                runs[-1] = (Span(last.start, max(last.end, span.end)), hits)
             else:
                 runs.append((span, [hit]))
         cuts += [_cut(known[path], span, hits) for span, hits in runs]
         shown[path] = [span for span, _ in runs]
     for hit in line.below:
-        span = _span(known[hit.path], hit)
+        span = _span(known[hit.path], hit, below[hit.path])
         if not any(span.shared(other) for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], span, [hit]))
             shown.setdefault(hit.path, []).append(span)
@@ -81,15 +84,28 @@ def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
     return sorted(groups.items())
 
 
-def _span(document: Document, hit: Hit) -> Span:
-    """The bytes of a hit; a position stands for the unit it is in, a heading for itself and what it stands above."""
+def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
+    """The bytes of a hit; a position stands for the unit it is in, a heading for itself and what it stands above.
+
+    `below` remembers for the document where the headings that follow an end lead to: a thousand headings in a row
+    are walked once, not by each of them.
+    """
     start, end = back_to_code_point(document.content, hit.start), on_to_code_point(document.content, hit.end)
     if start == end and len(document):
         at = document.outline.unit_at(start)
         start, end = (int(cut) for cut in document.outline.units[at : at + 2])
-    while (below := _below_heading(document, start, end)) > end:
-        end = below
-    return Span(start, end)
+    at = _below_heading(document, start, end)
+    if at == end:
+        return Span(start, end)
+    passed = []  # from here on the way does not depend on where the hit begins
+    while at not in below:
+        passed.append(at)
+        after = _below_heading(document, start, at)
+        if after == at:
+            below[at] = at
+        at = after
+    below.update(dict.fromkeys(passed, below[at]))
+    return Span(start, below[at])
 
 
 def _below_heading(document: Document, start: int, end: int) -> int:

@@ -39,10 +39,22 @@ def _later(family: str, name: str) -> Loader:
     return load_one
 
 
-_load_html, _load_pdf, _load_office = (
+def _boxed(family: str, name: str) -> Loader:
+    """The same in a process of its own: see `brimful.corpus.loaders.box`."""
+
+    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+        from brimful.corpus.loaders.box import boxed
+
+        return boxed(family, name)(path, raw, settings)
+
+    return load_one
+
+
+_load_html, _load_pdf, _load_office, _load_zip = (
     _later("html", "load_html"),
-    _later("pdf", "load_pdf"),
-    _later("office", "load_office"),
+    _boxed("pdf", "load_pdf"),
+    _boxed("office", "load_office"),
+    _boxed("office", "load_zip"),
 )
 _LOADERS: dict[str, Loader] = {
     extension: loader
@@ -69,6 +81,13 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
     [Loaded(path='notes.md', kind='prose', language='markdown', rule='utf-8', is_verbatim=True, time=None, title=None)]
     """
     settings = settings or SourceSettings()
+    try:
+        return _load(path, raw, settings)
+    except Exception as error:  # noqa: BLE001 - no file may take its folder along, whatever finding its format met
+        return [_failed(path, error)]
+
+
+def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     if _is_mailbox(path, raw):
         return _mailbox(path, raw, settings)
     loader = _loader(path, raw)
@@ -110,15 +129,9 @@ def _loader(path: str, raw: bytes) -> Loader:
         return known
     if raw.startswith(_PDF):
         return _load_pdf
-    if raw.startswith(_ZIP) and _is_office(raw):
-        return _load_office
+    if raw.startswith(_ZIP):
+        return _load_zip
     return _load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
-
-
-def _is_office(raw: bytes) -> bool:
-    from brimful.corpus.loaders.office import office_format
-
-    return bool(office_format(raw))
 
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
@@ -134,10 +147,15 @@ def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSe
         for loaded in call():
             secret = None if settings.allows("secret") else secret_in(loaded.content)
             yield Skipped(loaded.path, "secret", secret) if secret else loaded
-    except Refusal as refusal:
-        yield refusal.at(path)
     except Exception as error:  # noqa: BLE001 - parsers of foreign formats raise anything on hostile bytes
-        yield Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
+        yield _failed(path, error)
+
+
+def _failed(path: str, error: Exception) -> Skipped:
+    """The skip for whatever a parser raised; a Refusal says itself why."""
+    if isinstance(error, Refusal):
+        return error.at(path)
+    return Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -135,7 +134,7 @@ def _branch(element: dict[str, Json]) -> Iterator[Message]:
     mapping = element["mapping"]
     assert isinstance(mapping, dict)
     at = element.get("current_node")
-    if at not in mapping:
+    if not isinstance(at, str) or at not in mapping:
         at = next((key for key in reversed(mapping) if not _field(mapping[key], "children")), None)
     nodes = []
     seen = set()
@@ -202,8 +201,8 @@ def _time(message: dict[str, Json]) -> int | None:
         value = message.get(key)
         if isinstance(value, str) and (found := time_of(value.encode("utf-8", "backslashreplace"))):
             return found
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            return epoch_of(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return epoch_of(value)  # a number without an end, or none at all, is no time
     return None
 
 

@@ -31,7 +31,8 @@ _TAG = re.compile(
     r"(?P<end>>|\Z))",
     re.DOTALL,
 )
-_ATTRIBUTE = re.compile(r"([^\s/>=]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))")
+# A name without a value is consumed too: whoever looks for the next one does not start within it.
+_ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _PROLOG = re.compile(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
@@ -317,6 +318,6 @@ def _attribute(attributes: str, wanted: str) -> str | None:
     if wanted not in attributes.lower():
         return None
     for found in _ATTRIBUTE.finditer(attributes):
-        if found[1].lower() == wanted:
+        if found[1].lower() == wanted and found.end() > found.end(1):
             return unescape(found[2] or found[3] or found[4] or "") or None
     return None

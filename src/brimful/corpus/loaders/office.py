@@ -2,7 +2,8 @@
 
 Word goes through mammoth (to HTML, then as any page), PowerPoint through python-pptx slide by slide, Excel through
 openpyxl row by row. Before any of them sees a file, every part is measured and searched for DTDs, which Office never
-writes: without a DTD there are no entities to expand.
+writes: without a DTD there are no entities to expand. A part is judged by how it begins, not by its name, since a file
+names its own main part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, table_row
+from brimful.corpus.loaders.text import load_text
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.text.times import time_of
 
@@ -27,7 +29,13 @@ _MAIN_PARTS: tuple[tuple[str, Office], ...] = (
     ("xl/workbook.xml", "xlsx"),
 )
 _DTD = re.compile(rb"<!(?:DOCTYPE|ENTITY)|<\0!\0|\0<\0!", re.IGNORECASE)
+# How a text begins that a parser of XML would take: a mark of its encoding, blanks, a bracket, each in any width.
+_XML = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<|\x4c\x6f\xa7\x94")
+_ENCODING = re.compile(rb"[^>]{0,200}?encoding\s{0,8}=\s{0,8}[\"']([\w.:-]{1,40})")
+_ENCODINGS = re.compile(rb"(?i)utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|iso-8859-\d{1,2}|windows-125\d")
+_STREAMED = re.compile(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml", re.IGNORECASE)  # read piece by piece
 _MOST_PARTS = 20_000
+_MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
 
@@ -73,41 +81,56 @@ def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loa
     )
 
 
+def load_zip(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+    """A zip file that nothing else claims: Office by its main part, else whatever its bytes are."""
+    return (load_office if office_format(raw) else load_text)(path, raw, settings)
+
+
 def _check_parts(raw: bytes, kind: Office, settings: SourceSettings) -> tuple[str | None, int | None]:
     """Refuse bombs and DTDs; return title and time from the file's own properties."""
     total = 0
     core = b""
-    most = settings.max_unpacked_bytes if kind == "xlsx" else settings.max_part_bytes  # sheets are streamed
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         parts = archive.infolist()
         if len(parts) > _MOST_PARTS:
             raise Refusal("too_large", f"{len(parts)} parts, more than {_MOST_PARTS}")
         for part in parts:
             total += part.file_size  # zipfile never gives more than it declares
-            is_xml = part.filename.lower().endswith((".xml", ".rels", ".vml"))
-            if total > settings.max_unpacked_bytes or (is_xml and part.file_size > most):
-                raise Refusal("too_large", f"{part.filename} unpacks beyond max_part_bytes or max_unpacked_bytes")
-            if is_xml and _has_dtd(archive, part):
-                raise Refusal("malformed", f"{part.filename} declares a DTD, which Office files may not")
-            if part.filename == _CORE:
+            if total > settings.max_unpacked_bytes:
+                raise Refusal("too_large", f"{part.filename!r:.80} unpacks beyond max_unpacked_bytes")
+            _check_part(
+                archive, part, is_held=not (kind == "xlsx" and _STREAMED.fullmatch(part.filename)), most=settings
+            )
+            if part.filename == _CORE and part.file_size <= settings.max_part_bytes:
                 core = archive.read(part)
     title = re.search(rb"<dc:title>([^<]{1,500})</dc:title>", core)
-    made = re.search(rb"<dcterms:(?:modified|created)[^>]*>([^<]{10,40})<", core)
+    made = re.search(rb"<dcterms:(?:modified|created)[^<>]*>([^<]{10,40})<", core)
     return (
         read_page(title[1].decode("utf-8", "backslashreplace")).blocks[0][0] if title and title[1].strip() else None,
         time_of(made[1]) if made else None,
     )
 
 
-def _has_dtd(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    """Whether a DTD is declared in any encoding that XML parsers know."""
-    tail = b""
+def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, *, is_held: bool, most: SourceSettings) -> None:
+    """Refuse a part that declares a DTD in any encoding that XML parsers know, or is too much to be held."""
     with archive.open(part) as stream:
-        while block := stream.read(_BLOCK):
+        block = stream.read(_BLOCK)
+        if not _XML.match(block):
+            return  # a picture, a font: no parser of XML takes it
+        if is_held and part.file_size > most.max_part_bytes:
+            raise Refusal("too_large", f"{part.filename!r:.80} unpacks beyond max_part_bytes = {most.max_part_bytes}")
+        declared = _ENCODING.match(block)
+        if block.startswith(b"\x4c\x6f\xa7\x94") or (declared and not _ENCODINGS.fullmatch(declared[1])):
+            raise Refusal("malformed", f"{part.filename!r:.80} is in an encoding that Office files do not have")
+        tail, tags = b"", 0
+        while block:
             if _DTD.search(tail + block):
-                return True
+                raise Refusal("malformed", f"{part.filename!r:.80} declares a DTD, which Office files may not")
+            tags += block.count(b"<")
+            if is_held and tags > _MOST_TAGS:
+                raise Refusal("too_large", f"{part.filename!r:.80} has more than {_MOST_TAGS} tags")
             tail = block[-16:]
-    return False
+            block = stream.read(_BLOCK)
 
 
 def _read_docx(raw: bytes, settings: SourceSettings) -> Canon:

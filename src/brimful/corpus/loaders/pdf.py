@@ -79,7 +79,7 @@ def _tidy(text: str) -> str:
     'example of\\ntext'
     """
     text = re.sub("[\ufffe\x02]\r?\n?", "", text).replace("\r\n", "\n").replace("\r", "\n")
-    return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE).strip("\n\0")
+    return re.sub(r"(?<![ \t])[ \t]++$", "", text, flags=re.MULTILINE).strip("\n\0")
 
 
 def _time(date: str) -> int | None:

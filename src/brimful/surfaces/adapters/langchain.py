@@ -12,6 +12,7 @@ from typing import Any
 from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
+from brimful.corpus.skips import Reason
 from brimful.engine import Engine
 from brimful.errors import DocumentError, MissingPartError
 from brimful.settings import DEFAULT_MODEL, FormatName
@@ -132,8 +133,17 @@ class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
         ]
 
 
-def add_documents(engine: Engine, documents: Iterable[LangChainDocument], *, source_key: str = "source") -> int:
-    """Store what LangChain's loaders give under `metadata[source_key]`; several of one source get numbers behind it."""
+def add_documents(
+    engine: Engine,
+    documents: Iterable[LangChainDocument],
+    *,
+    source_key: str = "source",
+    allow: Iterable[Reason] = (),
+) -> int:
+    """Store what LangChain's loaders give under `metadata[source_key]`; several of one source get numbers behind it.
+
+    A document that holds a credential refuses them all, unless `allow=("secret",)` says otherwise.
+    """
     seen: dict[str, int] = {}
     made = []
     for number, document in enumerate(documents):
@@ -143,4 +153,4 @@ def add_documents(engine: Engine, documents: Iterable[LangChainDocument], *, sou
         seen[source] = seen.get(source, 0) + 1
         path = source if seen[source] == 1 else f"{source}#{seen[source]}"
         made.append(Document(path, document.page_content))
-    return engine.add_documents(made)
+    return engine.add_documents(made, allow=allow)

@@ -23,7 +23,7 @@ from brimful.store.ingest import Report, preview
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.stores import place_to_fill, store_to_ask, store_to_fill
+from brimful.surfaces.cli.stores import found_in, place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
 
@@ -141,7 +141,7 @@ def _previewed(
     total = Report()
     with ExitStack() as opened:
         engine = opened.enter_context(open_store(place)) if place.is_file() else None
-        for path in paths or _there(engine):
+        for path in paths or _there(engine, store):
             _sum(total, preview(path, settings=settings) if engine is None else engine.preview(path, settings=settings))
     record = {**records.report_record(total), "store": str(place), "dry_run": True}
     show(records.as_json(record) if as_json else views.preview(record))
@@ -155,7 +155,7 @@ def status(*, paths: Sequence[str], store: str | None, skipped: bool, as_json: b
     with open_store(store_to_ask(store, paths)) as engine:
         record = records.status_record(engine)
         if skipped:
-            left_out = [each for root in engine.roots for each in _left_out(root)]
+            left_out = [each for root in own_roots(engine, store) for each in _left_out(root)]
             record["skipped"] = records.skips_record(left_out)
         show(records.as_json(record) if as_json else views.status(record))
     return FOUND if record["documents"] else NOTHING
@@ -237,16 +237,38 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
 
 def _updated(store: str | None, settings: SourceSettings) -> Corpus:
     engine = open_store(store_to_ask(store))
-    return _add_all(engine, _there(engine), settings)
+    try:
+        there = _there(engine, store)
+    except BaseException:
+        engine.close()
+        raise
+    return _add_all(engine, there, settings)
 
 
-def _there(engine: Engine | None) -> list[str]:
+def _there(engine: Engine | None, store: str | None) -> list[str]:
     """What was added and is still there; what is not is named."""
-    roots = () if engine is None else engine.roots
+    roots = () if engine is None else own_roots(engine, store)
     for root in roots:
         if not _is_there(root):
             say(f"{one_line(root)} is not there any more; what was stored of it stays (brimful remove forgets it)")
     return [root for root in roots if _is_there(root)]
+
+
+def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
+    """What was added to a store, to be read again.
+
+    A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
+    when the user names it.
+    """
+    folder = found_in(store)
+    if folder is not None:
+        for root in engine.roots:
+            if _is_there(root) and not root_of(root).path.is_relative_to(folder.resolve()):
+                raise InputError(
+                    f"{os.fspath(engine.path)!r} lists {root!r:.200}, which lies outside of {os.fspath(folder)!r}; "
+                    f"if it was you who added it, name it: brimful add {one_line(root)}"
+                )
+    return engine.roots
 
 
 def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | None) -> Corpus:

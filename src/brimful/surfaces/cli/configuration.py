@@ -169,6 +169,10 @@ def _from_file(file: Path, key: str, value: object) -> str | int:
         place = file.parent / Path(str(found)).expanduser()
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
             raise InputError(f"{os.fspath(file)}: store is {value!r}; a project's store stays within its folder")
+        if is_shared:
+            from brimful.surfaces.cli.stores import check_unlinked, named_store
+
+            check_unlinked(named_store(os.fspath(place)), within=file.parent)
         return os.fspath(place)
     return found
 

@@ -13,7 +13,7 @@ from brimful.store.following import watch_into
 from brimful.store.ingest import Report
 from brimful.store.sqlite import SqliteStore
 from brimful.surfaces import records
-from brimful.surfaces.cli.commands import checked_paths
+from brimful.surfaces.cli.commands import checked_paths, own_roots
 from brimful.surfaces.cli.exits import NOTHING
 from brimful.surfaces.cli.stores import store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import one_line, say, show
@@ -33,7 +33,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
     else:
         place = store_to_ask(store)
         with open_store(place) as engine:
-            paths = engine.roots
+            paths = own_roots(engine, store)
     if not paths:
         say("nothing was added to this store; name what to watch: brimful watch PATH")
         return NOTHING

@@ -85,12 +85,41 @@ def cache_folder() -> Path:
     return user_cache_path("brimful", appauthor=False) / "stores"
 
 
+def check_unlinked(place: Path, *, within: Path) -> Path:
+    """The same place, where neither it nor a file beside it is a link.
+
+    Who wrote a checkout must not say where we write. Links above the folder that it is looked for in are the user's.
+    """
+    beside = (place.with_name(place.name + suffix) for suffix in ("", "-wal", "-shm", "-pages", "-lock", "-digests"))
+    between = [folder for folder in place.parents if folder != within and folder.is_relative_to(within)]
+    for part in (*between, *beside):
+        if part.is_symlink():
+            raise InputError(
+                f"{os.fspath(part)!r} is a link to {os.fspath(part.readlink())!r:.200}; a store that is found in a "
+                f"folder is not followed out of it: name the store that you mean with --store"
+            )
+    return place
+
+
+def found_in(store: str | None) -> Path | None:
+    """The folder that a store was found in, where no user named it: that of a `.brimful`, or of a project's file."""
+    if store is None:
+        nearest = _nearest()
+        return None if nearest is None else nearest.parent.parent
+    from brimful.surfaces.cli.configuration import project_file, setting
+
+    project, named = project_file(), setting("store")
+    return (
+        project.parent if project is not None and (named.origin, named.value) == (os.fspath(project), store) else None
+    )
+
+
 def _nearest() -> Path | None:
     here = Path.cwd()
     for folder in (here, *here.parents):
         place = folder / STORE_FOLDER / STORE_NAME
-        if place.is_file():
-            return place
+        if place.is_file() or place.is_symlink():
+            return check_unlinked(place, within=folder)
     return None
 
 

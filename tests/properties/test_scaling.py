@@ -1,0 +1,51 @@
+"""Ten times the text takes about ten times as long, whatever it is made of: adding it, searching it, asking it.
+
+Fragments that were once quadratic, or look as if they might be, repeated to 20 KB and to 200 KB. Quadratic work gives
+100, linear about 10; what takes no time worth speaking of at the smaller size is counted as FLOOR_SECONDS.
+"""
+
+import time
+
+import pytest
+
+import brimful
+
+BOUND = 40
+FLOOR_SECONDS = 0.02
+SIZES = (20_000, 200_000)
+
+FRAGMENTS = {
+    "heads.md": ["# needle\n", "needle\n======\n", "# needle #\n\ntext\n"],
+    "marks.md": ["- needle\n", "  - needle\n", "> needle\n", "| needle | a |\n", "```\nneedle\n", "[needle](x) "],
+    "words.md": ["needle. ", "needle ", "needle\n", " \t", "(needle ", '"needle '],
+    "code.py": ["def needle():\n    pass\n", "class needle:\n", "    needle(\n", "@needle\n", "needle = [\n"],
+    "data.json": ['{"needle": ', '["needle"],'],
+    "data.csv": ["needle,1\n", '"needle\n'],
+    "tags.xml": ["<needle>", "<needle a='", "<!-- needle "],
+    "code.c": ["void needle() {\n", "{ needle; ", "/* needle "],
+}
+
+
+def seconds(work):
+    """Processor time."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def taken(place, path, text):
+    """How long adding, searching and asking take."""
+    with brimful.open(place, vectors=False) as engine:
+        return (
+            seconds(lambda: engine.add_text(path, text)),
+            seconds(lambda: engine.search("needle")),
+            seconds(lambda: engine.context("needle", budget=2_000)),
+        )
+
+
+@pytest.mark.parametrize(("path", "part"), [(path, part) for path, parts in FRAGMENTS.items() for part in parts])
+def test_ten_times_the_text_takes_about_ten_times_as_long(tmp_path, path, part):
+    """Adding, searching and asking grow with the text, not with its square."""
+    small, large = (taken(tmp_path / f"{size}.db", path, part * (size // len(part))) for size in SIZES)
+    for what, before, after in zip(("add", "search", "context"), small, large, strict=True):
+        assert after / max(before, FLOOR_SECONDS) < BOUND, what
