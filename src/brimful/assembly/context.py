@@ -24,6 +24,9 @@ from brimful.windows.window import Window
 if TYPE_CHECKING:
     from brimful.assembly.receipt import Receipt
 
+DIGEST_PREFIX = "digest:"
+"""The path of a digest is that of its document behind this: it can't be taken for a document."""
+
 Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty", "condensed"]
 
 
@@ -92,6 +95,11 @@ class Condensed:
     def path(self) -> str:
         """What its windows are cited by."""
         return self.document.path
+
+
+def digest_document(path: str, text: str | bytes) -> Document:
+    """What a model wrote as a document of its own: prose without a time."""
+    return Document(path, text, kind="prose", language="text")
 
 
 @dataclass(frozen=True)

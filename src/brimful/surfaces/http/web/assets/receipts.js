@@ -1,4 +1,4 @@
-// What did a run leave as evidence, and is everything still as it cites?
+// What did a run leave as evidence, and does it hold against the sources?
 
 import { get, post } from "./api.js";
 import { facts, refusal, show } from "./dialog.js";
@@ -35,9 +35,13 @@ async function verify(receipt, answer, outcome) {
   try {
     const found = await post("/v1/verify", { receipt, text: answer.text });
     outcome.replaceChildren(
-      found.as_cited
-        ? make("p", { class: "good" }, `All is as cited: text, ${plural(answer.windows.length, "window")}, state.`)
-        : make("ul", { class: "findings" }, found.findings.map(finding)));
+      found.verified
+        ? make("p", { class: "good" }, `Verified: ${plural(answer.windows.length, "window")} written again from the store.`)
+        : make("ul", { class: "findings" }, found.findings.map(finding)),
+      make("details", {},
+        make("summary", {}, "What was compared, and what was not"),
+        make("ul", {}, found.compared.map((each) => make("li", {}, each))),
+        make("ul", {}, found.not_checked.map((each) => make("li", {}, `Not checked: ${each}`)))));
   } catch (error) {
     outcome.replaceChildren(refusal(error));
   }
