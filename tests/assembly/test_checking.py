@@ -86,10 +86,9 @@ def test_the_result_says_what_was_compared_and_what_was_not(made, folder):
     assert len(alone.compared) == 1
     assert alone.not_checked[0].endswith("no document was read")
     assert any("hash and the number of tokens" in said for said in check(receipt, text=text).compared)
+    again = "the text of 3 windows, written again in the format 'plain', with the text"
     for found in (check_store(receipt, made.now, text=text), check_files(receipt, folder, text=text)):
-        assert any(
-            "the text of 3 windows, written again in the format 'plain', with the text" in s for s in found.compared
-        )
+        assert any(again in said for said in found.compared)
         assert any("tokens, counted again by 'o200k_base'" in said for said in found.compared)
         assert set(ONLY_BY_ASKING) < set(found.not_checked)
     assert any("state root" in said for said in check_files(receipt, folder).not_checked)
