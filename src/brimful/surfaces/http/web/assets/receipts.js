@@ -49,5 +49,5 @@ async function verify(receipt, answer, outcome) {
 
 function finding({ path, start, end, message }) {
   const where = path === null ? "" : `${named(path)}${start === null ? "" : `, ${bytes({ start, end })}`}: `;
-  return make("li", {}, where + message);
+  return make("li", {}, where + named(message));
 }
