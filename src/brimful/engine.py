@@ -86,6 +86,8 @@ class Engine:
         self._uses_vectors, self._embedder = vectors, embedder
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
+        self._readers = 0  # who read a state of their own, outside of their turn
+        self._unread = threading.Condition(self._lock)
         self._snapshot: SqliteSnapshot | None = None
         self._ground: Ground | None = None
         self._is_closed = False
@@ -150,6 +152,8 @@ class Engine:
         Captures stay, save for those whose document was removed.
         """
         with self._turn():
+            while self._readers:  # what they read must not be overwritten
+                self._unread.wait()
             self._refresh(drop=True)
             self._store.purge()
             if self._memory_path.exists():
@@ -317,9 +321,7 @@ class Engine:
             with self._turn():
                 found = check_store(cited, self._now().snapshot, text=text)
         else:
-            with self._turn():  # nobody waits while documents are read
-                moment = self._store.snapshot()
-            with moment:
+            with self._own_moment() as moment:
                 found = check_store(cited, moment, text=text)
         return self._compared_again(cited, found, densify) if replay else found
 
@@ -579,6 +581,20 @@ class Engine:
             if self._is_closed:
                 raise StoreError(f"{self.path} was closed; open it again to ask or add")
             yield
+
+    @contextmanager
+    def _own_moment(self) -> Iterator[SqliteSnapshot]:
+        """A state to read from while others take their turn; only a purge waits for it."""
+        with self._turn():
+            moment = self._store.snapshot()
+            self._readers += 1
+        try:
+            with moment:
+                yield moment
+        finally:
+            with self._lock:
+                self._readers -= 1
+                self._unread.notify_all()
 
     def _now(self) -> Ground:
         self._refresh()

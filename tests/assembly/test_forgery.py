@@ -3,6 +3,8 @@
 import json
 import random
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from blake3 import blake3
 
 from brimful import Document, FormatError, Window, pack
-from brimful.assembly import rebuilding
+from brimful.assembly import checking, observing, rebuilding
 from brimful.assembly.checking import check, check_files, check_store
 from brimful.assembly.observing import observe
 from brimful.assembly.offline import ONLY_BY_ASKING, contradictions
@@ -389,6 +391,7 @@ def test_the_words_of_a_digest_are_said_to_be_unchecked(condensed):
     found = engine.verify(resealed(shape))
     assert found == []
     assert any("a model wrote them" in each for each in found.not_checked)
+    assert not found.verified
     digest = shape["digests"][0]
     for path in ("contract.md", "digest:other.md", "digest:", f"xdigest:{digest['source']}"):
         renamed = json.loads(json.dumps(shape).replace(json.dumps(digest["path"]), json.dumps(path)))
@@ -421,7 +424,7 @@ def test_a_receipt_does_not_choose_who_is_asked(condensed):
             ask(receipt)
     assert any("not asked because" in str(each) for each in engine.verify(receipt, replay=True))
     own = resealed(json.loads(json.dumps(condensed[1])))
-    assert engine.verify(own, replay=True, densify=FakeModel()) == []
+    assert engine.verify(own, replay=True, densify=FakeModel()).verified
 
 
 # ---- the work
@@ -452,6 +455,71 @@ def test_windows_over_a_whole_document_are_refused_before_it_is_read(tmp_path):
             counting = Counting(now)
             assert any("8 times over" in str(each) for each in check_store(forged, counting))
             assert counting.read_bytes == 0
+
+
+def test_a_stated_length_does_not_allow_more(tmp_path):
+    """A receipt that says that a document is huge, so that its windows may show it often, is refused by its length."""
+    text = "Tea at four. " * 40_000
+    with open_store(tmp_path / "store.db", vectors=False) as engine:
+        engine.add_text("a.md", text)
+        receipt = engine.context("tea", budget=400).receipt
+        window = replace(receipt.windows[0], start=0, end=len(text))
+        document = replace(receipt.documents[0], length=1 << 60)
+        forged = replace(receipt, documents=(document,), windows=(window,) * 3_000, blocks=(3_000,))
+        forged = replace(forged, id=forged.hashed())
+        with engine._store.snapshot() as now:
+            found = check_store(forged, now)
+    assert [each.kind for each in found] == ["changed"]
+
+
+def test_a_file_is_not_read_under_other_names(engine):
+    """`./terms.md` is no document's path: a receipt could name one file so thousands of times."""
+    shape, _ = receipt_of(engine, format="plain")
+    shape = json.loads(json.dumps(shape).replace('"terms.md"', '"./terms.md"'))
+    shape["documents"].sort(key=lambda document: document["path"])
+    receipt = resealed(shape)
+    assert any("not written as that of a file" in str(each) for each in check_files(receipt, files(engine)))
+
+
+def test_a_mailbox_is_converted_once(tmp_path, monkeypatch):
+    """Its messages are documents of their own: verifying a hundred of them reads it as often as verifying one."""
+    message = "From a@b Thu Jan  1 00:00:00 2026\nFrom: a@b\nSubject: Tea\n\nTea at {}.\n\n"
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "mail.mbox").write_text("".join(map(message.format, range(50))), encoding="utf-8")
+    converted = []
+    load = observing.load
+    monkeypatch.setattr(observing, "load", lambda *given, **more: converted.append(1) or load(*given, **more))
+    with open_store(tmp_path / "store.db", vectors=False) as engine:
+        engine.add(tmp_path / "files")
+        receipt = engine.context("tea", budget=1_000).receipt
+    assert len(receipt.documents) > 20
+    assert check_files(receipt, tmp_path / "files") == []
+    assert len(converted) == 1
+
+
+def test_others_write_while_a_receipt_is_verified(tmp_path, monkeypatch):
+    """Reading the documents of a receipt holds nobody up, and a purge waits until it is done."""
+    with open_store(tmp_path / "store.db", vectors=False) as engine:
+        engine.add_text("a.md", "Tea at four.")
+        receipt = engine.context("tea", budget=50).receipt
+        begun, go_on = threading.Event(), threading.Event()
+        read = observing.bytes_in_store
+
+        def slow(snapshot, row):
+            begun.set()
+            assert go_on.wait(60)
+            return read(snapshot, row)
+
+        monkeypatch.setattr(checking, "bytes_in_store", slow)
+        with ThreadPoolExecutor(2) as pool:
+            verifying = pool.submit(engine.verify, receipt)
+            assert begun.wait(60)
+            engine.add_text("b.md", "Coffee at ten.")
+            assert engine.context("coffee", budget=50).windows
+            purging = pool.submit(engine.purge)
+            go_on.set()
+            assert verifying.result(60) == []
+            purging.result(60)
 
 
 def test_the_work_of_a_check_grows_with_what_is_cited(tmp_path):

@@ -192,6 +192,12 @@ def test_nothing_unseen_hides_a_header():
             assert [window.text for window in parse(written)] == [text]
 
 
+def test_nothing_unseen_hides_a_fence():
+    """Backticks with something invisible between them look like a fence: Markdown's own is longer."""
+    written = render([Window("a.md", "tea\n``\u200b``\u2060`\ncups")], format="markdown")
+    assert "\n``````text\n" in written
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_nothing_unseen_stands_in_the_name_of_a_document(form):
     """Zero-width, direction and tag characters of a path are written out in every header, and read back."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from brimful.assembly.cited import CitedDigest, CitedDocument, DigestSource
-from brimful.assembly.observing import Seen, Span, bytes_in_file, bytes_in_store, facts_in_file, observe
+from brimful.assembly.observing import Files, Seen, Span, bytes_in_store, facts_in_file, observe
 from brimful.assembly.offline import (
     ONLY_BY_ASKING,
     UNVOUCHED,
@@ -27,7 +27,7 @@ from brimful.assembly.offline import (
     replay_findings,
 )
 from brimful.assembly.rebuilding import first_differences, rebuild
-from brimful.assembly.receipt import Receipt, hash_of
+from brimful.assembly.receipt import Receipt, hash_of, most_shown
 from brimful.corpus.skips import Refusal
 from brimful.errors import DocumentError, StoreError
 from brimful.store.protocol import Snapshot
@@ -77,11 +77,11 @@ def check_files(receipt: Receipt, root: Path, *, text: str | None = None, conver
     """
     if not root.is_dir():
         raise DocumentError(f"{str(root)!r} is not a folder; name the one that the documents were added from")
-    comparison = _Comparison(receipt, text)
+    comparison, files = _Comparison(receipt, text), Files(root, convert=convert)
 
     def compare(document: CitedDocument) -> None:
         try:
-            read = bytes_in_file(document, root, convert=convert)
+            read = files.read(document)
             seen = observe(document.path, read.blocks, comparison.spans(document))
             comparison.compare(document, seen)
             comparison.compare_facts(document, *facts_in_file(document, read, seen), kind="unchecked")
@@ -138,7 +138,8 @@ class _Comparison:
         if self._receipt.digests:
             number = _count(len(self._receipt.digests), "digest")
             left.insert(0, f"the words of {number}: a model wrote them, and no source has them")
-        return Findings([*broken, *self._found, *rebuilt], compared=compared, not_checked=left)
+        found = [*broken, *self._found, *rebuilt]
+        return Findings(found, compared=compared, not_checked=left, is_rebuilt=not self._receipt.digests)
 
     def _said(self) -> Iterator[str]:
         receipt = self._receipt
@@ -183,6 +184,10 @@ class _Comparison:
         found += [(each.start, each.end) for _, each in self._sources(document)]
         return found
 
+    def _cited_bytes(self, document: CitedDocument, length: int) -> int:
+        """How many bytes of a document of that length are cited, each as often as it is."""
+        return sum(max(min(end, length) - start, 0) for start, end in self.spans(document))
+
     def _sources(self, document: CitedDocument) -> Iterator[tuple[CitedDigest, DigestSource]]:
         """What digests condense of a document."""
         for digest in self._digests.get(document.path, ()):
@@ -190,6 +195,11 @@ class _Comparison:
 
     def compare(self, document: CitedDocument, seen: Seen) -> None:
         """Note what of a document is not as cited."""
+        if seen.length != document.length and self._cited_bytes(document, seen.length) > most_shown(
+            seen.length, len(self._windows.get(document.path, ()))
+        ):
+            self.add("changed", document.path, f"it has other bytes than it had ({_difference(document, seen)})")
+            return
         self._seen[document.path] = seen
         found = [
             *self._changed_windows(document, seen),

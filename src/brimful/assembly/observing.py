@@ -173,26 +173,61 @@ class FileBytes(NamedTuple):
     language: str | None = None
 
 
-def bytes_in_file(document: CitedDocument, root: Path, *, convert: bool) -> FileBytes:
-    """The document's bytes from its file: as they are, decoded by its rule, or converted again.
+_As = tuple[bytes, str, str | None]
 
-    Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
+
+class Files:
+    """Documents as the files below a folder have them. What one file gave when it was converted is kept for the next
+    document, which is often of the same file.
     """
-    is_text = _is_encoding(document.rule)
-    found = _find(document.path, root, member=not is_text)
-    if document.rule in _VERBATIM:
-        return FileBytes(read_blocks(found))
-    if not is_text and not convert:
-        raise Refusal(
-            "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
-        )
-    settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * document.length))
+
+    def __init__(self, root: Path, *, convert: bool) -> None:
+        self._root, self._convert = root, convert
+        self._last: tuple[tuple[str, str | None, int], list[Loaded | Skipped]] | None = None
+
+    def read(self, document: CitedDocument) -> FileBytes:
+        """The document's bytes from its file: as they are, decoded by its rule, or converted again.
+
+        Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
+        """
+        is_text = _is_encoding(document.rule)
+        found = _find(document.path, self._root, member=not is_text)
+        if document.rule in _VERBATIM:
+            return FileBytes(read_blocks(found))
+        if not is_text and not self._convert:
+            raise Refusal(
+                "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
+            )
+        # By the file's size, which the receipt does not state.
+        settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
+        readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
+        content, rule, language = _best(readings, document)
+        return FileBytes([content], rule, language)
+
+    def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
+        """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
+        _, _, encoding = document.rule.partition(":")
+        for name in (None, encoding) if encoding else (None,):
+            for each in self._loaded(found, name, settings):
+                if isinstance(each, Loaded) and each.path == document.path:
+                    yield each.content, each.rule, each.language
+                elif isinstance(each, Skipped) and each.path in (document.path, found.path):
+                    detail = f"it can't be converted again by the rule {document.rule!r}: {each.detail}"
+                    raise Refusal(each.reason, detail)
+
+    def _loaded(self, found: Found, encoding: str | None, settings: SourceSettings) -> list[Loaded | Skipped]:
+        key = (found.path, encoding, settings.max_bytes)
+        if self._last is None or self._last[0] != key:
+            limits = SourceSettings(allow=settings.allow, max_bytes=settings.max_bytes, encoding=encoding)
+            self._last = key, list(load(found.path, _raw(found, settings), settings=limits))
+        return self._last[1]
+
+
+def _raw(found: Found, settings: SourceSettings) -> bytes:
     raw = read(found, settings=settings)
     if isinstance(raw, Skipped):
         raise Refusal(raw.reason, raw.detail)
-    readings = _decoded(raw.content, document) if is_text else _converted(raw.content, found.path, document, settings)
-    content, rule, language = _best(readings, document)
-    return FileBytes([content], rule, language)
+    return raw.content
 
 
 def facts_in_file(document: CitedDocument, read_as: FileBytes, seen: Seen) -> tuple[str, str | None]:
@@ -200,9 +235,6 @@ def facts_in_file(document: CitedDocument, read_as: FileBytes, seen: Seen) -> tu
     if read_as.rule is not None:
         return read_as.rule, read_as.language
     return "utf-8-bom" if seen.head.startswith(codecs.BOM_UTF8) else "utf-8", kind_of(document.path, seen.head)[1]
-
-
-_As = tuple[bytes, str, str | None]
 
 
 def _best(readings: Iterable[_As], document: CitedDocument) -> _As:
@@ -223,18 +255,6 @@ def _decoded(raw: bytes, document: CitedDocument) -> Iterator[_As]:
         yield found.content, found.rule, kind_of(document.path, found.content)[1]
 
 
-def _converted(raw: bytes, path: str, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
-    """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
-    _, _, encoding = document.rule.partition(":")
-    for name in (None, encoding) if encoding else (None,):
-        limits = SourceSettings(allow=settings.allow, max_bytes=settings.max_bytes, encoding=name)
-        for each in load(path, raw, settings=limits):
-            if isinstance(each, Loaded) and each.path == document.path:
-                yield each.content, each.rule, each.language
-            elif isinstance(each, Skipped) and each.path in (document.path, path):
-                raise Refusal(each.reason, f"it can't be converted again by the rule {document.rule!r}: {each.detail}")
-
-
 def _is_encoding(rule: str) -> bool:
     if rule == "bytes":
         return True
@@ -253,6 +273,8 @@ def _find(path: str, root: Path, *, member: bool) -> Found:
         pure = PurePosixPath(name)
         if "\0" in name or pure.is_absolute() or ".." in pure.parts:
             raise Refusal("outside", "its path leads out of the folder, so it was not opened")
+        if str(pure) != name:  # another name of the same file, which a receipt could give it a thousand times
+            raise Refusal("outside", "its path is not written as that of a file is, so it was not opened")
         location = os.path.realpath(os.path.join(top, name))  # noqa: PTH118 - a Path would tidy the name
         if os.path.commonpath((top, location)) != top:
             raise Refusal("outside", "a link leads out of the folder, so it was not opened")

@@ -68,19 +68,31 @@ class Findings(list[Finding]):
     """What is not as a receipt says; empty where all that was compared is. It names what was, and what was not."""
 
     def __init__(
-        self, found: Iterable[Finding] = (), *, compared: Iterable[str] = (), not_checked: Iterable[str] = ()
+        self,
+        found: Iterable[Finding] = (),
+        *,
+        compared: Iterable[str] = (),
+        not_checked: Iterable[str] = (),
+        is_rebuilt: bool = False,
     ) -> None:
         super().__init__(found)
         self.compared = tuple(compared)
         self.not_checked = tuple(not_checked)
+        self._is_rebuilt = is_rebuilt
+
+    @property
+    def verified(self) -> bool:
+        """Whether every byte of the text was had again, from sources or by asking again, and nothing differs."""
+        return not self and self._is_rebuilt
 
     def with_(self, *more: Finding, replayed: bool = False) -> Findings:
         """These and more; asking again has compared what is listed as only shown by that."""
         compared = (
             (*self.compared, "the question, asked again: every field of the receipt") if replayed else self.compared
         )
-        left = [each for each in self.not_checked if not (replayed and each in ONLY_BY_ASKING)]
-        return Findings([*self, *more], compared=compared, not_checked=left)
+        left = self.not_checked if not replayed else [each for each in self.not_checked if each == UNVOUCHED]
+        rebuilt = self._is_rebuilt or replayed
+        return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
 
 
 def check(receipt: Receipt, *, text: str | None = None) -> Findings:

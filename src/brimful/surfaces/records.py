@@ -206,11 +206,11 @@ def _listed(known: Documents, row: int) -> dict[str, object]:
 
 
 def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:
-    """What a check of a receipt found, what it compared and what it did not; verified only where sources were read."""
+    """What a check of a receipt found, what it compared and what it did not."""
     return {
         "receipt": receipt.id,
         "against": against,
-        "verified": not findings and against in ("files", "store"),
+        "verified": findings.verified,
         "findings": [asdict(each) for each in findings],
         "compared": list(findings.compared),
         "not_checked": list(findings.not_checked),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brimful.assembly.checking import check, check_files
-from brimful.assembly.offline import Finding
+from brimful.assembly.offline import Findings
 from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import InputError
@@ -54,7 +54,8 @@ def verify(
     elif against in ("itself", "text"):
         show(views.only_itself(len(cited.windows), len(cited.documents), with_text=text is not None))
     else:
-        show(views.verified(len(cited.windows), len(cited.documents), against=against))
+        digests = 0 if found.verified else len(cited.digests)
+        show(views.verified(len(cited.windows), len(cited.documents), against=against, digests=digests))
     if not quiet and not as_json:
         for each in found.compared:
             say(f"compared: {one_line(each)}")
@@ -62,7 +63,7 @@ def verify(
             say(tint("warn", f"not checked: {one_line(each)}"))
         if against in ("itself", "text"):
             say(tint("warn", "Nothing that it cites was read: give --files FOLDER (what was read) or --store FILE."))
-    return PARTIAL if against in ("itself", "text") and not found else _exit(found)
+    return _exit(found)
 
 
 def explain(
@@ -109,9 +110,9 @@ def _receipt(question: str) -> Receipt | None:
     return Receipt.from_json(_read(Path(question)))
 
 
-def _exit(found: list[Finding]) -> int:
+def _exit(found: Findings) -> int:
     if not found:
-        return FOUND
+        return FOUND if found.verified else PARTIAL
     return PARTIAL if all(each.kind == "unchecked" for each in found) else NOTHING
 
 

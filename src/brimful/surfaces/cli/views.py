@@ -206,10 +206,13 @@ def findings(found: Iterable[object]) -> str:
     return "".join(f"{one_line(str(each))}\n" for each in found)
 
 
-def verified(windows: int, documents: int, *, against: str) -> str:
-    """That the text, written again from its sources, is the one that the receipt stands for."""
+def verified(windows: int, documents: int, *, against: str, digests: int) -> str:
+    """That the text, written again from its sources, is the one that the receipt stands for; digests have none."""
     held = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
-    return f"{_out('good', 'verified')}: {held}, written again from the {against}\n"
+    said = _out("good", "verified")
+    if digests:
+        said = _out("warn", f"all but the words of {_count(digests, 'digest')} (a model's) verified")
+    return f"{said}: {held}, written again from the {against}\n"
 
 
 def only_itself(windows: int, documents: int, *, with_text: bool) -> str:

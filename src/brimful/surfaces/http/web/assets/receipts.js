@@ -35,9 +35,11 @@ async function verify(receipt, answer, outcome) {
   try {
     const found = await post("/v1/verify", { receipt, text: answer.text });
     outcome.replaceChildren(
-      found.verified
-        ? make("p", { class: "good" }, `Verified: ${plural(answer.windows.length, "window")} written again from the store.`)
-        : make("ul", { class: "findings" }, found.findings.map(finding)),
+      found.findings.length
+        ? make("ul", { class: "findings" }, found.findings.map(finding))
+        : make("p", { class: found.verified ? "good" : "aside" }, found.verified
+          ? `Verified: ${plural(answer.windows.length, "window")} written again from the store.`
+          : "Verified, but for the words of digests: a model wrote them, and no source has them."),
       make("details", {},
         make("summary", {}, "What was compared, and what was not"),
         make("ul", {}, found.compared.map((each) => make("li", {}, each))),
