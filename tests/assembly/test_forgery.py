@@ -77,9 +77,9 @@ def sealed(shape):
     shape["id"] = "0" * 64
     try:
         receipt = resealed(shape)
-        text = rewritten(receipt)
-    except (FormatError, KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
+    except FormatError:
         return None
+    text = rewritten(receipt)
     if text is not None:
         counter = tokens_for("o200k_base")
         contents = [CORPUS.get(w.path, "").encode()[w.start : w.end].decode(errors="replace") for w in receipt.windows]
@@ -390,7 +390,7 @@ def test_the_words_of_a_digest_are_said_to_be_unchecked(condensed):
     engine, shape = condensed
     found = engine.verify(resealed(shape))
     assert found == []
-    assert any("a model wrote them" in each for each in found.not_checked)
+    assert any("which model wrote them" in each for each in found.not_checked)
     assert not found.verified
     digest = shape["digests"][0]
     for path in ("contract.md", "digest:other.md", "digest:", f"xdigest:{digest['source']}"):
@@ -411,6 +411,21 @@ def test_what_a_digest_condenses_is_compared(condensed, field):
     else:
         digest[field] += "x"
     assert engine.verify(resealed(shape))
+
+
+@pytest.mark.parametrize("field", ["text", "model", "sentences"])
+def test_what_a_model_wrote_is_compared_by_asking_again(condensed, field):
+    """Sources can't show it, so it is not called verified; the answers that are remembered can."""
+    engine, shape = condensed
+    shape = json.loads(json.dumps(shape))
+    digest = shape["digests"][0]
+    if field == "sentences":
+        digest[field] = digest[field][1:]
+    else:
+        digest[field] = digest[field].replace("k", "x", 1) if field == "text" else f"{digest[field]}x"
+    receipt = resealed(shape)
+    assert not engine.verify(receipt).verified
+    assert any(each.kind == "replay" for each in engine.verify(receipt, replay=True, densify=FakeModel()))
 
 
 def test_a_receipt_does_not_choose_who_is_asked(condensed):

@@ -137,7 +137,8 @@ class _Comparison:
                 left.insert(0, f"the edges of {_count(brought, 'window')} that came without a document")
         if self._receipt.digests:
             number = _count(len(self._receipt.digests), "digest")
-            left.insert(0, f"the words of {number}: a model wrote them, and no source has them")
+            said = f"the words of {number}, which model wrote them, and which bytes each sentence came from"
+            left.insert(0, f"{said}: no source has them")
         found = [*broken, *self._found, *rebuilt]
         return Findings(found, compared=compared, not_checked=left, is_rebuilt=not self._receipt.digests)
 
