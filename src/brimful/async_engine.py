@@ -17,7 +17,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from brimful.assembly.checking import Finding
+from brimful.assembly.checking import Findings
 from brimful.assembly.context import Context
 from brimful.assembly.explain import Explanation
 from brimful.assembly.receipt import Receipt
@@ -184,19 +184,34 @@ class AsyncEngine:
         asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
         return await self.call(lambda engine: engine.context(question, **asked))
 
-    async def explain(self, question: str | Receipt, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+    async def explain(
+        self,
+        question: str | Receipt,
+        *,
+        budget: Budget | int = 4_000,
+        densify: Model | str | None = None,
+        **choices: Any,
+    ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        return await self.call(lambda engine: engine.explain(question, budget=budget, **choices))
+        return await self.call(lambda engine: engine.explain(question, budget=budget, densify=densify, **choices))
 
     async def verify(
-        self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
-    ) -> list[Finding]:
-        """What is no longer as a receipt cites it."""
-        return await self.call(lambda engine: engine.verify(receipt, text=text, files=files))
+        self,
+        receipt: Receipt | str | bytes,
+        *,
+        text: str | None = None,
+        files: str | os.PathLike[str] | None = None,
+        replay: bool = False,
+        densify: Model | str | None = None,
+    ) -> Findings:
+        """Write a receipt's text again and compare all that it says; `replay` also asks its question again."""
+        return await self.call(
+            lambda engine: engine.verify(receipt, text=text, files=files, replay=replay, densify=densify)
+        )
 
-    async def replay(self, receipt: Receipt | str | bytes) -> Context:
+    async def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
         """Ask a receipt's question again with its settings."""
-        return await self.call(lambda engine: engine.replay(receipt))
+        return await self.call(lambda engine: engine.replay(receipt, densify=densify))
 
     async def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
         """Assemble twice, without the cache, and compare window ids and bytes."""

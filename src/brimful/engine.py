@@ -17,9 +17,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from brimful.asking import Asked
-from brimful.assembly.checking import Finding, check_files, check_store
+from brimful.assembly.checking import Finding, Findings, check_files, check_store, replay_findings
 from brimful.assembly.context import Context, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation
+from brimful.assembly.notation import read_as
 from brimful.assembly.prices import Prices
 from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
@@ -28,13 +29,21 @@ from brimful.corpus.paths import close_part
 from brimful.corpus.secrets import check_secret
 from brimful.corpus.skips import Reason, SourceSettings
 from brimful.corpus.sources import Found as FoundFile
-from brimful.errors import DocumentError, FormatError, InputError, SettingError, StoreError, choose
+from brimful.errors import (
+    BrimfulError,
+    DocumentError,
+    FormatError,
+    InputError,
+    SettingError,
+    StoreError,
+    choose,
+)
 from brimful.index.embedders import Embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
-from brimful.settings import FILTER_NAMES, VERSION, AskSettings, FieldSettings, Filters, WindowSettings
+from brimful.settings import FILTER_NAMES, VERSION, AskSettings, FieldSettings, Filters
 from brimful.store.ingest import Report, ingest, place_of, preview
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -86,6 +95,8 @@ class Engine:
         self._uses_vectors, self._embedder = vectors, embedder
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
+        self._readers = 0  # who read a state of their own, outside of their turn
+        self._unread = threading.Condition(self._lock)
         self._snapshot: SqliteSnapshot | None = None
         self._ground: Ground | None = None
         self._is_closed = False
@@ -160,6 +171,8 @@ class Engine:
         Captures stay, save for those whose document was removed.
         """
         with self._turn():
+            while self._readers:  # what they read must not be overwritten
+                self._unread.wait()
             self._refresh(drop=True)
             self._store.purge()
             if self._memory_path.exists():
@@ -308,14 +321,23 @@ class Engine:
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
-    def explain(self, question: str | Receipt, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+    def explain(
+        self,
+        question: str | Receipt,
+        *,
+        budget: Budget | int = 4_000,
+        densify: Model | str | None = None,
+        **choices: Any,
+    ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter.
 
         A receipt is asked again with its own budget and settings.
         """
         with self._turn():
             if isinstance(question, Receipt):
-                question, budget, choices = self._asked_by(question)
+                question, budget, choices = self._asked_by(question, densify)
+            else:
+                choices["densify"] = densify
             context = self.context(question, budget=budget, **choices)
             asked = self._asked(
                 self._now(),
@@ -326,20 +348,39 @@ class Engine:
             return Explanation(asked.found(max(len(context.windows), 1)), context)
 
     def verify(
-        self, receipt: Receipt | str | bytes, *, text: str | None = None, files: str | os.PathLike[str] | None = None
-    ) -> list[Finding]:
-        """What is no longer as a receipt cites it, in the store or in a folder of files; nothing: all is as cited."""
+        self,
+        receipt: Receipt | str | bytes,
+        *,
+        text: str | None = None,
+        files: str | os.PathLike[str] | None = None,
+        replay: bool = False,
+        densify: Model | str | None = None,
+    ) -> Findings:
+        """Write a receipt's text again from the store, or from a folder of files, and compare all that it says.
+
+        `replay` also asks its question again, which compares what no source can show: ranking, omissions, settings.
+        Nothing found means that all that was compared is as the receipt says; `compared` and `not_checked` of the
+        result name both.
+        """
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
-            return check_files(cited, Path(files), text=text)
-        with self._turn():
-            return check_store(cited, self._now().snapshot, text=text)
+            found = check_files(cited, Path(files), text=text)
+        elif self._held:
+            with self._turn():
+                found = check_store(cited, self._now().snapshot, text=text)
+        else:
+            with self._own_moment() as moment:
+                found = check_store(cited, moment, text=text)
+        return self._compared_again(cited, found, densify) if replay else found
 
-    def replay(self, receipt: Receipt | str | bytes) -> Context:
-        """Ask a receipt's question again with its settings; on the same state the bytes are the same."""
+    def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
+        """Ask a receipt's question again with its settings; on the same state the bytes are the same.
+
+        A receipt may name any model, and so any address, for condensing: it is asked only where `densify` names it too.
+        """
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         with self._turn():
-            question, budget, choices = self._asked_by(cited)
+            question, budget, choices = self._asked_by(cited, densify)
             return self.context(question, budget=budget, **choices)
 
     def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
@@ -477,18 +518,39 @@ class Engine:
                     return self._keep(key, self._with_receipt(ground, question, whole, found, settings, field))
         raise AssertionError("the last try returns")
 
-    def _asked_by(self, receipt: Receipt) -> tuple[str, Budget, dict[str, Any]]:
+    def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
+        """What was found, and what of a receipt differs when its question is asked again."""
+        with self._turn():
+            if receipt.state_root != (root := self.root):
+                reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
+                return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {reason}"))
+            try:
+                again = self.replay(receipt, densify=densify).receipt
+            except BrimfulError as error:
+                return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
+        assert again is not None
+        return found.with_(*replay_findings(receipt, again), replayed=True)
+
+    def _asked_by(self, receipt: Receipt, densify: Model | str | None) -> tuple[str, Budget, dict[str, Any]]:
         """The question of a receipt, its budget and its settings."""
         if receipt.question is None:
             raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
         ask, field = receipt.settings.get("ask"), receipt.settings.get("field")
         if not isinstance(ask, Mapping) or not isinstance(field, Mapping):
             raise FormatError("settings: this receipt was not made by an engine; assemble the context again by hand")
-        try:
-            chosen = {**ask, "windows": WindowSettings(**ask["windows"]) if ask.get("windows") else None}
-            choices = {"settings": AskSettings(**chosen), "field": FieldSettings(**field)}
-        except (KeyError, TypeError) as error:
-            raise FormatError(f"settings: not those of this version ({error}); ask the question again") from error
+        settings = read_as(AskSettings, ask, where="settings.ask")
+        named = settings.densify
+        choices: dict[str, Any] = {
+            "settings": settings,
+            "field": read_as(FieldSettings, field, where="settings.field"),
+            "densify": None if named is None else densify,
+        }
+        given = densify.name if densify is not None and not isinstance(densify, str) else densify
+        if named is not None and given != named and not named.startswith("extractive:"):
+            raise SettingError(
+                f"the receipt's context was condensed by {named!r}, which is not asked because a receipt says so; "
+                f"name it yourself (densify={named!r}) where it may be asked"
+            )
         ground = self._now()
         used, described = self._model(ground), ground.description
         is_state = receipt.state_root == ground.snapshot.root.hex()
@@ -577,6 +639,20 @@ class Engine:
             if self._is_closed:
                 raise StoreError(f"{self.path} was closed; open it again to ask or add")
             yield
+
+    @contextmanager
+    def _own_moment(self) -> Iterator[SqliteSnapshot]:
+        """A state to read from while others take their turn; only a purge waits for it."""
+        with self._turn():
+            moment = self._store.snapshot()
+            self._readers += 1
+        try:
+            with moment:
+                yield moment
+        finally:
+            with self._lock:
+                self._readers -= 1
+                self._unread.notify_all()
 
     def _now(self) -> Ground:
         self._refresh()

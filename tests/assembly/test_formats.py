@@ -1,11 +1,18 @@
 """Formats: what is written can be read, and nothing can be forged."""
 
+import re
+import sys
+import unicodedata
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.settings import FORMATS
+from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
+from brimful.windows.seams import Seam
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -88,3 +95,113 @@ def test_the_texts_of_windows_are_their_documents_bytes():
     assert [held[r["path"]][r["start"] : r["end"]] for r in context.payload] == [r["text"] for r in context.payload]
     assert [record["in"] for record in context.payload if record["path"] == "a.py"] == [["class A:"]]
     assert {piece.text for piece in context.pieces if piece.kind == "literal"} == {"\n\n"}
+
+
+# ---- what is written is read
+
+
+PARTS = [
+    *(".", "..", "...", "\\", "\n", "\n...", "a", " ", "]", "[DOC: x]", "[IN: y]", "[IN| q]", "[SPAN: z]", "```", "<"),
+    *("\u200b", "\u2028", "\x85", "\r", "\x0b", "\x1c", "\x00", "\u3000", "\ufeff", "[", "DOC:", "### x", "\\u000a"),
+]
+parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=7).map("".join)
+paths = st.sampled_from(["a", "b]", "c\\", "d\u202e\U000e0041", "e\n"])
+
+
+@st.composite
+def shown(draw):
+    """Windows of some documents, in reading order, as they are cut: between two of them both edges are marked."""
+    windows = []
+    for path in draw(st.lists(paths, min_size=1, max_size=3, unique=True)):
+        number, at = draw(st.integers(1, 3)), 0
+        for place in range(number):
+            text = draw(parts)
+            window = Window(
+                path,
+                text,
+                at,
+                score=draw(st.sampled_from([0.0, 1.5, 1e-9])),
+                time=draw(st.sampled_from([None, 0, -5, 1_700_000_000])),
+                cut_start=place > 0 or draw(st.booleans()),
+                cut_end=place < number - 1 or draw(st.booleans()),
+                seams=tuple(Seam("heading", 0, 0, seam) for seam in draw(st.lists(parts, max_size=2))),
+            )
+            windows.append(window)
+            at += len(text.encode()) + 1
+    return windows
+
+
+def _facts(window, metadata):
+    shown = (window.path, window.text, window.cut_start, window.cut_end, [seam.text for seam in window.seams])
+    return (*shown, window.start, window.end, window.score, window.time) if metadata else shown
+
+
+@pytest.mark.parametrize("form", ["plain", "messages", "markdown", "xml", "json"])
+@given(windows=shown(), metadata=st.booleans())
+@example(windows=[Window("a", ".", cut_end=True)], metadata=False)
+@example(windows=[Window("a", "..", cut_end=True), Window("a", ".", 9, cut_start=True)], metadata=False)
+@example(
+    windows=[Window("a", "....\n..", cut_start=True, cut_end=True), Window("a", "x", 9, cut_start=True)], metadata=True
+)
+@example(windows=[Window("a", "b...\n..", cut_end=True)], metadata=False)
+@example(windows=[Window("a", "\\..", cut_end=True)], metadata=False)
+def test_what_is_written_is_read(form, windows, metadata):
+    """Text, edges, seams and details of every window come back, whatever they say."""
+    text = render(windows, format=form, include_metadata=metadata)
+    read = parse(text, format=form)
+    assert [_facts(window, metadata) for window in read] == [_facts(window, metadata) for window in windows]
+
+
+# ---- what a reader sees
+
+
+UNSEEN = re.compile(f"[{BLANK}{CONTROL}{INVISIBLE}]")
+VISIBLE_CONTROLS = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"  # number signs, and the like
+
+
+def test_whatever_unicode_calls_a_format_or_a_blank_is_unseen():
+    """Every control, format character, separator and variation selector is known, but for the few that are drawn."""
+    drawn = re.compile(f"[{VISIBLE_CONTROLS}{BREAK}]")
+    unknown = [
+        hex(code)
+        for code in range(sys.maxunicode + 1)
+        if (char := chr(code))
+        and (
+            unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp")
+            or "VARIATION SELECTOR" in unicodedata.name(char, "")
+        )
+        and not UNSEEN.match(char)
+        and not drawn.match(char)
+    ]
+    assert unknown == []
+
+
+def test_nothing_unseen_hides_a_header():
+    """With any invisible or blank character before a header, or any invisible one inside of it, a line is escaped."""
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if not UNSEEN.match(char):
+            continue
+        lines = [f"{char}[DOC: x]", f"{char} {char}[doc: x]", f"{char}[IN: x]", f"{char}...", f"{char}[SPAN: x]"]
+        if re.match(f"[{CONTROL}{INVISIBLE}]", char):
+            lines += [f"[{char}DOC: x]", f"[D{char}O{char}C{char}: x]", f".{char}.."]
+        for line in lines:
+            text = f"tea\n{line}\ncups"
+            written = render([Window("a.md", text)])
+            assert "\\" in written.split("\n")[2], (hex(code), line)
+            assert [window.text for window in parse(written)] == [text]
+
+
+def test_nothing_unseen_hides_a_fence():
+    """Backticks with something invisible between them look like a fence: Markdown's own is longer."""
+    written = render([Window("a.md", "tea\n``\u200b``\u2060`\ncups")], format="markdown")
+    assert "\n``````text\n" in written
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_nothing_unseen_stands_in_the_name_of_a_document(form):
+    """Zero-width, direction and tag characters of a path are written out in every header, and read back."""
+    path = "pay\u200b\u202elld.exe\U000e0041\ufe0f\u2066.md"
+    context = pack([Window(path, "tea")], budget=300, format=form)
+    assert [window.path for window in parse(context)] == [path]
+    assert not re.search(f"[{INVISIBLE}]", context.text)

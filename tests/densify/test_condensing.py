@@ -113,7 +113,7 @@ def test_a_receipt_records_model_hash_and_sources(engine):
     assert (cited.path, cited.model, cited.source) == (digest.path, "fake:model", digest.source)
     assert receipt.settings["ask"]["densify"] == "fake:model"
     said = digest.document.content.decode()
-    (found,) = check(receipt, text=context.text.replace(said, said.swapcase()))
+    (found,) = engine.verify(receipt, text=context.text.replace(said, said.swapcase()))
     assert (found.kind, found.path) == ("window", digest.path)
     source = engine.document(digest.source)
     first = digest.sentences[0].sources[0]

@@ -33,7 +33,8 @@ class Held:
         for number, document in enumerate(self.documents):
             if document.path == path:
                 content_hash = blake3(document.content).digest()
-                return Row(number, path, document.id, content_hash, len(document), document.time)
+                facts = (document.time, document.kind, document.language)
+                return Row(number, path, document.id, content_hash, len(document), *facts)
         return None
 
     def read(self, number, start, end):
@@ -79,10 +80,11 @@ def test_every_receipt_holds(made):
 @given(receipted(), st.data())
 def test_every_change_of_a_text_is_found(made, data):
     """A character that is another one, is missing or was added is found."""
-    _, text, receipt = made
+    docs, text, receipt = made
     at = data.draw(st.integers(0, len(text)))
     new = text[:at] + data.draw(st.text(max_size=2)) + text[at + data.draw(st.integers(0, 2)) :]
     assert (check(receipt, text=new) == []) == (new == text)
+    assert (check_store(receipt, Held(docs), text=new) == []) == (new == text)
 
 
 @given(receipted(), st.data())

@@ -14,18 +14,28 @@ def asked(brimful, own, tmp_path):
 
 
 def test_a_receipt_holds_against_text_files_and_store(brimful, own, asked, tmp_path):
-    """All is as cited against each of the three; alone, it is said loudly that nothing was compared."""
+    """Files and store give the text again; with the text or alone, it is said loudly that nothing cited was read."""
     text, receipt = asked
     store = tmp_path / "notes.db"
     brimful("add", own, "--store", store)
-    for against in (["--files", own], ["--store", store], ["--files", own, "--text", text], ["--text", text]):
+    for against in (
+        ["--files", own],
+        ["--store", store],
+        ["--store", store, "--replay"],
+        ["--files", own, "--text", text],
+    ):
         done = brimful("verify", receipt, *against)
         assert done.code == 0, done.err
-        assert done.out.startswith("as cited: ")
-    alone = brimful("verify", receipt)
-    assert (alone.code, "NOT checked" in alone.out, "as cited" in alone.out) == (0, True, False)
-    assert "--files FOLDER" in alone.err
-    assert json.loads(brimful("verify", receipt, "--json").out)["against"] == "itself"
+        assert done.out.startswith("verified: ")
+        assert "compared: the text of 2 windows" in done.err
+        assert ("not checked: the ranking" in done.err) == ("--replay" not in against)
+    for against in ([], ["--text", text]):
+        alone = brimful("verify", receipt, *against)
+        assert (alone.code, "NOT checked" in alone.out, "verified" in alone.out) == (3, True, False)
+        assert "--files FOLDER" in alone.err
+        record = json.loads(brimful("verify", receipt, *against, "--json").out)
+        assert (record["against"], record["verified"]) == ("text" if against else "itself", False)
+    assert brimful("verify", receipt, "--replay").code == 2
 
 
 def test_a_receipt_is_explained_by_asking_it_again(brimful, own, asked):
@@ -67,7 +77,7 @@ def test_a_changed_byte_is_named(brimful, own, asked):
     assert done.code == 1
     assert "tea.md" in done.out
     record = json.loads(brimful("verify", receipt, "--files", own, "--json").out)
-    assert record["as_cited"] is False
+    assert record["verified"] is False
     assert {each["path"] for each in record["findings"]} == {"tea.md"}
     text.write_text(text.read_text(encoding="utf-8").replace("medicine", "medicina"), encoding="utf-8", newline="")
     assert brimful("verify", receipt, "--text", text).code == 1

@@ -81,9 +81,39 @@ def samples() -> list[str]:
 SAMPLES = samples()
 
 
+# One or two of each class that a pattern tells apart: cases (and what folds to ASCII), marks, digits, blanks, signs.
+CLASSES = [
+    *(
+        "a",
+        "the",
+        "S",
+        "\u017f",
+        "\u212a",
+        "\u01c5",
+        "\u02b0",
+        "\u05d0",
+        "\u4e2d",
+        "\u3007",
+        "\u2e80",
+        "\u0301",
+        "\u20dd",
+    ),
+    *("1", "\u0663", "\u00bd", " ", "  ", "\n", "\r", "\t", "\u00a0", "\u3000", "\u2028", "\x85", "\u200b", "\ufeff"),
+    *("'", "'s", "'re", "'LL", "'\u017f", "'\u017fthe", "\u2019s", "!", "/", "\U000e0041", "\U0001f44d", "\x00"),
+]
+
+
+def neighbourhoods() -> list[str]:
+    """Every class beside every other, and runs of them, the same in every run."""
+    chance = random.Random(15)
+    beside = [f"{first}{second}{third}" for first in CLASSES for second in ("", "'", " I'") for third in CLASSES]
+    return beside + ["".join(chance.choices(CLASSES, k=chance.randint(3, 9))) for _ in range(3_000)]
+
+
 def agree(vocabulary: str, oracle: Callable[[str], int], texts: list[str] = SAMPLES) -> None:
-    """Every text costs what the oracle says."""
+    """Every text costs what the oracle says, and every neighbourhood of classes of characters."""
     counter = tokens_for(vocabulary)
+    texts = [*texts, *neighbourhoods()]
     differing = [(text, counter.count(text), oracle(text)) for text in texts if counter.count(text) != oracle(text)]
     assert differing == []
 
@@ -134,6 +164,24 @@ def test_openai_counts_are_those_of_bpe_openai(vocabulary: str) -> None:
 
     encoding = bpe_openai.get_encoding(vocabulary)
     agree(vocabulary, lambda text: len(encoding.encode_ordinary(text)))
+
+
+@pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
+def test_every_code_point_counts_as_tiktoken_does(vocabulary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between letters, behind an apostrophe, beside digits and blanks: no character is of another class in tiktoken."""
+    from tiktoken_ext import openai_public
+
+    packed = folder("bpe_openai") / "data" / f"{vocabulary}.tiktoken.gz"
+    ranks = ranks_in(gzip.decompress(packed.read_bytes()))
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: ranks)
+    encoding = tiktoken.Encoding(**getattr(openai_public, vocabulary)())
+    counter = tokens_for(vocabulary)
+    differing = []
+    for point in itertools.chain(range(0xD800), range(0xE000, 0x110000)):
+        text = f"a{chr(point)}b'{chr(point)}the1{chr(point)} {chr(point)}'sthe"
+        if counter.count(text) != len(encoding.encode_ordinary(text)):
+            differing.append(hex(point))
+    assert differing == []
 
 
 def test_special_looking_text_is_text() -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from brimful.assembly.context import Reason
-from brimful.assembly.notation import Hash, Moment, Natural, Score
+from brimful.assembly.notation import UNLESS_EMPTY, Hash, Moment, Natural, Score
 from brimful.store.merkle import Proof, leaf_hash
+from brimful.windows.seams import SeamKind
 
 
 class Sibling(NamedTuple):
@@ -21,7 +22,8 @@ class Sibling(NamedTuple):
 class CitedDocument:
     """A document that windows were cut from, with the proof that it is under the state root.
 
-    `rule` says how its bytes came from a file: "utf-8" as they are, "pdf" and the like converted.
+    `rule` says how its bytes came from a file: "utf-8" as they are, "pdf" and the like converted. `language` is what
+    some formats name above its windows.
     """
 
     path: str
@@ -30,6 +32,7 @@ class CitedDocument:
     length: Natural
     time: Moment | None
     rule: str
+    language: str | None
     proof: tuple[Sibling, ...] = field(repr=False)
 
     def root(self) -> str:
@@ -39,9 +42,22 @@ class CitedDocument:
         return Proof(steps).root(leaf).hex()
 
 
+class CitedSeam(NamedTuple):
+    """Bytes `[start, end)` of a window's document that are shown before it, and their hash."""
+
+    kind: SeamKind
+    start: Natural
+    end: Natural
+    hash: Hash
+
+
 @dataclass(frozen=True, slots=True)
 class CitedWindow:
-    """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there."""
+    """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
+
+    With the document it is all that a format needs in order to write the window again. `sequence` is part of the id of
+    a window that another retriever brought.
+    """
 
     path: str
     start: Natural
@@ -50,6 +66,11 @@ class CitedWindow:
     hash: Hash
     score: Score
     terms: tuple[str, ...]
+    time: Moment | None
+    cut_start: bool = field(default=False, metadata=UNLESS_EMPTY)
+    cut_end: bool = field(default=False, metadata=UNLESS_EMPTY)
+    seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    sequence: int = field(default=0, metadata=UNLESS_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +104,11 @@ class DigestSentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CitedDigest:
-    """A text that a model wrote from parts of a document. Its hash shows that it is that text, not that it is true."""
+    """A text that a model wrote from parts of a document. It stands here, since no source has it."""
 
     path: str
     model: str
-    content_hash: Hash
-    length: Natural
+    text: str = field(repr=False)
     source: str
     sources: tuple[DigestSource, ...] = field(repr=False)
     sentences: tuple[DigestSentence, ...] = field(repr=False)
-
-
-class Quote(NamedTuple):
-    """Some bytes of the text that come from the document of a window (its number among the windows).
-
-    Where the text shows them in another way (an escape), or they are a seam's or a digest's, `written` is what it shows
-    and `source` what the document or digest has; otherwise they are the window's own bytes as they are.
-    """
-
-    window: Natural
-    start: Natural
-    end: Natural
-    written: str | None = None
-    source: str | None = None

@@ -24,6 +24,9 @@ from brimful.windows.window import Window
 if TYPE_CHECKING:
     from brimful.assembly.receipt import Receipt
 
+DIGEST_PREFIX = "digest:"
+"""The path of a digest is that of its document behind this: it can't be taken for a document."""
+
 Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty", "condensed"]
 
 
@@ -121,6 +124,11 @@ def relevance_of(found: Found, context: Context) -> Relevance:
             reason = "no document has a word of the question"
     end = found.hits[found.relevant - 1].score if found.relevant else 0.0
     return Relevance(found.covered, found.lacking, found.missing, end, reason)
+
+
+def digest_document(path: str, text: str | bytes) -> Document:
+    """What a model wrote as a document of its own: prose without a time."""
+    return Document(path, text, kind="prose", language="text")
 
 
 @dataclass(frozen=True)

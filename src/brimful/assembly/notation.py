@@ -11,6 +11,7 @@ import json
 import math
 import re
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
@@ -226,6 +227,7 @@ _SIMPLE: dict[object, tuple[str, Callable[[object], bool]]] = {
     str: ("text", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     int: ("a whole number", _is_int),
+    float: ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool)),
     Natural: ("a whole number from 0", _is_natural),
     Moment: ("seconds since 1970", _is_moment),
     Score: ("a finite number as text", _is_score),
@@ -281,8 +283,8 @@ def _text(value: str, where: str) -> str:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = min(name for name in found if names.count(name) > 1)
+        names = Counter(name for name, _ in pairs)
+        twice = min(name for name in found if names[name] > 1)
         raise FormatError(f"{_short(twice)} stands twice in one object; {_AS_WRITTEN}")
     return found
 

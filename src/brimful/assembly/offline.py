@@ -1,27 +1,53 @@
-"""Does a receipt hold together, and is a text the one that it was made for? Nothing but the two is needed."""
+"""Does a receipt hold together, and is a text the one that it names? Nothing but the two is needed.
+
+That shows little: whoever writes a receipt can make it fit itself, and any text. What shows more is to write the text
+again from its sources (`rebuilding`), and then to ask the question again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 
-from brimful.assembly.cited import CitedWindow, Quote
-from brimful.assembly.receipt import Receipt, hash_of
+from brimful.assembly.cited import CitedWindow
+from brimful.assembly.context import DIGEST_PREFIX
+from brimful.assembly.notation import canonical
+from brimful.assembly.receipt import MOST_OVERLAP, Receipt, hash_of, most_shown
+from brimful.errors import BrimfulError
+from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
 
-Kind = Literal["receipt", "proof", "text", "window", "state", "changed", "elsewhere", "time", "gone", "unchecked"]
+Kind = Literal[
+    "receipt", "proof", "text", "window", "state", "changed", "elsewhere", "time", "gone", "unchecked", "replay"
+]
+
+ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
+    "that this was asked: question, settings, packing, format and metadata where they leave no trace, budget beyond "
+    "its being kept": (
+        *("question", "question_hash", "settings", "packing", "format", "include_metadata", "model", "budget"),
+    ),
+    "the ranking: which windows and seams were chosen, under which headers and in which order, their scores, terms "
+    "and times": ("windows", "windows[].score", "windows[].terms", "windows[].time", "windows[].seams", "blocks"),
+    "what was left out and why, corrections, whether it was truncated": ("omitted", "corrections", "truncated"),
+}
+"""What no source can show, in words, and the fields that say it: `Engine.verify(…, replay=True)` compares them."""
+
+UNVOUCHED = "the facts of the run (`run`), which no hash covers"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as cited.
+    """One thing that is not as the receipt says.
 
-    - `receipt`: the receipt contradicts itself; `proof`: a document is not under its state root;
+    - `receipt`: the receipt contradicts itself, or its sources; `proof`: a document is not under its state root;
     - `text`: the template's own part of the text differs; `window`: a window reads differently in the text;
     - `state`: the store is in another state; `time`: a document has another time there;
     - `changed`: cited bytes are no longer there; `elsewhere`: they are, but the rest of the document has changed;
-    - `gone`: the document is missing; `unchecked`: it can't be compared, and the message says why.
+    - `gone`: the document is missing; `unchecked`: it can't be compared, and the message says why;
+    - `replay`: the question, asked again, gives something else.
 
     `start` and `end` are bytes of the document, or of the text for the kind `text`.
     """
@@ -33,18 +59,99 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        where = self.path or ("the text" if self.kind == "text" else "the receipt" if self.kind == "receipt" else "")
+        where = self.path or {"text": "the text", "receipt": "the receipt", "replay": "asked again"}.get(self.kind, "")
         span = "" if self.start is None else f" [{self.start}, {self.end})"
         return f"{where}{span}: {self.message}" if where else self.message
 
 
-def check(receipt: Receipt, *, text: str | None = None) -> list[Finding]:
-    """Check a receipt by itself and, if it is given, the text that it was made for."""
-    found = [*_contradictions(receipt), *_proofs(receipt)]
-    return found if text is None else [*found, *_text_findings(receipt, Reading.of(receipt, text))]
+class Findings(list[Finding]):
+    """What is not as a receipt says; empty where all that was compared is. It names what was, and what was not."""
+
+    def __init__(
+        self,
+        found: Iterable[Finding] = (),
+        *,
+        compared: Iterable[str] = (),
+        not_checked: Iterable[str] = (),
+        is_rebuilt: bool = False,
+    ) -> None:
+        super().__init__(found)
+        self.compared = tuple(compared)
+        self.not_checked = tuple(not_checked)
+        self._is_rebuilt = is_rebuilt
+
+    @property
+    def verified(self) -> bool:
+        """Whether every byte of the text was had again, from sources or by asking again, and nothing differs."""
+        return not self and self._is_rebuilt
+
+    def with_(self, *more: Finding, replayed: bool = False) -> Findings:
+        """These and more; asking again has compared what is listed as only shown by that."""
+        compared = (
+            (*self.compared, "the question, asked again: every field of the receipt") if replayed else self.compared
+        )
+        left = self.not_checked if not replayed else [each for each in self.not_checked if each == UNVOUCHED]
+        rebuilt = self._is_rebuilt or replayed
+        return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
+
+
+def check(receipt: Receipt, *, text: str | None = None) -> Findings:
+    """Check a receipt by itself and, if it is given, that the text is the one it names. Its sources are not read."""
+    found = contradictions(receipt)
+    compared = ["the receipt with itself: hashes, ranges, proofs"]
+    if text is not None and not found:
+        found = list(_text_findings(receipt, text))
+        compared.append("the text with the hash and the number of tokens that the receipt states")
+    missing = "all that the receipt says of documents and text: no document was read"
+    return Findings(found, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
+
+
+def replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:
+    """What a receipt says otherwise than the one that its question, asked again, gives."""
+    found = []
+    for each in fields(Receipt):
+        was, now = getattr(receipt, each.name), getattr(again, each.name)
+        if each.name not in ("id", "question", "run") and canonical([was]) != canonical([now]):
+            found.append(Finding("replay", None, None, None, f"{each.name} is {_in_short(now)}, not {_in_short(was)}"))
+    return found
+
+
+def _in_short(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"another list of {len(value)}"
+    return repr(value) if isinstance(value, str | int) else "another"
+
+
+def counter_of(receipt: Receipt) -> TokenCounter | Finding:
+    """What counts the tokens of a receipt, or why they can't be counted."""
+    try:
+        counter = tokens_for(receipt.model)
+    except BrimfulError as error:
+        return Finding("unchecked", None, None, None, f"its tokens can't be counted again: {error}")
+    if (counter.name, counter.exact) != (receipt.model, receipt.exact):
+        counts = "exactly" if counter.exact else "by an estimate"
+        return _wrong(f"{receipt.model!r} counts as {counter.name!r}, {counts}, which is not what it says")
+    return counter
+
+
+def _text_findings(receipt: Receipt, text: str) -> Iterator[Finding]:
+    held = text.encode(errors="surrogatepass")
+    if hash_of(held) != receipt.context_hash:
+        yield Finding("text", None, None, None, f"its hash is not {receipt.context_hash}")
+        return
+    counter = counter_of(receipt)
+    if isinstance(counter, Finding):
+        yield counter
+    elif (tokens := counter.count(text)) != receipt.tokens:
+        yield _wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
 
 
 # ---- the receipt by itself
+
+
+def contradictions(receipt: Receipt) -> list[Finding]:
+    """Whatever of a receipt can't be true, whichever its sources are."""
+    return [*_contradictions(receipt), *_proofs(receipt)]
 
 
 def _contradictions(receipt: Receipt) -> Iterator[Finding]:
@@ -58,11 +165,9 @@ def _contradictions(receipt: Receipt) -> Iterator[Finding]:
         yield _wrong("its documents are not sorted by path, each once")
     lengths = {document.path: int(document.length) for document in receipt.documents}
     yield from _wrong_digests(receipt, lengths)
-    lengths = {digest.path: int(digest.length) for digest in receipt.digests} | lengths
+    lengths = {digest.path: len(digest.text.encode()) for digest in receipt.digests} | lengths
     yield from _wrong_windows(receipt, lengths)
-    for at, piece in enumerate(receipt.pieces):
-        if isinstance(piece, Quote) and (reason := _bad_quote(receipt, piece, lengths)):
-            yield _wrong(f"pieces[{at}] {reason}")
+    yield from _wrong_blocks(receipt)
 
 
 def _wrong(message: str, window: CitedWindow | None = None) -> Finding:
@@ -72,42 +177,61 @@ def _wrong(message: str, window: CitedWindow | None = None) -> Finding:
 
 
 def _wrong_windows(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
+    shown: Counter[str] = Counter()
+    number = Counter(window.path for window in receipt.windows)
     for window in receipt.windows:
-        if window.path not in lengths:
+        length = lengths.get(window.path)
+        if length is None:
             yield _wrong("the window's document is not among the documents", window)
-        elif not window.start <= window.end <= lengths[window.path]:
-            yield _wrong(f"its document has {lengths[window.path]} bytes", window)
-    used = {window.path for window in receipt.windows} | {digest.source for digest in receipt.digests}
-    for path in sorted(lengths.keys() - used):
+        elif not window.start <= window.end <= length:
+            yield _wrong(f"its document has {length} bytes", window)
+        elif not all(
+            start <= end <= length and (end <= window.start or window.end <= start) for _, start, end, _ in window.seams
+        ):
+            yield _wrong(f"a seam is not outside of it, or not among the {length} bytes of its document", window)
+        else:
+            shown[window.path] += window.end - window.start + sum(end - start for _, start, end, _ in window.seams)
+    for path, size in sorted(shown.items()):
+        if size > most_shown(lengths[path], number[path]):
+            yield _wrong(f"its windows show {path} more than {MOST_OVERLAP} times over, which no receipt does")
+    used = {window.path for window in receipt.windows}
+    for path in sorted(lengths.keys() - used - {digest.source for digest in receipt.digests if digest.path in used}):
         yield _wrong(f"the document {path} is listed, but no window is cut from it")
 
 
+def _wrong_blocks(receipt: Receipt) -> Iterator[Finding]:
+    if sum(receipt.blocks) != len(receipt.windows) or not all(receipt.blocks):
+        yield _wrong(f"its blocks are not of {len(receipt.windows)} windows")
+        return
+    at = 0
+    for size in receipt.blocks:
+        if len({window.path for window in receipt.windows[at : at + size]}) > 1:
+            yield _wrong("windows of two documents stand under one header", receipt.windows[at])
+        at += size
+
+
 def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
+    paths = Counter(digest.path for digest in receipt.digests)
+    told: dict[str, list[int]] = {}
     for digest in receipt.digests:
         length = lengths.get(digest.source, -1)
-        if digest.path in lengths or [each.path for each in receipt.digests].count(digest.path) > 1:
+        told.setdefault(digest.source, []).extend(end - start for start, end, _ in digest.sources)
+        if digest.path in lengths or paths[digest.path] > 1:
             yield _wrong(f"the digest {digest.path} has the path of another document")
-        if any(not start <= end <= length for start, end, _ in digest.sources):
+        prefixes = (len(digest.path) - len(digest.source)) // len(DIGEST_PREFIX)
+        if prefixes < 1 or digest.path != DIGEST_PREFIX * prefixes + digest.source:
+            yield _wrong(f"{digest.path} is not how a digest of {digest.source} is named")
+        if length < 0 or any(not start <= end <= length for start, end, _ in digest.sources):
             yield _wrong(f"the digest {digest.path} condenses bytes that {digest.source} does not have")
+        own = len(digest.text.encode())
         if any(
-            not start <= end <= digest.length or any(number >= len(digest.sources) for number in sources)
+            not start <= end <= own or any(number >= len(digest.sources) for number in sources)
             for start, end, sources in digest.sentences
         ):
             yield _wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")
-
-
-def _bad_quote(receipt: Receipt, quote: Quote, lengths: Mapping[str, int]) -> str | None:
-    if quote.window >= len(receipt.windows):
-        return f"quotes window {quote.window}, and there are {len(receipt.windows)}"
-    if (quote.written is None) != (quote.source is None):
-        return "has one of written and source; it needs both or none"
-    window = receipt.windows[quote.window]
-    inside = window.start <= quote.start <= quote.end <= window.end
-    if quote.written is None and not inside:
-        return f"quotes [{quote.start}, {quote.end}), outside of its window"
-    if not quote.start <= quote.end <= lengths.get(window.path, quote.end):
-        return f"quotes [{quote.start}, {quote.end}), outside of its document"
-    return None
+    for path, sizes in sorted(told.items()):
+        if sum(sizes) > most_shown(lengths.get(path, 0), len(sizes)):
+            yield _wrong(f"its digests condense {path} more than {MOST_OVERLAP} times over, which no receipt does")
 
 
 def _proofs(receipt: Receipt) -> Iterator[Finding]:
@@ -116,78 +240,3 @@ def _proofs(receipt: Receipt) -> Iterator[Finding]:
         if root != receipt.state_root:
             message = f"path, time and content hash lead to the root {root}, not to {receipt.state_root}"
             yield Finding("proof", document.path, None, None, message)
-
-
-# ---- the text
-
-
-@dataclass(slots=True)
-class Reading:
-    """A text, read along the receipt's pieces: what differs, where, and the windows' bytes as the text has them."""
-
-    is_same: bool
-    surplus: int = 0  # bytes beyond what the pieces account for; negative where some are missing
-    literals: list[tuple[int, int]] = field(default_factory=list)  # of the template's own text, those that differ
-    windows: list[bytes] = field(default_factory=list)
-    wrong_windows: set[int] = field(default_factory=set)
-    begins: dict[int, int] = field(default_factory=dict)  # where in the text a window begins
-
-    @classmethod
-    def of(cls, receipt: Receipt, text: str) -> Reading:
-        """Read a text along a receipt, which need not hold together."""
-        held = text.encode(errors="surrogatepass")
-        reading = cls(hash_of(held) == receipt.context_hash)
-        parts: list[list[bytes]] = [[] for _ in receipt.windows]
-        ends = [int(window.start) for window in receipt.windows]
-        at = 0
-        for piece in receipt.pieces:
-            shown = _shown(piece)
-            size = len(shown) if shown is not None else _size(piece)
-            here = held[at : at + size]
-            if isinstance(piece, str):
-                if here != shown:
-                    reading.literals.append((at, at + size))
-            elif piece.window < len(parts):
-                reading.begins.setdefault(piece.window, at)
-                if shown is not None and here != shown:
-                    reading.wrong_windows.add(piece.window)
-                if piece.start == ends[piece.window] and piece.end <= receipt.windows[piece.window].end:
-                    parts[piece.window].append(here if piece.source is None else piece.source.encode())
-                    ends[piece.window] = piece.end
-            at += size
-        reading.surplus = len(held) - at
-        reading.windows = [b"".join(part) for part in parts]
-        for number, (window, content) in enumerate(zip(receipt.windows, reading.windows, strict=True)):
-            if ends[number] != window.end or hash_of(content) != window.hash:
-                reading.wrong_windows.add(number)
-        return reading
-
-
-def _shown(piece: str | Quote) -> bytes | None:
-    """What the text must show for a piece, or None where only the document knows."""
-    said = piece if isinstance(piece, str) else piece.written
-    return None if said is None else said.encode()
-
-
-def _size(piece: str | Quote) -> int:
-    return 0 if isinstance(piece, str) else max(piece.end - piece.start, 0)
-
-
-def _text_findings(receipt: Receipt, reading: Reading) -> list[Finding]:
-    """What differs, piece by piece; after a change of length only the first place, since all that follows has moved."""
-    found = [
-        (start, Finding("text", None, start, end, "the template's own text differs")) for start, end in reading.literals
-    ]
-    for number in reading.wrong_windows:
-        window = receipt.windows[number]
-        finding = Finding("window", window.path, window.start, window.end, "it reads differently in the text")
-        found.append((reading.begins.get(number, -1), finding))
-    found.sort(key=lambda pair: (pair[0], str(pair[1])))
-    findings = [finding for _, finding in found]
-    if reading.surplus:
-        more = "longer" if reading.surplus > 0 else "shorter"
-        message = f"it is {abs(reading.surplus)} bytes {more} than what the receipt accounts for"
-        return [Finding("text", None, None, None, message), *findings[:1]]
-    if not reading.is_same and not findings:
-        return [Finding("text", None, None, None, f"its hash is not {receipt.context_hash}")]
-    return findings

@@ -155,8 +155,8 @@ def render(
 def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple[Window, ...]:  # noqa: A002
     """The windows of a rendered text: the inverse of `render`.
 
-    Neighbouring windows of one document that were brought without a document (so that no edge is known
-    to be cut) come back from plain text as one, since nothing separates them there (CFS §9).
+    From plain text without metadata, neighbouring windows of one document come back as one unless both edges
+    between them are marked as cut, since nothing else separates them there (CFS §9).
 
     >>> [window.text for window in parse("[DOC: a.md]\\nTea.\\n\\n[DOC: b.md]\\nCoffee.\\n")]
     ['Tea.', 'Coffee.']

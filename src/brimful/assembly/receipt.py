@@ -7,23 +7,24 @@ question's text, which its hash stands for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from blake3 import blake3
 
 from brimful.assembly.cited import (
     CitedDigest,
     CitedDocument,
+    CitedSeam,
     CitedWindow,
     DigestSentence,
     DigestSource,
     OmittedWindow,
-    Quote,
     Sibling,
 )
-from brimful.assembly.context import Condensed, Context, Omitted, written
-from brimful.assembly.formats import Fragment, form_for
+from brimful.assembly.context import Condensed, Context, Omitted, digest_document, written
+from brimful.assembly.formats import form_for
 from brimful.assembly.notation import (
     UNLESS_EMPTY,
     Hash,
@@ -37,19 +38,30 @@ from brimful.assembly.notation import (
     written_fields,
 )
 from brimful.budget import Budget
+from brimful.corpus.documents import Document
 from brimful.errors import DocumentError, FormatError
 from brimful.settings import FormatName, Packing
 from brimful.store.protocol import Row, Snapshot
-from brimful.windows.window import Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import Window, goes_on_after, goes_on_before
 
-VERSION = 1
+VERSION = 2
+MOST_OVERLAP = 8
+"""Windows of one document show it so many times over, at most, beside what `most_shown` allows each: so the work of a
+check grows with the documents and the receipt, not with their product."""
+_ANY_DOCUMENT_BYTES = 1 << 16
+_ANY_WINDOW_BYTES = 1 << 14
 _OUTSIDE = ("id", "question", "run")
 _UNKNOWN = Hash("0" * 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The account of one context (ContextMetadata); `pieces` are its text, literals as they are, the rest as quotes."""
+    """The account of one context (ContextMetadata).
+
+    It holds none of the text but what a model wrote: `windows` say which bytes of `documents` stand there, `blocks` how
+    many of them under each header, and `format` how they are written. Whoever has the documents can write it again.
+    """
 
     version: Natural
     id: Hash
@@ -68,7 +80,7 @@ class Receipt:
     truncated: bool
     documents: tuple[CitedDocument, ...] = field(repr=False)
     windows: tuple[CitedWindow, ...] = field(repr=False)
-    pieces: tuple[str | Quote, ...] = field(repr=False)
+    blocks: tuple[Natural, ...] = field(repr=False)
     corrections: tuple[Mapping[str, object], ...] = field(repr=False)
     omitted: tuple[OmittedWindow, ...] = field(repr=False)
     context_hash: Hash
@@ -122,8 +134,7 @@ def make_receipt(
     many packings. `run` holds what may differ from run to run; the generation is added to it.
     """
     rows = _rows(context, snapshot)
-    readers = {path: _reader(row, snapshot) for path, row in rows.items()}
-    readers |= {each.path: _read_own for each in context.digests}
+    _check_text(context, rows, snapshot)
     draft = Receipt(
         version=Natural(VERSION),
         id=_UNKNOWN,
@@ -143,7 +154,7 @@ def make_receipt(
         documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
         digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
         windows=tuple(map(_window, context.windows)),
-        pieces=tuple(_pieces(context, readers)),
+        blocks=tuple(Natural(len(block.windows)) for block in context.blocks if block.windows),
         corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
         omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
         context_hash=hash_of(context.text),
@@ -191,6 +202,7 @@ def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
         length=Natural(row.length),
         time=None if row.time is None else Moment(row.time),
         rule=row.rule,
+        language=row.language,
         proof=tuple(Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
     )
 
@@ -201,8 +213,7 @@ def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
     return CitedDigest(
         path=digest.path,
         model=digest.model,
-        content_hash=hash_of(digest.document.content),
-        length=Natural(len(digest.document)),
+        text=digest.document.content.decode(),
         source=digest.source,
         sources=tuple(
             DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
@@ -224,7 +235,18 @@ def _window(window: Window) -> CitedWindow:
         hash=hash_of(window.text),
         score=Score(repr(window.score)),
         terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
+        time=None if window.time is None else Moment(window.time),
+        cut_start=window.cut_start,
+        cut_end=window.cut_end,
+        seams=tuple(
+            CitedSeam(seam.kind, Natural(seam.start), Natural(_end(seam)), hash_of(seam.text)) for seam in window.seams
+        ),
+        sequence=0 if window.document is not None else window.sequence,
     )
+
+
+def _end(seam: Seam) -> int:
+    return seam.start + len(seam.text.encode())
 
 
 def _omitted(omitted: Omitted, *, prices: bool) -> OmittedWindow:
@@ -241,72 +263,71 @@ def _omitted(omitted: Omitted, *, prices: bool) -> OmittedWindow:
     )
 
 
-_Read = Callable[[Window, int, int], bytes]
+_Read = Callable[[int, int], bytes]
 
 
-def _reader(row: Row, snapshot: Snapshot) -> _Read:
-    """Bytes of a stored document: from the window's own copy of it where that is the same document."""
-
-    def read(window: Window, start: int, end: int) -> bytes:
-        if window.document is not None and window.document.id == row.id:
-            return window.document.content[start:end]
-        return snapshot.read(row.number, min(start, row.length), min(end, row.length))
-
-    return read
-
-
-def _read_own(window: Window, start: int, end: int) -> bytes:
-    """Bytes of a digest, which no store has: the window's own document is all there is."""
-    assert window.document is not None
-    return window.document.content[start:end]
-
-
-def _pieces(context: Context, readers: Mapping[str, _Read]) -> Iterator[str | Quote]:
-    """The text in order; every byte that is called a document's is compared with the document first."""
-    literal, texts, number, between, own = "", [], -1, True, b""
-    form = form_for(context.format)
-    for window, fragment in written(context.blocks, form=form, metadata=context.include_metadata):
-        texts.append(fragment.text)
-        if window is not None and between:
-            number, own = number + 1, _checked_bytes(window, readers[window.path])
-        between = window is None
-        if window is None or fragment.kind == "literal":
-            literal += fragment.text
-        elif fragment.text:
-            if literal:
-                yield literal
-            literal = ""
-            yield _quote(window, fragment, number, own=own, read=readers[window.path])
-    if literal:
-        yield literal
-    if "".join(texts) != context.text or number + 1 != len(context.windows):
+def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -> None:
+    """Refuse a context whose text could not be written again from the snapshot's documents."""
+    digests = {each.path: each for each in context.digests}
+    shown: dict[str, list[int]] = {}
+    for window in context.windows:
+        if window.path in digests:
+            made = digest_document(window.path, digests[window.path].document.content)
+            _check_window(window, made, read=partial(_part, made.content))
+            continue
+        row = rows[window.path]
+        _check_window(window, row, read=_reader(row, snapshot))
+        sizes = shown.setdefault(window.path, [])
+        sizes.append(len(window.span) + sum(len(seam.text.encode()) for seam in window.seams))
+    for path, sizes in shown.items():
+        if sum(sizes) > most_shown(rows[path].length, len(sizes)):
+            raise DocumentError(
+                f"{path}: its windows show it more than {MOST_OVERLAP} times over; leave out those that overlap"
+            )
+    text = "".join(
+        part.text
+        for _, part in written(context.blocks, form=form_for(context.format), metadata=context.include_metadata)
+    )
+    if text != context.text:
         raise FormatError("the context's text is not what its windows say; pack it again")
 
 
-def _quote(window: Window, fragment: Fragment, number: int, *, own: bytes, read: _Read) -> Quote:
-    start, end = fragment.start, fragment.end
-    place = (Natural(number), Natural(start), Natural(end))
-    if window.start <= start and end <= window.end:
-        if fragment.kind == "source" and read is not _read_own:
-            return Quote(*place)
-        return Quote(*place, fragment.text, own[start - window.start : end - window.start].decode())
-    source = read(window, start, end)
-    if fragment.kind == "source" and source != fragment.text.encode():
-        raise _other_bytes(window, start, end)
-    return Quote(*place, fragment.text, source.decode(errors="backslashreplace"))
+def most_shown(length: int, windows: int) -> int:
+    """How many bytes so many windows of a document of that length may show together, their seams included."""
+    return MOST_OVERLAP * length + _ANY_DOCUMENT_BYTES + windows * _ANY_WINDOW_BYTES
 
 
-def _checked_bytes(window: Window, read: _Read) -> bytes:
-    """A window's bytes, if the document has them there and no seam is cut from among them."""
-    own = window.text.encode()
-    if read(window, window.start, window.end) != own:
+def _part(content: bytes, start: int, end: int) -> bytes:
+    return content[start:end]
+
+
+def _reader(row: Row, snapshot: Snapshot) -> _Read:
+    return lambda start, end: snapshot.read(row.number, min(start, row.length), min(end, row.length))
+
+
+def _check_window(window: Window, source: Row | Document, *, read: _Read) -> None:
+    """Refuse a window that its source does not have: other bytes, other edges, a seam from elsewhere."""
+    own = window.document
+    if own is not None and (own.id, own.language) != (source.id, source.language):
+        raise _other_bytes(window, window.start, window.end)
+    if own is not None:
+        # The window's own copy has the document's id, so that the store need not be read again.
+        read = partial(_part, own.content)
+        if (window.cut_start, window.cut_end) != (goes_on_before(own, window.start), goes_on_after(own, window.end)):
+            raise DocumentError(
+                f"{window.path} [{window.start}, {window.end}): its edges are marked otherwise than the document goes "
+                "on there; make it with Window.cut"
+            )
+    if read(window.start, window.end) != window.text.encode():
         raise _other_bytes(window, window.start, window.end)
     for seam in window.seams:
-        if seam.start < window.end and window.start < seam.start + len(seam.text.encode()):
+        start, end = seam.start, _end(seam)
+        if start < window.end and window.start < end:
             raise DocumentError(
-                f"{window.path} [{window.start}, {window.end}): a seam at {seam.start} lies inside the window; drop it"
+                f"{window.path} [{window.start}, {window.end}): a seam at {start} lies inside the window; drop it"
             )
-    return own
+        if read(start, end) != seam.text.encode():
+            raise _other_bytes(window, start, end)
 
 
 def _other_bytes(window: Window, start: int, end: int) -> DocumentError:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from brimful.assembly.context import Condensed, Context, Omitted, Said
+from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
@@ -27,7 +27,6 @@ from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code
 from brimful.text.tokens import TokenCounter
 from brimful.windows.window import Cluster, Window
 
-PREFIX = "digest:"
 MOST_DIGESTS = 8
 """Documents that a model condenses for one context: each is at least one call."""
 LEAST_TOKENS = 48
@@ -94,7 +93,7 @@ def rests(
         if windows
     )
     opening = form_for(base.format).block_opening
-    headers = [counter.count(opening(PREFIX + path)) + 2 for _, path, _ in ranked[:most]]
+    headers = [counter.count(opening(DIGEST_PREFIX + path)) + 2 for _, path, _ in ranked[:most]]
     left, count, spent = available - base.tokens, 0, 0
     for header in headers:
         if spent + header + (count + 1) * LEAST_TOKENS > left:
@@ -165,9 +164,9 @@ def _sentences(rest: Rest, counter: TokenCounter) -> list[Window]:
 
 
 def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Condensed:
-    path = PREFIX + rest.path
+    path = DIGEST_PREFIX + rest.path
     while taken(path) is not None:
-        path = PREFIX + path
+        path = DIGEST_PREFIX + path
     said, at = [], 0
     content = digest.text.encode()
     for sentence in digest.sentences:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
-from brimful.assembly.offline import Finding
+from brimful.assembly.offline import Findings
 from brimful.assembly.receipt import Receipt
 from brimful.assembly.record import context_record, corrections_record
 from brimful.corpus.documents import Document, Hit
@@ -78,7 +78,7 @@ def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, ob
     return {**answer, "census": dict(explanation.found.census)}
 
 
-def cited_record(receipt: Receipt, findings: Iterable[Finding]) -> dict[str, object]:
+def cited_record(receipt: Receipt, findings: Findings) -> dict[str, object]:
     """What a receipt says of its context, and what is no longer as it says."""
     return {
         "question": receipt.question,
@@ -105,6 +105,7 @@ def cited_record(receipt: Receipt, findings: Iterable[Finding]) -> dict[str, obj
         "receipt": receipt.id,
         "root": receipt.state_root,
         "findings": [asdict(each) for each in findings],
+        "not_checked": list(findings.not_checked),
     }
 
 
@@ -204,10 +205,16 @@ def _listed(known: Documents, row: int) -> dict[str, object]:
     }
 
 
-def findings_record(receipt: Receipt, findings: Iterable[Finding], *, against: str) -> dict[str, object]:
-    """What a check of a receipt found."""
-    found = [asdict(each) for each in findings]
-    return {"receipt": receipt.id, "against": against, "as_cited": not found, "findings": found}
+def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:
+    """What a check of a receipt found, what it compared and what it did not."""
+    return {
+        "receipt": receipt.id,
+        "against": against,
+        "verified": findings.verified,
+        "findings": [asdict(each) for each in findings],
+        "compared": list(findings.compared),
+        "not_checked": list(findings.not_checked),
+    }
 
 
 def status_record(engine: Engine) -> dict[str, object]:

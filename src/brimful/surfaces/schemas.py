@@ -369,7 +369,7 @@ class CapturesBody(BaseModel):
 
 
 class FindingBody(BaseModel):
-    """Something that is not as it was cited, or could not be checked."""
+    """Something that is not as the receipt says, or could not be checked."""
 
     kind: str
     path: str | None
@@ -379,12 +379,14 @@ class FindingBody(BaseModel):
 
 
 class VerifiedBody(BaseModel):
-    """What a check of a receipt found; nothing means that all is as cited."""
+    """What a check of a receipt found, what it compared, and what it did not."""
 
     receipt: str
     against: str
-    as_cited: bool
+    verified: bool
     findings: list[FindingBody]
+    compared: list[str]
+    not_checked: list[str]
 
 
 class ChoicesBody(BaseModel):

@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 from brimful.errors import MissingPartError
 from brimful.text import fitting
+from brimful.text.contractions import with_long_s
 from brimful.text.joints import last_joint, next_joint, words
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _WITH_TAGS = frozenset({"gemma2", "gemma3"})
 _LAST_TAG = 260
 # These compose characters before anything else, which splintr leaves to the caller.
 _COMPOSED = frozenset({"qwen3"})
+# These take contractions into the word before them; a long s is an s in them, which splintr leaves to the caller.
+_WITH_CONTRACTIONS = frozenset({"o200k_base", "kimi_k2", "kimi_k3"})
 
 
 @final
@@ -263,6 +266,8 @@ def _load(vocabulary: str) -> Callable[[str], int]:
         return _beside_tags(tokenizer)
     if vocabulary in _COMPOSED:
         return lambda text: len(encode(text if text.isascii() else normalize("NFC", text)))
+    if vocabulary in _WITH_CONTRACTIONS:
+        return with_long_s(lambda text: len(encode(text)), han_apart=vocabulary.startswith("kimi"))
     return lambda text: len(encode(text))
 
 

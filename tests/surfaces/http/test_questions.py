@@ -59,14 +59,14 @@ def test_a_search_has_the_places_with_their_text(client, engine):
 
 
 def test_a_receipt_is_kept_and_verifies(client, engine):
-    """The receipt that a context names can be fetched, is the engine's own, and is as cited until the text changes."""
+    """The receipt that a context names can be fetched, is the engine's own, and is verified until the text changes."""
     made = client.post("/v1/context", json={"question": "kettle", "budget": 60}).json()
     response = client.get(f"/v1/receipts/{made['receipt']}")
     assert response.text == engine.context("kettle", budget=60).receipt.to_json()
     body = {"receipt": response.json(), "text": made["text"]}
-    assert client.post("/v1/verify", json=body).json()["as_cited"] is True
+    assert client.post("/v1/verify", json=body).json()["verified"] is True
     changed = client.post("/v1/verify", json={**body, "text": made["text"].replace("water", "wine")}).json()
-    assert changed["as_cited"] is False
+    assert changed["verified"] is False
     assert changed["findings"]
     forged = {**response.json(), "tokens": 1}
     assert "was changed" in problem(client.post("/v1/verify", json={"receipt": forged}), 422, "input.format")

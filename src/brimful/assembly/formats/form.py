@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from brimful.settings import FormatName
+from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
 from brimful.windows.window import Window
 
 Payload = str | list[dict[str, object]]
@@ -49,17 +51,23 @@ class Form:
     window_separator: str = ""
 
 
-_UNSAFE_IN_NAMES = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
-_ESCAPED_IN_NAMES = re.compile(r"\\u([0-9a-f]{4})")
+_LAST_OF_FOUR_DIGITS = 0xFFFF
+_UNSAFE_IN_NAMES = re.compile(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
+_ESCAPED_IN_NAMES = re.compile(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
 
 def safe_name(path: str) -> str:
-    r"""A path on one line: control characters, direction marks and backslashes as \\uXXXX.
+    r"""A path on one line as it is seen: controls, invisible characters and backslashes as \uXXXX.
 
-    >>> safe_name("a\nb")
-    'a\\u000ab'
+    >>> safe_name("a\nb\U000e0041")
+    'a\\u000ab\\U000e0041'
     """
-    return _UNSAFE_IN_NAMES.sub(lambda match: f"\\u{ord(match.group()):04x}", path)
+    return _UNSAFE_IN_NAMES.sub(_written_out, path)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\u{code:04x}" if code <= _LAST_OF_FOUR_DIGITS else f"\\U{code:08x}"
 
 
 def read_name(name: str) -> str:
@@ -68,7 +76,12 @@ def read_name(name: str) -> str:
     >>> read_name(safe_name("a\n\\b")) == "a\n\\b"
     True
     """
-    return _ESCAPED_IN_NAMES.sub(lambda match: chr(int(match.group(1), 16)), name)
+    return _ESCAPED_IN_NAMES.sub(_read_back, name)
+
+
+def _read_back(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2], 16)
+    return chr(code) if code <= sys.maxunicode else match[0]
 
 
 def details(window: Window) -> dict[str, object]:

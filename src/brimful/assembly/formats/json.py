@@ -7,10 +7,13 @@ import re
 
 from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, with_escapes
 from brimful.errors import FormatError
+from brimful.text.unseen import INVISIBLE
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
+
+_UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
 
 
 def _escape(character: str) -> str:
@@ -19,6 +22,11 @@ def _escape(character: str) -> str:
 
 def _string(text: str) -> str:
     return f'"{_SPECIAL.sub(lambda match: _escape(match.group()), text)}"'
+
+
+def _name(path: str) -> str:
+    """A path as it is seen: what nobody sees is written out."""
+    return _UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], _string(path))
 
 
 def _write(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
@@ -70,7 +78,7 @@ def _window(path: str, found: dict[str, object]) -> Window:
 
 JSON = Form(
     name="json",
-    block_opening=lambda path: f'{{"path":{_string(path)},"windows":[',
+    block_opening=lambda path: f'{{"path":{_name(path)},"windows":[',
     write=_write,
     read=_read,
     payload=lambda _blocks, text, _metadata: text,

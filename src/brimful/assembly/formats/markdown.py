@@ -6,10 +6,11 @@ import re
 
 from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, read_name, safe_name
 from brimful.errors import FormatError
+from brimful.text.unseen import CONTROL, INVISIBLE
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
-_TICKS = re.compile(r"`{3,}")
+_TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
 _FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")
 _IN = "in"
 _PLAIN_LANGUAGE = re.compile(r"[A-Za-z0-9_+#-]+\Z")
@@ -32,7 +33,7 @@ def _write(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (
 
 
 def _fenced(text: str, start: int, info: str) -> list[Fragment]:
-    longest = max((len(run) for run in _TICKS.findall(text)), default=2)
+    longest = max((run.count("`") for run in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     source = [Fragment(text, "source", start, start + len(text.encode()))] if text else []
     return [Fragment(f"{fence}{info}\n"), *source, Fragment(f"\n{fence}\n")]

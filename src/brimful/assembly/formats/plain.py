@@ -27,15 +27,26 @@ from brimful.assembly.formats.form import (
     with_escapes,
 )
 from brimful.errors import FormatError
+from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
-_BREAK = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_OURS = r"(?:\[(?:doc:|in[:|]|span:)|\.\.\.)"
+_UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
+_GAP = f"[{CONTROL}{INVISIBLE}]*"
+
+
+def _seen_as(said: str) -> str:
+    """A pattern for what a reader sees so, whatever nobody sees stands in between."""
+    return _GAP.join(map(re.escape, said))
+
+
+_OURS = f"(?:{'|'.join(map(_seen_as, ('[doc:', '[in:', '[in|', '[span:', MARKER)))})"
 _ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
-_LOOKS_OURS = re.compile(rf"(?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*(?={_OURS})", re.IGNORECASE)
-_ESCAPED = re.compile(rf"((?:\A|(?<=[{_BREAK}]))[ \t\xa0\ufeff\u200b]*\\*)\\(?={_OURS})", re.IGNORECASE)
+_LOOKS_OURS = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(?={_OURS})", re.IGNORECASE)
+_ESCAPED = re.compile(rf"((?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*)\\(?={_OURS})", re.IGNORECASE)
 _END = re.compile(r"(\\*)(\.\.\.)?(?=\n*\Z)")
+_FEW_DOTS = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*()\.{{1,2}}\Z")
+_FEW_ESCAPED = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(\\)\.{{1,2}}\Z")
 _UNSAFE_IN_SEAMS = re.compile("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
 
@@ -50,7 +61,7 @@ def write_window(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT
         fragments.extend(_write_seam(seam))
     if window.cut_start:
         fragments.append(Fragment(MARKER))
-    fragments.extend(_write_text(window.text, window.start))
+    fragments.extend(_write_text(window.text, window.start, cut_end=window.cut_end))
     if window.cut_end:
         fragments.append(Fragment(MARKER))
     return fragments
@@ -66,7 +77,7 @@ def _write_seam(seam: Seam) -> list[Fragment]:
     return fragments
 
 
-def _write_text(text: str, start: int) -> list[Fragment]:
+def _write_text(text: str, start: int, *, cut_end: bool) -> list[Fragment]:
     """Insert backslashes; everything else is source bytes as they are."""
     inserts = []
     if _ANYWHERE.search(text):
@@ -80,6 +91,8 @@ def _write_text(text: str, start: int) -> list[Fragment]:
         if on_own_line:
             added += 1 + len(inserts.pop()[1])
         inserts.append((tail.end(1), "\\" * added))
+    elif cut_end and (few := _FEW_DOTS.search(text)):
+        inserts.append((few.start(1), "\\"))  # with the marker they would begin with one
     fragments: list[Fragment] = []
     at, byte = 0, start
     for position, slash in inserts:
@@ -93,9 +106,11 @@ def _write_text(text: str, start: int) -> list[Fragment]:
     return fragments
 
 
-def _read_text(text: str) -> str:
+def _read_text(text: str, *, cut_end: bool) -> str:
     tail = _end_of(text)
-    if tail:
+    if cut_end and (few := _FEW_ESCAPED.search(text)):
+        text = text[: few.start(1)] + text[few.end(1) :]
+    elif tail:
         text = text[: tail.start()] + "\\" * (len(tail.group(1)) // 2) + text[tail.end(1) :]
     return _ESCAPED.sub(r"\1", text)
 
@@ -177,7 +192,7 @@ def read_window(path: str, text: str) -> Window:
     cut_start = text.startswith(MARKER)
     text = text.removeprefix(MARKER)
     cut_end = _ends_cut(text)
-    text = _read_text(text[: -len(MARKER)] if cut_end else text)
+    text = _read_text(text[: -len(MARKER)] if cut_end else text, cut_end=cut_end)
     return Window(
         path,
         text,

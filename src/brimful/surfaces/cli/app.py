@@ -108,7 +108,7 @@ def explain(
     return run("explain", locals())
 
 
-@app.command(short_help="Check that all is still as a receipt cites it.")
+@app.command(short_help="Verify a receipt against its sources.")
 def verify(
     receipt: Annotated[str, typer.Argument(metavar="RECEIPT", help="A file that `context --receipt` wrote.")],
     *,
@@ -117,12 +117,15 @@ def verify(
     ] = None,
     text: Annotated[str | None, typer.Option(metavar="FILE", help="Compare with the context's text.")] = None,
     store: Annotated[str | None, typer.Option("--store", "-s", metavar="FILE", help="Compare with this store.")] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Also ask the question again: ranking, omissions, settings.")
+    ] = False,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
 ) -> int:
-    """Check that everything is still as a receipt cites it; each byte that is not is named.
+    """Write the text again from its sources and compare all that a receipt says; what differs is named.
 
-    Give it what to compare with: --files, --text or --store. Alone, only the receipt itself is checked.
+    Give it the sources: --files or --store. Without them, only the receipt itself (and --text) is checked.
     """
     return run("verify", locals())
 

@@ -6,9 +6,9 @@ from brimful.errors import BrimfulError
 from brimful.surfaces import outcomes
 
 FOUND = 0
-NOTHING = 1  # nothing found; for `verify`: something is not as cited
+NOTHING = 1  # nothing found; for `verify`: something is not as the receipt says
 USAGE = outcomes.USAGE
-PARTIAL = 3  # answered, but something that belongs to the corpus could not be read
+PARTIAL = 3  # answered, but something that belongs to the corpus could not be read; `verify`: no source was given
 PROVIDER = outcomes.PROVIDER
 STORAGE = outcomes.STORAGE
 INTERRUPTED = 130

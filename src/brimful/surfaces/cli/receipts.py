@@ -1,4 +1,4 @@
-"""Is everything still as a receipt cites it, and why is each window in?"""
+"""Is everything as a receipt says, and why is each window in?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brimful.assembly.checking import check, check_files
-from brimful.assembly.offline import Finding
+from brimful.assembly.offline import Findings
 from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import InputError
@@ -17,36 +17,52 @@ from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
 from brimful.surfaces.cli.exits import FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.stores import store_to_ask
-from brimful.surfaces.cli.terminal import say, show, tint
+from brimful.surfaces.cli.terminal import one_line, say, show, tint
 
 _MOST_BYTES = 256 << 20
 _LONGEST_NAME = 1_000
 
 
-def verify(*, receipt: str, files: str | None, text: str | None, store: str | None, as_json: bool, quiet: bool) -> int:
+def verify(
+    *,
+    receipt: str,
+    files: str | None,
+    text: str | None,
+    store: str | None,
+    replay: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Check a receipt by itself, and against the text, the files or the store that are named."""
     if files is not None and store is not None:
         raise InputError("a receipt is compared with --files or with --store, one at a time")
+    if replay and store is None:
+        raise InputError("--replay asks the question again, which needs its store: give --store FILE")
     cited = Receipt.from_json(_read(Path(receipt)))
     shown = None if text is None else _decoded(Path(text))
     if files is not None:
         found, against = check_files(cited, Path(files), text=shown), "files"
     elif store is not None:
         with open_store(store_to_ask(store)) as engine:
-            found, against = engine.verify(cited, text=shown), "store"
+            found, against = engine.verify(cited, text=shown, replay=replay), "store"
     else:
         found, against = check(cited, text=shown), "itself" if text is None else "text"
     if as_json:
         show(records.as_json(records.findings_record(cited, found, against=against)))
     elif found:
         show(views.findings(found))
-    elif against == "itself":
-        show(views.only_itself(len(cited.windows), len(cited.documents)))
+    elif against in ("itself", "text"):
+        show(views.only_itself(len(cited.windows), len(cited.documents), with_text=text is not None))
     else:
-        show(views.all_cited(len(cited.windows), len(cited.documents), against=against))
-    if against in ("itself", "text") and not quiet and not as_json:
-        compared = "Nothing was compared with it" if against == "itself" else "No document was compared with it"
-        say(tint("warn", f"{compared}: give --files FOLDER (what was read) or --store FILE."))
+        digests = 0 if found.verified else len(cited.digests)
+        show(views.verified(len(cited.windows), len(cited.documents), against=against, digests=digests))
+    if not quiet and not as_json:
+        for each in found.compared:
+            say(f"compared: {one_line(each)}")
+        for each in found.not_checked:
+            say(tint("warn", f"not checked: {one_line(each)}"))
+        if against in ("itself", "text"):
+            say(tint("warn", "Nothing that it cites was read: give --files FOLDER (what was read) or --store FILE."))
     return _exit(found)
 
 
@@ -94,9 +110,9 @@ def _receipt(question: str) -> Receipt | None:
     return Receipt.from_json(_read(Path(question)))
 
 
-def _exit(found: list[Finding]) -> int:
+def _exit(found: Findings) -> int:
     if not found:
-        return FOUND
+        return FOUND if found.verified else PARTIAL
     return PARTIAL if all(each.kind == "unchecked" for each in found) else NOTHING
 
 

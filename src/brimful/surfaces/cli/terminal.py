@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-_CONTROLS = "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
+from brimful.text.unseen import INVISIBLE
+
+_CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
 _HARMFUL = re.compile(f"[{_CONTROLS}]")
 _HARMFUL_IN_A_LINE = re.compile(f"[\\t\\n{_CONTROLS}]")
 _WIDEST = 100
@@ -22,7 +24,7 @@ _STYLES = {"strong": "1", "faint": "2", "path": "36", "good": "32", "warn": "33"
 
 
 def harmless(text: str) -> str:
-    r"""A text that can't steer a terminal: control and direction characters are written out.
+    r"""A text that can't steer a terminal or hide in it: controls and invisible characters are written out.
 
     >>> harmless("red \x1b[31m\n")
     'red \\x1b[31m\n'

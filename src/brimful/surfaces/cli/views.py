@@ -202,20 +202,24 @@ def status(record: Mapping[str, Any]) -> str:
 
 
 def findings(found: Iterable[object]) -> str:
-    """One line for each thing that is not as cited."""
+    """One line for each thing that is not as the receipt says."""
     return "".join(f"{one_line(str(each))}\n" for each in found)
 
 
-def all_cited(windows: int, documents: int, *, against: str) -> str:
-    """That nothing differs from what it was compared with."""
+def verified(windows: int, documents: int, *, against: str, digests: int) -> str:
+    """That the text, written again from its sources, is the one that the receipt stands for; digests have none."""
     held = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
-    return f"{_out('good', 'as cited')}: {held}, compared with the {against}\n"
+    said = _out("good", "verified")
+    if digests:
+        said = _out("warn", f"all but the words of {_count(digests, 'digest')} (a model's) verified")
+    return f"{said}: {held}, written again from the {against}\n"
 
 
-def only_itself(windows: int, documents: int) -> str:
-    """That a receipt is unchanged, which says nothing of what it cites."""
+def only_itself(windows: int, documents: int, *, with_text: bool) -> str:
+    """That a receipt fits itself, and perhaps a text, which says nothing of what it cites."""
     held = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
-    return f"{_out('warn', 'receipt unchanged')}; what it cites ({held}) was NOT checked\n"
+    said = "the receipt fits itself and the text" if with_text else "the receipt fits itself"
+    return f"{_out('warn', said)}; what it cites ({held}) was NOT checked\n"
 
 
 def changed(record: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What does a program ask? A context, the places that matter, why, and whether all is still as cited."""
+"""What does a program ask? A context, the places that matter, why, and whether a receipt holds."""
 
 from __future__ import annotations
 

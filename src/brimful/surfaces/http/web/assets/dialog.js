@@ -1,6 +1,6 @@
 // What is shown on top of the page, one thing at a time? Esc closes it, and the focus goes back to where it was.
 
-import { find, make } from "./dom.js";
+import { find, make, named } from "./dom.js";
 
 let opener = null;
 
@@ -39,9 +39,9 @@ export function setUp() {
 /** A refusal, as a paragraph with its remedy. */
 export function refusal(error) {
   return make("div", { class: "problem", role: "alert" },
-    make("p", { class: "problem-title" }, error.title || "That did not work"),
-    error.message && error.message !== error.title && make("p", {}, error.message),
-    error.remedy && make("p", { class: "remedy" }, error.remedy));
+    make("p", { class: "problem-title" }, named(error.title || "That did not work")),
+    error.message && error.message !== error.title && make("p", {}, named(error.message)),
+    error.remedy && make("p", { class: "remedy" }, named(error.remedy)));
 }
 
 /** Name and value pairs. */

@@ -56,10 +56,17 @@ export function size(bytes) {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** A path with control characters and direction marks written out, so that no name can pose as another. */
-export function named(path) {
-  return path.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {
-    return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+// As in text/unseen.py: controls, line breaks, and what takes no room (zero-width, direction, tags, selectors, fillers).
+const UNSEEN = new RegExp(
+  "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f" +
+    "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{13430}-\\u{1343f}\\u{16fe4}" +
+    "\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]", "gu");
+
+/** A label with what nobody sees written out, so that no name can pose as another or hide a message. */
+export function named(label) {
+  return label.replace(UNSEEN, (sign) => {
+    const code = sign.codePointAt(0).toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
   });
 }
 
@@ -68,7 +75,7 @@ export const bytes = ({ start, end }) => `bytes ${number(start)}–${number(end)
 
 /** "page 3" of a converted document, "lines 3–9" of others, bytes where lines are not known. */
 export function place(window) {
-  if (window.origins?.length) return window.origins.join(", ");
+  if (window.origins?.length) return named(window.origins.join(", "));
   if (!window.lines) return bytes(window);
   const [first, last] = window.lines;
   return first === last ? `line ${number(first)}` : `lines ${number(first)}–${number(last)}`;

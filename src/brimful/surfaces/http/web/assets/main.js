@@ -8,7 +8,7 @@ import { COPIES, copy } from "./copying.js";
 import { openCorpus, showCorpusLine } from "./corpus.js";
 import * as dialog from "./dialog.js";
 import { openDocument } from "./documents.js";
-import { find, make, plural } from "./dom.js";
+import { find, make, named, plural } from "./dom.js";
 import { openHelp } from "./help.js";
 import { listen } from "./keys.js";
 import { Knobs } from "./knobs.js";
@@ -139,7 +139,7 @@ function showAnswer() {
   find("pin").textContent = before ? "Pin this instead" : "Pin to compare";
   find("empty").replaceChildren(...(answer.windows.length ? [] : nothingFound(answer)));
   say(answer.windows.length ? `${find("account-title").firstChild.data}.` : "Nothing found.");
-  document.title = `${state.run.question} · Brimful`;
+  document.title = `${named(state.run.question)} · Brimful`;
   if (state.root && state.root !== answer.root) warn(CHANGED);
   document.documentElement.dataset.shown = String(Number(document.documentElement.dataset.shown || 0) + 1);
 }
@@ -147,7 +147,7 @@ function showAnswer() {
 const paths = (answer) => new Set(answer.windows.map((window) => window.path));
 
 function showHeard(answer) {
-  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, term), ` beside ${word}`];
+  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` beside ${named(word)}`];
   find("heard").replaceChildren(...answer.corrections.flatMap(said));
 }
 

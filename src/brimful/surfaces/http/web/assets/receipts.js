@@ -1,4 +1,4 @@
-// What did a run leave as evidence, and is everything still as it cites?
+// What did a run leave as evidence, and does it hold against the sources?
 
 import { get, post } from "./api.js";
 import { facts, refusal, show } from "./dialog.js";
@@ -35,9 +35,15 @@ async function verify(receipt, answer, outcome) {
   try {
     const found = await post("/v1/verify", { receipt, text: answer.text });
     outcome.replaceChildren(
-      found.as_cited
-        ? make("p", { class: "good" }, `All is as cited: text, ${plural(answer.windows.length, "window")}, state.`)
-        : make("ul", { class: "findings" }, found.findings.map(finding)));
+      found.findings.length
+        ? make("ul", { class: "findings" }, found.findings.map(finding))
+        : make("p", { class: found.verified ? "good" : "aside" }, found.verified
+          ? `Verified: ${plural(answer.windows.length, "window")} written again from the store.`
+          : "Verified, but for the words of digests: a model wrote them, and no source has them."),
+      make("details", {},
+        make("summary", {}, "What was compared, and what was not"),
+        make("ul", {}, found.compared.map((each) => make("li", {}, each))),
+        make("ul", {}, found.not_checked.map((each) => make("li", {}, `Not checked: ${each}`)))));
   } catch (error) {
     outcome.replaceChildren(refusal(error));
   }
@@ -45,5 +51,5 @@ async function verify(receipt, answer, outcome) {
 
 function finding({ path, start, end, message }) {
   const where = path === null ? "" : `${named(path)}${start === null ? "" : `, ${bytes({ start, end })}`}: `;
-  return make("li", {}, where + message);
+  return make("li", {}, where + named(message));
 }

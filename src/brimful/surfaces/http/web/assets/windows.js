@@ -1,6 +1,6 @@
 // What does the model read? The windows in reading order, each with its citation, its score and its words.
 
-import { button, bytes, citation, find, key, make, place, plural } from "./dom.js";
+import { button, bytes, citation, find, key, make, named, place, plural } from "./dom.js";
 import { marked } from "./marks.js";
 
 const LONG = 24; // lines; a longer window is folded until it is asked for
@@ -119,7 +119,7 @@ function ranked(windows) {
 function reasons(window, rank) {
   const held = [...new Set(window.matches.map((match) => match.word))].sort();
   const words = held.length
-    ? ["holds ", ...held.flatMap((word, at) => [at ? ", " : "", make("b", {}, word)])]
+    ? ["holds ", ...held.flatMap((word, at) => [at ? ", " : "", make("b", {}, named(word))])]
     : ["holds no word of the question, but stands near them or is close in meaning"];
   const [lexical, semantic] = [window.lexical || 0, window.semantic || 0].map((score) => score.toFixed(2));
   return [`${rank} by score (words ${lexical}, meaning ${semantic}); `, ...words];
