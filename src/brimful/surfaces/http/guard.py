@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from brimful.surfaces.http.bodies import check_json
 from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest, problem
 from brimful.surfaces.http.settings import ServeSettings, is_served
+from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -145,8 +145,14 @@ class Guard:
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
             if body:
-                await asyncio.to_thread(check_json, bytes(body), nesting=self._settings.nesting)
+                await self._check_json(bytes(body))
         return _replayed(bytes(body), receive)
+
+    async def _check_json(self, body: bytes) -> None:
+        try:
+            await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
+        except StrictJsonError as error:
+            raise RefusedRequest("request.json", f"the body is refused: {error}") from error
 
 
 def _too_large(most: int) -> RefusedRequest:
