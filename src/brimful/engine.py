@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -130,13 +130,24 @@ class Engine:
             return preview(place, self._store, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None) -> None:
-        """Store a text of your own under this path, in place of what was there."""
+        """Store a text of your own under this path, in place of another text; a folder's file keeps its path."""
         self.add_documents([Document(path, text, time=time)])
 
     def add_documents(self, documents: Iterable[Document]) -> int:
-        """Store many documents in few commits; returns how many."""
+        """Store many documents in few commits; returns how many. None may take the path of an added folder's file."""
         with self._turn():
-            return self._store.add(Entry(document) for document in documents)
+            if isinstance(documents, Sequence):  # all or none
+                for document in documents:
+                    self._check_free(document)
+            return self._store.add(Entry(self._check_free(document)) for document in documents)
+
+    def _check_free(self, document: Document) -> Document:
+        if self._store.owner(document.path):
+            raise DocumentError(
+                f"{document.path!r} is the document of a file in an added folder; give the text another path, "
+                "or change the file and add the folder again"
+            )
+        return document
 
     def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
@@ -248,12 +259,14 @@ class Engine:
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
         densify: Model | str | None = None,
+        cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Context:
         """Fill a budget with what the corpus says about a question; no hits give an empty text.
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
-        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget.
+        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget; `cancel`
+        ends that with a CancelledError.
         """
         question = _readable(question)
         settings = replace(settings or AskSettings(), **choices) if choices else settings or AskSettings()
@@ -262,7 +275,7 @@ class Engine:
         field = field or FieldSettings()
         room = budget_of(budget)
         if settings.densify is not None:
-            return self._condensed(question, room, settings, field, densify or settings.densify)
+            return self._condensed(question, room, settings, field, densify or settings.densify, cancel)
         with self._turn():
             ground = self._now()
             key = _key(ground, question, room, settings, field)
@@ -273,14 +286,24 @@ class Engine:
             self._contexts.move_to_end(key)
             return self._contexts[key]
 
-    def explain(self, question: str | Receipt, *, budget: Budget | int = 4_000, **choices: Any) -> Explanation:
+    def explain(
+        self,
+        question: str | Receipt,
+        *,
+        budget: Budget | int = 4_000,
+        cancel: threading.Event | None = None,
+        **choices: Any,
+    ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter.
 
         A receipt is asked again with its own budget and settings.
         """
+        if isinstance(question, Receipt):
+            question, budget, choices = self._asked_by(question)
+        settings = choices.get("settings")
+        if choices.get("densify") or (settings is not None and settings.densify):
+            self.context(question, budget=budget, cancel=cancel, **choices)  # kept; nobody waits while a model works
         with self._turn():
-            if isinstance(question, Receipt):
-                question, budget, choices = self._asked_by(question)
             context = self.context(question, budget=budget, **choices)
             found = self.search(question, limit=max(len(context.windows), 1), field=choices.get("field"))
             return Explanation(found, context)
@@ -389,7 +412,13 @@ class Engine:
     # ---- how
 
     def _condensed(
-        self, question: str, room: Budget, settings: AskSettings, field: FieldSettings, model: Model | str
+        self,
+        question: str,
+        room: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        model: Model | str,
+        cancel: threading.Event | None,
     ) -> Context:
         """As `context`, with what does not fit condensed; nobody else waits while the model works."""
         from brimful.densify.condensing import MOST_DIGESTS, completed, condense, rests, share_for
@@ -416,7 +445,7 @@ class Engine:
                         share = budget_of(share_for(room.available, settings.densify_percent))
                         base, found = asked.fullest(share)
                         left = rests(base, candidates, available=room.available, most=most, counter=counter)
-                digests = condense(left, model, memory=memory, counter=counter)
+                digests = condense(left, model, memory=memory, counter=counter, cancel=cancel)
                 with self._turn():
                     if not is_last and self._now() is not ground:
                         continue

@@ -28,6 +28,10 @@ RESULTS = 200
 """Places that a search over HTTP lists."""
 MODEL_RESULTS = 50
 """Places that a search over MCP lists: the model reads all of them."""
+HIT_CHARACTERS = 2_000
+"""The text of one place that a search over MCP lists; `read_span` reads on."""
+OMITTED = 20
+"""Windows that did not get in, as `explain` over MCP names them; it says how many there were."""
 PAGE_ITEMS = 1_000
 """Documents or captures in one page of a list."""
 PASSAGE_BYTES = 1 << 20
