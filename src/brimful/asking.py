@@ -46,6 +46,7 @@ class Asked:
     counter: TokenCounter
     _tide: Tide = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
+    _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -95,8 +96,17 @@ class Asked:
         return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
 
     def _found(self, limit: int, tokens: int) -> Found:
+        """What a search finds; the same again where several budgets ask for as much, as prices do."""
+        # Where a unit may be longer than the budget, it is cut around the words.
+        key = (limit, tokens <= UNIT_LIMIT)
+        if key not in self._searched:
+            found = self._search(limit)
+            self._searched[key] = with_matches(self.ground, found) if key[1] else found
+        return self._searched[key]
+
+    def _search(self, limit: int) -> Found:
         recent_days = self.settings.recent_half_life_days if self.settings.prefer_recent else None
-        found = search(
+        return search(
             self.ground,
             self.question,
             limit=limit,
@@ -104,8 +114,6 @@ class Asked:
             vectors=self.vectors,
             recent_days=recent_days,
         )
-        # Where a unit may be longer than the budget, it is cut around the words.
-        return with_matches(self.ground, found) if tokens <= UNIT_LIMIT else found
 
     def _line(self, found: Found, room: Budget) -> int:
         """How many of the best hits fit together, headers, edges and seams included.

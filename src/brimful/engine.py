@@ -90,6 +90,7 @@ class Engine:
         self._is_closed = False
         self._held = 0  # by how many `one_state`
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
+        self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
         self._memory_path = self.path.with_name(f"{self.path.name}-digests")
@@ -494,7 +495,10 @@ class Engine:
 
         def ask(tokens: int) -> Context:
             with self._turn():
-                return self._asked(self._now(), question, settings, field).fullest(budget_of(tokens))[0]
+                ground, key = self._now(), (question, settings, field)
+                if self._pricing is None or self._pricing[:2] != (ground, key):
+                    self._pricing = (ground, key, self._asked(ground, question, settings, field))
+                return self._pricing[2].fullest(budget_of(tokens))[0]
 
         prices = Prices(ask, context.budget.available)
         return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
@@ -570,7 +574,7 @@ class Engine:
             return
         if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
-            self._snapshot = self._ground = None
+            self._snapshot = self._ground = self._pricing = None
 
 
 def _readable(question: object) -> str:

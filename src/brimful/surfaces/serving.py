@@ -42,7 +42,7 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((name, port), family=family, backlog=limits.BACKLOG)
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"{host}:{port} can't be listened on ({error}); name another host or port, or port 0 for a free one"
+            f"{host}:{port} can't be listened on ({error}); name another port, or 0 for a free one"
         ) from error
 
 
