@@ -87,6 +87,8 @@ RECEIPTS = 512
 """Receipts that a server keeps to be fetched by id."""
 RECEIPTS_BYTES = 64 << 20
 """The bytes of those receipts."""
+EXTRACT_BYTES = 1 << 20
+"""Bytes of a text whose terms are found at once when it is condensed without a model."""
 
 # ---- what a provider may answer
 
