@@ -126,8 +126,7 @@ def seeds() -> dict[str, list[bytes]]:
             *(bytes([at]) + _TEA.encode() for at in range(len(KINDS))),
             b"\x02<html><body><h1 class='a'>Tea</h1><table><tr><td>x</td></tr></table></body></html>",
             b"\x03" + chat,
-            b"\x05From: a@b\r\nSubject: =?utf-8?q?Tea?=\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
-            b"--x\r\n\r\nTea\r\n",
+            b"\x05From: a@b\r\nSubject: =?utf-8?q?T?=\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\r\nT",
             b'\x07{"cells": [{"cell_type": "markdown", "source": ["Tea"]}], "metadata": {}, "nbformat": 4}',
             b"\x0e%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\ntrailer<</Root 1 0 R>>\n",
         ],
