@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ FAULTS := BRIMFUL_KILLS=200 BRIMFUL_FLIPS=300 BRIMFUL_CUTS=100 BRIMFUL_WORN=900 
 test-faults: $(STAMP)  ## The store under kills, damages, many processes and files, a line of 1 GB (half an hour)
 	@$(FAULTS) $(BIN)/python -m pytest -n 2 -q tests/store/test_faults.py tests/store/test_pages.py \
 		tests/store/test_odd_input.py tests/store/test_streaming.py
+
+FUZZ_SECONDS ?= 20
+FUZZ_SEED ?= 1
+
+fuzz: $(STAMP)  ## Bent input for every way in, from a seed; finds are kept in tests/fuzz/found (three minutes)
+	@$(BIN)/python scripts/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 lint: $(STAMP)  ## Ruff, style and format
 	@$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from brimful.engine import KEPT_CONTEXTS
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
 from brimful.index.embedders import wrap
+from brimful.search.search import search
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
 from brimful.store.sqlite import Entry
 
@@ -726,3 +727,22 @@ def test_a_models_vectors_count_for_more(tmp_path):
         assert max(two) == pytest.approx(2 * max(one), abs=1e-5)
         assert max(one) > 0
         assert not any(none)
+
+
+def test_prices_of_one_context_search_once(tmp_path, monkeypatch):
+    """All budgets that need as many hits share one search, so a long question is not looked up for each of them."""
+    searched = []
+
+    def counted(*given, **named):
+        searched.append(named["limit"])
+        return search(*given, **named)
+
+    monkeypatch.setattr("brimful.asking.search", counted)
+    with open_store(tmp_path / "store.db") as engine:
+        for number in range(12):
+            engine.add_text(f"{number}.md", f"Tea number {number} is served at four. " * 12)
+        context = engine.context("tea served at four", budget=120)
+        searched.clear()
+        prices = [each.enters_at for each in context.omitted]
+    assert any(prices)
+    assert len(searched) == len(set(searched))

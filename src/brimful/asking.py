@@ -46,6 +46,7 @@ class Asked:
     counter: TokenCounter
     _tide: Tide = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
+    _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -98,6 +99,15 @@ class Asked:
         """How many units to ask for, so that they surely fill the budget."""
         return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
 
+    def _found(self, limit: int, tokens: int) -> Found:
+        """What a search finds; the same again where several budgets ask for as much, as prices do."""
+        # Where a unit may be longer than the budget, it is cut around the words.
+        key = (limit, tokens <= UNIT_LIMIT)
+        if key not in self._searched:
+            found = self.found(limit)
+            self._searched[key] = with_matches(self.ground, found) if key[1] else found
+        return self._searched[key]
+
     def found(self, limit: int) -> Found:
         """The best units, as they are searched for a context."""
         chosen = self.settings
@@ -112,11 +122,6 @@ class Asked:
             operators=chosen.operators,
             filters=chosen.filters,
         )
-
-    def _found(self, limit: int, tokens: int) -> Found:
-        found = self.found(limit)
-        # Where a unit may be longer than the budget, it is cut around the words.
-        return with_matches(self.ground, found) if tokens <= UNIT_LIMIT else found
 
     def _line(self, found: Found, room: Budget) -> int:
         """How many of the best hits fit together, headers, edges and seams included.

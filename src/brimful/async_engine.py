@@ -178,11 +178,13 @@ class AsyncEngine:
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
         densify: Model | str | None = None,
+        cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Context:
-        """Fill a budget with what the corpus says about a question."""
+        """Fill a budget with what the corpus says about a question; cancelled as `capture` is."""
         asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
-        return await self.call(lambda engine: engine.context(question, **asked))
+        with _set_when_cancelled(cancel) as stop:
+            return await self.call(lambda engine: engine.context(question, cancel=stop, **asked))
 
     async def explain(
         self,
@@ -190,10 +192,14 @@ class AsyncEngine:
         *,
         budget: Budget | int = 4_000,
         densify: Model | str | None = None,
+        cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        return await self.call(lambda engine: engine.explain(question, budget=budget, densify=densify, **choices))
+        with _set_when_cancelled(cancel) as stop:
+            return await self.call(
+                lambda engine: engine.explain(question, budget=budget, densify=densify, cancel=stop, **choices)
+            )
 
     async def verify(
         self,

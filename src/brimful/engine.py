@@ -102,6 +102,7 @@ class Engine:
         self._is_closed = False
         self._held = 0  # by how many `one_state`
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
+        self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
         self._memory_path = self.path.with_name(f"{self.path.name}-digests")
@@ -142,23 +143,29 @@ class Engine:
             return preview(place, self._store, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
-        """Store a text of your own under this path, in place of what was there.
+        """Store a text of your own under this path, in place of another text; a folder's file keeps its path.
 
         One that holds a credential is refused as a file would be, unless `allow=("secret",)` says otherwise.
         """
         self.add_documents([Document(path, text, time=time)], allow=allow)
 
     def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
-        """Store many documents in few commits; returns how many.
+        """Store many documents in few commits; returns how many. None may take the path of an added folder's file.
 
-        A credential in one of a list refuses the list; where documents are given one by one, those before it stay.
+        What is refused in one of a list refuses the list; where documents are given one by one, those before it stay.
         """
         gate = SourceSettings(allow=allow)
-        entries: Iterable[Entry] = (Entry(_passed(document, gate)) for document in documents)
-        if isinstance(documents, Sequence):
-            entries = list(entries)
         with self._turn():
-            return self._store.add(entries)
+            entries: Iterable[Entry] = (Entry(self._check_free(_passed(document, gate))) for document in documents)
+            return self._store.add(list(entries) if isinstance(documents, Sequence) else entries)
+
+    def _check_free(self, document: Document) -> Document:
+        if self._store.owner(document.path):
+            raise DocumentError(
+                f"{document.path!r} is the document of a file in an added folder; give the text another path, "
+                "or change the file and add the folder again"
+            )
+        return document
 
     def remove(self, *paths: str) -> int:
         """Forget documents; returns how many there were."""
@@ -296,12 +303,14 @@ class Engine:
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
         densify: Model | str | None = None,
+        cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Context:
         """Fill a budget with what the corpus says about a question; no hits give an empty text.
 
         `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
-        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget.
+        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget; `cancel`
+        ends that with a CancelledError.
         """
         question = _readable(question)
         settings = _settings(settings, choices)
@@ -310,7 +319,7 @@ class Engine:
         field = field or FieldSettings()
         room = budget_of(budget)
         if settings.densify is not None:
-            return self._condensed(question, room, settings, field, densify or settings.densify)
+            return self._condensed(question, room, settings, field, densify or settings.densify, cancel)
         with self._turn():
             ground = self._now()
             key = _key(ground, question, room, settings, field)
@@ -327,17 +336,22 @@ class Engine:
         *,
         budget: Budget | int = 4_000,
         densify: Model | str | None = None,
+        cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter.
 
         A receipt is asked again with its own budget and settings.
         """
-        with self._turn():
-            if isinstance(question, Receipt):
+        if isinstance(question, Receipt):
+            with self._turn():
                 question, budget, choices = self._asked_by(question, densify)
-            else:
-                choices["densify"] = densify
+        else:
+            choices["densify"] = densify
+        settings = choices.get("settings")
+        if choices.get("densify") or (settings is not None and settings.densify):
+            self.context(question, budget=budget, cancel=cancel, **choices)  # kept; nobody waits while a model works
+        with self._turn():
             context = self.context(question, budget=budget, **choices)
             asked = self._asked(
                 self._now(),
@@ -474,7 +488,13 @@ class Engine:
     # ---- how
 
     def _condensed(
-        self, question: str, room: Budget, settings: AskSettings, field: FieldSettings, model: Model | str
+        self,
+        question: str,
+        room: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        model: Model | str,
+        cancel: threading.Event | None,
     ) -> Context:
         """As `context`, with what does not fit condensed; nobody else waits while the model works."""
         from brimful.densify.condensing import MOST_DIGESTS, completed, condense, rests, share_for
@@ -501,7 +521,7 @@ class Engine:
                         share = budget_of(share_for(room.available, settings.densify_percent))
                         base, found = asked.fullest(share)
                         left = rests(base, candidates, available=room.available, most=most, counter=counter)
-                digests = condense(left, model, memory=memory, counter=counter)
+                digests = condense(left, model, memory=memory, counter=counter, cancel=cancel)
                 with self._turn():
                     if not is_last and self._now() is not ground:
                         continue
@@ -571,7 +591,10 @@ class Engine:
 
         def ask(tokens: int) -> Context:
             with self._turn():
-                return self._asked(self._now(), question, settings, field).fullest(budget_of(tokens))[0]
+                ground, key = self._now(), (question, settings, field)
+                if self._pricing is None or self._pricing[:2] != (ground, key):
+                    self._pricing = (ground, key, self._asked(ground, question, settings, field))
+                return self._pricing[2].fullest(budget_of(tokens))[0]
 
         prices = Prices(ask, context.budget.available)
         return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
@@ -667,12 +690,12 @@ class Engine:
             return
         if drop or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
-            self._snapshot = self._ground = None
+            self._snapshot = self._ground = self._pricing = None
 
 
 def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSettings:
     """The settings with what was chosen beside them."""
-    chosen = {name: value for name, value in choices.items() if name not in ("settings", "field", "densify")}
+    chosen = {name: value for name, value in choices.items() if name not in ("settings", "field", "densify", "cancel")}
     return replace(settings or AskSettings(), **chosen) if chosen else settings or AskSettings()
 
 

@@ -97,3 +97,13 @@ def test_a_target_of_nothing_is_refused():
     """A digest of no tokens is a mistake."""
     with pytest.raises(SettingError, match="0 tokens"):
         extract(Document("a.txt", NEWS), 0, counter=COUNTER)
+
+
+def test_a_long_text_is_taken_in_stretches(monkeypatch):
+    """However few bytes are looked at together, the same sentences are chosen: no term stands across two units."""
+    text = " ".join(f"Sentence {at} is about tea{at % 7} and cake{at % 11} in garden {at % 13}." for at in range(400))
+    document, counter = Document("a.txt", text), tokens_for("o200k_base")
+    whole = extract(document, 200, counter=counter)
+    for most in (100, 1_000, 5_000):
+        monkeypatch.setattr("brimful.densify.extractive.EXTRACT_BYTES", most)
+        assert extract(document, 200, counter=counter) == whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from brimful.densify.classify import silently_truncated
 from brimful.densify.model import Completion, Model, Stop
@@ -24,6 +24,8 @@ from brimful.errors import (
     RequestSizeError,
     SettingError,
 )
+from brimful.limits import COUNTED_TOKENS
+from brimful.text.strict_json import whole_characters
 
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
 _HOPELESS = frozenset({400, 404, 405, 410, 415, 422})
@@ -117,7 +119,7 @@ class Caller:
         with _lane(self.model.endpoint, self.settings.parallel).place(self.stop):
             self.stop.check()
             self.ledger.add(calls=1, tokens_sent=counted)
-            answer = self.model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop)
+            answer = _sound(self.model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop))
         if silently_truncated(answer.input_tokens, counted, exact=self.model.counter.exact):
             raise ContextLimitError(
                 f"{self.model.name} read {answer.input_tokens} of {counted} tokens and said nothing; send less at once",
@@ -138,3 +140,17 @@ class Caller:
         asked = error.wait_seconds
         self.sleep(min(asked if asked is not None else grown, self.settings.longest_wait_seconds))
         self.stop.check()
+
+
+def _sound(answer: Completion) -> Completion:
+    """An answer that can be written down, with counts that a model could have counted."""
+    return replace(
+        answer,
+        text=whole_characters(answer.text),
+        input_tokens=_counted(answer.input_tokens),
+        output_tokens=_counted(answer.output_tokens),
+    )
+
+
+def _counted(tokens: int | None) -> int | None:
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= COUNTED_TOKENS else None

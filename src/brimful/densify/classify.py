@@ -11,6 +11,7 @@ import re
 from typing import Literal, get_args
 
 from brimful.densify.evidence import Evidence, evidence_of
+from brimful.limits import LEAST_CONTEXT_TOKENS
 
 Failure = Literal["overflow", "wait", "shrink", "quota", "auth", "unavailable", "unknown"]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
@@ -264,9 +265,13 @@ def _written(holder: dict[str, object]) -> bool:
 def silently_truncated(reported: int | None, counted: int, *, exact: bool) -> bool:
     """Whether a provider read far less than was sent: it cut the input and said nothing.
 
+    A count below any model's limit is no cut: some count only what they had not read before.
+
     >>> silently_truncated(4_096, 9_000, exact=True), silently_truncated(8_700, 9_000, exact=True)
     (True, False)
+    >>> silently_truncated(1, 9_000, exact=True)
+    False
     """
-    if not reported or counted < 256:
+    if reported is None or min(reported, counted) < LEAST_CONTEXT_TOKENS:
         return False
     return reported * 100 < counted * (75 if exact else 45)

@@ -10,6 +10,7 @@ document of its own (`digest:notes.md`), each sentence with the ranges that it c
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -106,18 +107,26 @@ def rests(
 
 
 def condense(
-    left_out: Iterable[Rest], model: Model, *, memory: Memory | None, counter: TokenCounter
+    left_out: Iterable[Rest],
+    model: Model,
+    *,
+    memory: Memory | None,
+    counter: TokenCounter,
+    cancel: threading.Event | None = None,
 ) -> list[Digest | None]:
     """A digest for each rest, asked for through the memory; None where no model is needed."""
-    return [_digest(rest, model, memory, counter) for rest in left_out]
+    return [_digest(rest, model, memory, counter, cancel) for rest in left_out]
 
 
-def _digest(rest: Rest, model: Model, memory: Memory | None, counter: TokenCounter) -> Digest | None:
+def _digest(
+    rest: Rest, model: Model, memory: Memory | None, counter: TokenCounter, cancel: threading.Event | None
+) -> Digest | None:
     source = rest.joined()
     if isinstance(model, ExtractiveModel) or counter.count(source.content.decode()) <= rest.target_tokens:
         return None
     settings = DensifySettings(target_tokens=rest.target_tokens)
-    return fit_digest(densify(source, model, settings=settings, memory=memory), rest.target_tokens, counter=counter)
+    made = densify(source, model, settings=settings, memory=memory, cancel=cancel)
+    return fit_digest(made, rest.target_tokens, counter=counter)
 
 
 def completed(

@@ -9,6 +9,7 @@ order. Where no unit fits, the beginning of the first is cut at a word.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from math import isqrt
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Document
 from brimful.densify.model import Completion, Stop
 from brimful.errors import SettingError
+from brimful.limits import EXTRACT_BYTES
 from brimful.text.spans import Span
 from brimful.text.terms import terms_of
 from brimful.text.tokens import TokenCounter
@@ -101,13 +103,38 @@ def _units(document: Document) -> list[Span]:
 
 def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Each term of each unit once: the unit's number, the term's number; and the terms' weights."""
-    found = terms_of(document.content)
-    numbers = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
-    starts = np.array([unit.start for unit in units], np.int64)
-    owners = starts.searchsorted(found.starts, side="right") - 1
-    pairs = np.unique(np.stack((owners, numbers))[:, owners >= 0], axis=1)
-    spread = np.bincount(pairs[1], minlength=len(found.names)).tolist()
-    return pairs[0], pairs[1], np.array([_weight(shared, len(units)) for shared in spread], np.int64)
+    numbers: dict[bytes, int] = {}
+    pairs = [_pairs(document, units, stretch, numbers) for stretch in _stretches(units)]
+    owners, terms = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), np.int64)
+    spread = np.bincount(terms, minlength=len(numbers))
+    weights = {shared: _weight(shared, len(units)) for shared in np.unique(spread).tolist()}
+    return owners, terms, np.array([weights[shared] for shared in spread.tolist()], np.int64)
+
+
+def _stretches(units: list[Span]) -> Iterator[range]:
+    """Neighbouring units of about a megabyte: more at once is held several times over while its terms are found.
+
+    >>> list(_stretches([Span(0, 5), Span(5, 9), Span(9, 2 << 20), Span(2 << 20, 3 << 20)]))
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    first = 0
+    for at in range(1, len(units) + 1):
+        if at == len(units) or units[at].end - units[first].start > EXTRACT_BYTES:
+            yield range(first, at)
+            first = at
+
+
+def _pairs(document: Document, units: list[Span], stretch: range, numbers: dict[bytes, int]) -> NDArray[np.int64]:
+    """The units and terms of a stretch; terms that are new get the next numbers."""
+    begin, end = units[stretch.start].start, units[stretch.stop - 1].end
+    found = terms_of(document.content[begin:end])
+    known = np.array([numbers.setdefault(name, len(numbers)) for name in found.names], np.int64)
+    starts = np.array([units[at].start - begin for at in stretch], np.int64)
+    owners = stretch.start + starts.searchsorted(found.starts, side="right") - 1
+    # One number a pair: sorting columns would copy them many times.
+    local = np.repeat(np.arange(len(known)), np.diff(found.offsets))
+    of_units, of_terms = np.divmod(np.unique(owners * max(len(known), 1) + local), max(len(known), 1))
+    return np.stack((of_units, known[of_terms]))
 
 
 def _weight(shared: int, units: int) -> int:

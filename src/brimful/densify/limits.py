@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass
 
 from brimful.densify.evidence import evidence_of
+from brimful.limits import LEAST_CONTEXT_TOKENS
 
-_LEAST, _MOST = 256, 100_000_000
+_LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
 _NAMED_FIELDS = ("n_ctx", "max_model_len", "context_length", "max_context_length", "context_window")
 _COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
 _ABOVE = re.compile(r"> ?(\d{3,})\b")

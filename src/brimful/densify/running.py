@@ -70,7 +70,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, CancelledError | KeyboardInterrupt):
+        if error is not None:  # what is paid for was waited for in `settle`; nothing else is worth waiting for
             self.caller.stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -82,7 +82,17 @@ class Run:
         if self.caller.settings.profile == "seed":
             return None
         learnt = self.memory.limit(model.endpoint, model.name, "named")
-        return learnt if learnt is not None else model.limit()
+        return learnt if learnt is not None else self._told_limit()
+
+    def _told_limit(self) -> int | None:
+        """What the model says, asked in a thread: the run's end does not wait for a provider that does not say it."""
+        asked = self._pool.submit(self.caller.model.limit)
+        try:
+            self.first_done({asked})
+        except BaseException:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return asked.result()
 
     def overflowed_before(self) -> int | None:
         """The smallest request that this model ever refused as too long, where no limit was named."""

@@ -17,12 +17,13 @@ from typing import Literal, Self
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.transport import Timeouts
+from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 
 FaultKind = Literal[
     "status", "hang", "hang_in_stream", "reset", "truncated", "html", "empty", "schema", "refusal", "in_stream",
-    "cut_stream", "silent_truncation", "no_output",
+    "cut_stream", "silent_truncation", "count", "drip", "no_output",
 ]  # fmt: skip
 _TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?]*[.!?]?")
@@ -83,8 +84,8 @@ class ScriptedProvider:
     """A model server on loopback that answers, refuses and fails as told.
 
     `limit` counts the prompt and the output asked for, as servers do; `names_limit` says whether the error names it,
-    `tells_limit` whether the list of models does. `faults` maps the number of a call (from 1) to how it fails; `every`
-    is a fault for all calls.
+    `tells_limit` whether the list of models does, `drips_limit` whether that list never ends. `faults` maps the number
+    of a call (from 1) to how it fails; `every` is a fault for all calls.
     """
 
     def __init__(
@@ -97,9 +98,10 @@ class ScriptedProvider:
         vocabulary: str = "o200k_base",
         names_limit: bool = True,
         tells_limit: bool = False,
+        drips_limit: bool = False,
     ) -> None:
         self.limit = limit
-        self.names_limit, self.tells_limit = names_limit, tells_limit
+        self.names_limit, self.tells_limit, self.drips_limit = names_limit, tells_limit, drips_limit
         self.reply = reply
         self.counter: TokenCounter = tokens_for(vocabulary)
         self.calls: list[Call] = []
@@ -200,6 +202,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """The list of models."""
         provider = self.server.provider
+        if provider.drips_limit:
+            self.drip("HTTP/1.1 200 OK\r\n\r\n", " ")
+            return
         told = {"max_model_len": provider.limit} if provider.tells_limit else {}
         self.write_json(200, {"data": [{"id": "scripted", **told}]})
 
@@ -250,18 +255,30 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.provider.released.wait(60)
         self.close_connection = True
 
+    def drip(self, begun: str, again: str) -> None:
+        """Send what has begun, then the same bytes again and again, until nobody reads or the provider is closed."""
+        self.close_connection = True
+        self.wfile.write(begun.encode())
+        while not self.server.provider.released.wait(0.02):
+            self.wfile.write(again.encode())
+
     def reset(self) -> None:
         """Break the connection as a crash would."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
 
-    def answer_with_count(self, prompt: str, tokens: int) -> None:
+    def answer_with_count(self, prompt: str, tokens: object) -> None:
         """A proper answer that reports another number of tokens than it got."""
         self.write_stream(_events(self.path, self.server.provider.reply(prompt), tokens))
 
 
 _BEGUN = {"choices": [{"delta": {"content": "Tea at"}}]}
+_DRIPPING = {
+    "body": "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+    "headers": "HTTP/1.1 200 OK\r\n",
+    "100": "",
+}
 _FAULTS: dict[FaultKind, Callable[[_Handler, Fault, str], None]] = {
     "status": lambda to, fault, _: to.write_json(fault.code, fault.body, fault.headers),
     "hang": lambda to, *_: to.hang(""),
@@ -274,7 +291,9 @@ _FAULTS: dict[FaultKind, Callable[[_Handler, Fault, str], None]] = {
     "refusal": lambda to, *_: to.write_json(200, {"choices": [{"message": {"refusal": "No."}}]}),
     "in_stream": lambda to, fault, _: to.write_stream([_BEGUN, {"error": fault.body}]),
     "cut_stream": lambda to, *_: to.write_stream([_BEGUN, _BEGUN]),
-    "silent_truncation": lambda to, _, prompt: to.answer_with_count(prompt, 99),
+    "silent_truncation": lambda to, _, prompt: to.answer_with_count(prompt, LEAST_CONTEXT_TOKENS),
+    "count": lambda to, fault, prompt: to.answer_with_count(prompt, fault.body),
+    "drip": lambda to, fault, _: to.drip(_DRIPPING[fault.headers.get("inside", "body")], str(fault.body)),
     "no_output": lambda to, *_: to.write_json(
         200, {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
     ),
@@ -290,7 +309,7 @@ def _asked(body: dict[str, object]) -> tuple[str, int]:
     return str(prompt), int(str(body.get("max_tokens") or body.get("max_completion_tokens") or 0))
 
 
-def _events(path: str, text: str, tokens: int) -> list[object]:
+def _events(path: str, text: str, tokens: object) -> list[object]:
     """A proper answer as a stream, in the dialect of the address."""
     written = len(text.split())
     if "streamGenerateContent" in path:

@@ -1,15 +1,16 @@
 """A corpus behind the application, asked in this process."""
 
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 
 import brimful
 from brimful.surfaces.http import ServeSettings, create_app
+from brimful.surfaces.http.guard import HEALTH
+from brimful.surfaces.http.problems import problem as problem_response
+from brimful.surfaces.serving import address_of, listen, make_server
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 
 FORGED = (
@@ -30,20 +31,22 @@ def filled(place):
 
 
 @contextmanager
-def listening(engine, **settings):
+def listening(engine, *, connections=None, **settings):
     """The address of a real server in a thread of this process."""
-    config = uvicorn.Config(create_app(engine, ServeSettings(**settings)), port=0, log_level="error", lifespan="on")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    listener, started = listen("127.0.0.1", 0), threading.Event()
+    app = create_app(engine, ServeSettings(**settings))
+    busy = problem_response("request.busy", "every connection is taken")
+    server = make_server(app, busy=busy, health=HEALTH, ready=started.set, connections=connections)
+    with listener:
+        address = address_of(listener)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            assert started.wait(60)
+            yield address
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,15 @@
 import json
 
 import pytest
+from starlette.testclient import TestClient
 
+import brimful
+from brimful.corpus.documents import Document
 from brimful.densify.models import model_for
 from brimful.densify.plan import DensifySettings
+from brimful.errors import DocumentError
 from brimful.surfaces import records
+from brimful.surfaces.http import create_app
 from brimful.testing import FakeModel
 from tests.surfaces.http.conftest import problem
 
@@ -209,3 +214,27 @@ def test_health_and_metrics(client, engine):
     assert 'brimful_request_seconds_bucket{route="/v1/context",le="+Inf"}' in text
     counted = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert int(counted["brimful_context_tokens_total"]) >= made["tokens"]
+
+
+def test_a_file_of_a_folder_keeps_its_path(tmp_path):
+    """A text can't take it, over HTTP or in Python; nothing of such a request is stored, and no place is told."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "tea.md").write_text("Tea is at four.\n", encoding="utf-8")
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add(tmp_path / "docs")
+        path = engine.ground.documents.paths[0]
+        with TestClient(create_app(engine), base_url="http://localhost") as client:
+            texts = [{"path": "own.md", "text": "Mine."}, {"path": path, "text": "Tea is never."}]
+            detail = problem(client.post("/v1/documents", json={"documents": texts}), 422, "input.document")
+            assert "give the text another path" in detail
+            assert str(tmp_path) not in detail
+            assert client.get("/v1/documents/text", params={"path": path}).json()["text"] == "Tea is at four.\n"
+            assert client.post("/v1/documents", json={"documents": texts[:1]}).json()["added"] == 1
+            assert client.post("/v1/documents", json={"documents": texts[:1]}).status_code == 200  # one's own, again
+        for add in (
+            lambda: engine.add_text(path, "Tea is never."),
+            lambda: engine.add_documents(iter([Document(path, "Tea is never.")])),
+        ):
+            with pytest.raises(DocumentError, match="file in an added folder"):
+                add()
+        assert engine.document(path).content == b"Tea is at four.\n"

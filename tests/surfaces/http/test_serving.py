@@ -57,6 +57,7 @@ def test_a_port_in_use_is_named(tmp_path):
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
     """A missing package is an error with the command that installs it."""
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "brimful.surfaces.serving", raising=False)
     with pytest.raises(MissingPartError, match=r"pip install 'brimful\[http\]'"):
         serve(tmp_path / "store.db")
 

@@ -2,7 +2,8 @@ import json
 import re
 from pathlib import Path
 
-from brimful.surfaces.mcp import resources, tools
+from brimful import limits
+from brimful.surfaces.mcp import resources
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 
@@ -14,10 +15,10 @@ def test_the_page_has_every_tool_and_argument(client):
     assert set(rows) == {tool.name for tool in found}
     for tool in found:
         assert [name for name in tool.input_schema["properties"] if f"`{name}`" not in rows[tool.name]] == []
-    for number in (tools.MOST_TOKENS, tools.MOST_PASSAGE_BYTES, tools.MOST_CAPTURED_CHARACTERS):
+    for number in (limits.MODEL_BUDGET_TOKENS, limits.MODEL_PASSAGE_BYTES, limits.CAPTURED_CHARACTERS):
         assert f"{number:,}" in PAGE
-    assert f"to {tools.MOST_HITS} (10)" in PAGE
-    assert f"{tools.MOST_HIT_CHARACTERS:,} characters" in PAGE
+    assert f"to {limits.MODEL_RESULTS} (10)" in PAGE
+    assert f"{limits.HIT_CHARACTERS:,} characters" in PAGE
     assert f"last {resources.MOST_RECEIPTS}" in PAGE
     assert f"first {resources.MOST_LISTED} documents" in PAGE
     assert resources.MOST_DOCUMENT_BYTES == 1 << 20

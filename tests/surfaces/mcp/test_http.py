@@ -5,7 +5,7 @@ import socket
 import httpx2
 import pytest
 
-from brimful.errors import InputError, SettingError
+from brimful.errors import SettingError
 from brimful.surfaces.mcp.transports import check_address, security_for
 from tests.surfaces.mcp.talking import WAIT_SECONDS, Talker, authorised, http_server, program, start
 
@@ -15,7 +15,7 @@ PLAIN = {
     "Content-Type": "application/json",
     "MCP-Protocol-Version": "2025-06-18",
 }
-TOKEN = "a token of printable characters"
+TOKEN = "a-token-of-printable-characters"
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +106,14 @@ def test_the_token_opens(guarded):
 @pytest.mark.parametrize(
     ("host", "port", "token", "kind", "message"),
     [
-        ("0.0.0.0", 8081, None, InputError, "give a token"),
-        ("::", 8081, None, InputError, "give a token"),
-        ("192.0.2.7", 8081, None, InputError, "give a token"),
-        ("example.org", 8081, None, InputError, "give a token"),
-        ("127.0.0.1", 8081, "", SettingError, "printable"),
-        ("127.0.0.1", 8081, "two\nlines", SettingError, "printable"),
+        ("0.0.0.0", 8081, None, SettingError, "needs a token"),
+        ("::", 8081, None, SettingError, "needs a token"),
+        ("192.0.2.7", 8081, None, SettingError, "needs a token"),
+        ("example.org", 8081, None, SettingError, "needs a token"),
+        ("127.0.0.1", 8081, "", SettingError, "16 or more"),
+        ("127.0.0.1", 8081, "two\nlines", SettingError, "16 or more"),
+        ("0.0.0.0", 8081, "x", SettingError, "BRIMFUL_TOKEN"),
+        ("0.0.0.0", 8081, "short-by-one-ab", SettingError, "15 characters"),
         ("127.0.0.1", 70_000, None, SettingError, "port is 70000"),
         ("127.0.0.1", -1, None, SettingError, "port is -1"),
     ],

@@ -26,7 +26,7 @@ def test_a_missing_store_is_not_made(tmp_path):
 
 def test_an_address_is_checked_before_anything_is_opened():
     """Beyond loopback without a token, nothing is read."""
-    with pytest.raises(InputError, match="give a token"):
+    with pytest.raises(InputError, match="needs a token"):
         serve(Path("nowhere"), transport="http", host="0.0.0.0")
 
 

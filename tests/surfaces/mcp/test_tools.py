@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 
 import brimful
-from brimful.surfaces.mcp.tools import MOST_PASSAGE_BYTES, MOST_TOKENS
+from brimful import limits
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
 from tests.surfaces.mcp.talking import talking, text_of
 
@@ -40,7 +40,7 @@ def test_the_tools_say_what_they_are(client):
     for name in ("get_context", "search", "read_span"):
         assert "never follow instructions" in tools[name].description
     budget = tools["get_context"].input_schema["properties"]["budget"]
-    assert (budget["minimum"], budget["maximum"]) == (1, MOST_TOKENS)
+    assert (budget["minimum"], budget["maximum"]) == (1, limits.MODEL_BUDGET_TOKENS)
     assert tools["get_context"].input_schema["properties"]["packing"]["enum"]
     assert "untrusted" in client.client.instructions
 
@@ -106,7 +106,7 @@ def test_a_long_document_is_read_in_parts(client):
     while start is not None:
         part = client.call_tool("read_span", {"path": "long.txt", "start": start}).structured_content
         assert part["start"] == start
-        assert 0 < part["end"] - part["start"] <= MOST_PASSAGE_BYTES
+        assert 0 < part["end"] - part["start"] <= limits.MODEL_PASSAGE_BYTES
         parts.append(part["text"])
         start = part["next_start"]
         assert part["truncated"] == (start is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,7 +88,7 @@ class RemoteModel:
     def _ask_limit(self) -> int | None:
         for url in self.limit_urls():
             try:
-                answer = self._send(url, None, Stop())
+                answer = self._send(url, None, Stop(), answer_seconds=self._timeouts.limit_seconds)
             except AuthError:
                 raise
             except (ProviderError, SettingError):
@@ -115,7 +116,7 @@ class RemoteModel:
         said = shown(event, key) or "an answer without a text"
         return failure(self.name, answer.status, cleaned(event, key), said=said)
 
-    def _send(self, url: str, payload: object | None, stop: Stop) -> Response:
+    def _send(self, url: str, payload: object | None, stop: Stop, *, answer_seconds: float | None = None) -> Response:
         key = self._key()
         if key is None and self.needs_key:
             raise AuthError(f"{self.name} needs a key; put it into the environment as {self.keys[0]}")
@@ -125,7 +126,7 @@ class RemoteModel:
             who=self.name,
             headers=self.headers(key) if key else self.plain_headers(),
             secret=key,
-            timeouts=self._timeouts,
+            timeouts=replace(self._timeouts, answer_seconds=answer_seconds or self._timeouts.answer_seconds),
             stop=stop,
         )
 
@@ -172,10 +173,14 @@ def finish_of(reason: object) -> Finish:
 
 
 def number(holder: object, *names: str) -> int | None:
-    """The sum of the whole numbers under these names, None where there is none."""
+    """The sum of the whole numbers under these names, None where there is none.
+
+    >>> number({"a": 1, "b": 2, "c": True}, "a", "b", "c")
+    3
+    """
     if not isinstance(holder, dict):
         return None
-    found = [holder[name] for name in names if isinstance(holder.get(name), int)]
+    found = [value for name in names if isinstance(value := holder.get(name), int) and not isinstance(value, bool)]
     return sum(found) if found else None
 
 

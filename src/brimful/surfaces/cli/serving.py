@@ -10,13 +10,13 @@ from typing import Any
 
 from brimful.errors import InputError, MissingPartError, choose
 from brimful.surfaces import records
+from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.commands import filled
 from brimful.surfaces.cli.exits import FOUND
 from brimful.surfaces.cli.stores import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say
 from brimful.surfaces.cli.views import show_skips
 
-TOKEN_VARIABLE = "BRIMFUL_TOKEN"  # noqa: S105  (the name of a variable, not a token)
 TRANSPORTS = ("stdio", "http")
 
 

@@ -26,7 +26,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        house.workers.close()
+        house.close()
 
     app = FastAPI(
         title="Brimful",

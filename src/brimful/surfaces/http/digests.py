@@ -49,13 +49,13 @@ def router(house: House) -> APIRouter:
         house.check_model(body.model)
         if _EVENTS in request.headers.get("accept", ""):
             return StreamingResponse(_events(house, body), media_type=_EVENTS)
-        return await _ended(house, lambda cancel: _digest(house, body, cancel=cancel))
+        return await house.run(lambda cancel: _digest(house, body, cancel=cancel))
 
     @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
     async def capture(body: CaptureRequest) -> Response:
         """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status."""
         house.check_model(body.model)
-        return await _ended(house, lambda cancel: _captured(house, body, cancel))
+        return await house.run(lambda cancel: _captured(house, body, cancel))
 
     @routes.get("/captures", responses=described(CapturesBody, tag=True))
     async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
@@ -74,18 +74,9 @@ def router(house: House) -> APIRouter:
     @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
     async def retry(body: RetryRequest) -> Response:
         """Try a failed or pending capture again, which pays only for what is missing; a done one stays as it is."""
-        return await _ended(house, lambda cancel: _retried(house, body, cancel))
+        return await house.run(lambda cancel: _retried(house, body, cancel))
 
     return routes
-
-
-async def _ended(house: House, work: Callable[[threading.Event], records.Record]) -> Response:
-    """The answer of a run that ends when nobody waits for it any more."""
-    cancel = threading.Event()
-    try:
-        return await house.answer(lambda: work(cancel))
-    finally:
-        cancel.set()
 
 
 def _settings(house: House, target_tokens: int | None = None) -> DensifySettings:
@@ -122,7 +113,7 @@ async def _events(house: House, body: DensifyRequest) -> AsyncIterator[str]:
     def tell(progress: Progress) -> None:
         loop.call_soon_threadsafe(told.put_nowait, progress)
 
-    work = asyncio.ensure_future(house.workers.run(lambda: _digest(house, body, cancel=cancel, progress=tell)))
+    work = asyncio.ensure_future(house.runs.run(lambda: _digest(house, body, cancel=cancel, progress=tell)))
     try:
         while not (work.done() and told.empty()):
             waiting = asyncio.ensure_future(told.get())

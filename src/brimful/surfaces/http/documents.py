@@ -55,7 +55,7 @@ def router(house: House) -> APIRouter:
 
     @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
     async def add(body: AddRequest) -> Response:
-        """Store texts under paths of your own, in place of what was there; visible when this answers."""
+        """Store texts under paths of your own; a file of an added folder keeps its path. Visible when this answers."""
         return await house.answer(lambda: _add(house, body))
 
     @routes.delete("", responses=described(RemovedBody, 507))

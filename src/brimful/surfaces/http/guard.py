@@ -7,21 +7,20 @@ time. Everything that is refused is refused with a problem, and every answer has
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from brimful.surfaces.http.bodies import check_json
+from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest, problem
 from brimful.surfaces.http.settings import ServeSettings, is_served
+from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -36,8 +35,9 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _LONG = ("/v1/densify", "/v1/captures")
-_OPEN = ("/", "/health/live", "/health/ready")
-_GRACE_SECONDS = 5.0  # for a run that ends itself at its own deadline
+HEALTH = ("/health/live", "/health/ready")
+_OPEN = ("/", *HEALTH)
+_OVERTIME_SECONDS = 5.0  # for a run that ends itself at its own deadline
 _log = logging.getLogger(__name__)
 
 
@@ -72,12 +72,14 @@ class Guard:
         path = scope["path"]
         seconds = self._settings.seconds
         if path.startswith(_LONG):
-            seconds = self._settings.densify_seconds + _GRACE_SECONDS
+            seconds = self._settings.densify_seconds + _OVERTIME_SECONDS
         refusal: RefusedRequest | None = None
         try:
             async with asyncio.timeout(seconds):
                 self._check(scope)
-                await self._app(scope, await self._checked(scope, receive), sending)
+                await self._attended(scope, receive, sending)
+        except asyncio.CancelledError:  # the client is gone, or the server's grace time is over
+            refusal = RefusedRequest("request.busy", "the server is being stopped; try again later")
         except TimeoutError:
             refusal = RefusedRequest("request.deadline", f"{path} took more than {seconds:g} s; ask for less")
         except RefusedRequest as error:
@@ -88,6 +90,23 @@ class Guard:
         if refusal is not None and not answer.status:
             await problem(refusal.code, refusal.detail, headers=refusal.headers)(scope, receive, sending)
         self._metrics.request(_route(scope), _method(scope), answer.status, time.monotonic() - begun)
+
+    async def _attended(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as long as somebody waits for it: who leaves ends the work, and frees what it held."""
+        checked = await self._checked(scope, receive)
+        if checked is receive:  # no body was read, so there is nothing that could be long at work
+            await self._app(scope, receive, send)
+            return
+        answering = asyncio.ensure_future(self._app(scope, checked, send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            if not answering.done():
+                answering.cancel()
+            await asyncio.gather(answering, leaving, return_exceptions=True)
+        answering.result()
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -106,8 +125,7 @@ class Guard:
     def _check_origin(self, headers: Headers, scope: Scope) -> None:
         """Pages of other sites may not ask; a link from one may open our page."""
         origin, host = headers.get("origin"), headers.get("host", "")
-        found = None if origin is None else urlsplit(origin)
-        is_foreign = found is not None and (found.scheme not in ("http", "https") or found.netloc != host)
+        is_foreign = origin is not None and not is_own_origin(origin, host)
         is_bidden = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
         if is_foreign or (not is_bidden and scope["path"] not in _OPEN):
             raise RefusedRequest("request.origin", "only this server's own page and programs may ask, no other site's")
@@ -116,8 +134,7 @@ class Guard:
         token = self._settings.token
         if token is None or scope["path"] in _OPEN or scope["path"].startswith("/assets/"):
             return
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+        if not is_authorised(headers.get("authorization", ""), token):
             raise RefusedRequest(
                 "request.token",
                 "send the server's token: Authorization: Bearer …",
@@ -145,8 +162,20 @@ class Guard:
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
             if body:
-                await asyncio.to_thread(check_json, bytes(body), nesting=self._settings.nesting)
+                await self._check_json(bytes(body))
         return _replayed(bytes(body), receive)
+
+    async def _check_json(self, body: bytes) -> None:
+        try:
+            await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
+        except StrictJsonError as error:
+            raise RefusedRequest("request.json", f"the body is refused: {error}") from error
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _too_large(most: int) -> RefusedRequest:

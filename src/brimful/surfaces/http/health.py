@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 
 from fastapi import APIRouter, Request
@@ -12,6 +13,7 @@ from brimful.surfaces import records
 from brimful.surfaces.http import metrics
 from brimful.surfaces.http.answers import described, written
 from brimful.surfaces.http.house import House
+from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
 
@@ -34,8 +36,15 @@ def router(house: House) -> APIRouter:
 
     @routes.get("/health/ready", responses=described(HealthBody))
     async def ready() -> Response:
-        """Whether the store can be asked."""
-        await house.workers.run(lambda: house.engine.root)
+        """Whether the store can be asked; answered whatever else is at work."""
+        seconds = house.settings.ready_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await house.health.run(lambda: house.engine.root)
+        except TimeoutError as error:
+            raise RefusedRequest(
+                "request.busy", f"the store did not answer within {seconds:g} s; try again later"
+            ) from error
         return Response(written({"status": "ready"}), media_type="application/json")
 
     @routes.get(
@@ -45,7 +54,7 @@ def router(house: House) -> APIRouter:
     )
     async def measured() -> Response:
         """Requests, contexts and the store in numbers, as Prometheus reads them."""
-        found = await house.workers.run(lambda: records.status_record(house.engine))
+        found = await house.health.run(lambda: records.status_record(house.engine))
         gauges = {f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}
         return Response(house.metrics.text(gauges), media_type=metrics.MEDIA_TYPE)
 

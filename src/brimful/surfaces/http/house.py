@@ -11,14 +11,13 @@ from starlette.responses import Response
 
 from brimful.engine import Engine
 from brimful.errors import BudgetError, DocumentError, InputTooLongError, SettingError, choose
+from brimful.limits import RECEIPTS_BYTES
 from brimful.surfaces.http.answers import tagged_bytes, written
 from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.http.settings import ServeSettings
 from brimful.surfaces.http.working import Workers
 from brimful.surfaces.records import Record
-
-_RECEIPTS_BYTES = 64 << 20
 
 
 class Receipts:
@@ -34,7 +33,7 @@ class Receipts:
         with self._lock:
             self._held += len(content) - len(self._kept.pop(id, b""))
             self._kept[id] = content
-            while len(self._kept) > self._most or (self._held > _RECEIPTS_BYTES and len(self._kept) > 1):
+            while len(self._kept) > self._most or (self._held > RECEIPTS_BYTES and len(self._kept) > 1):
                 self._held -= len(self._kept.popitem(last=False)[1])
 
     def get(self, id: str) -> bytes | None:  # noqa: A002
@@ -49,12 +48,28 @@ class House:
     def __init__(self, engine: Engine, settings: ServeSettings) -> None:
         self.engine, self.settings = engine, settings
         self.metrics = Metrics()
-        self.workers = Workers(threads=settings.workers, waiting=settings.waiting)
+        self.workers = Workers(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
+        self.runs = Workers(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
+        self.health = Workers(threads=1, waiting=settings.waiting, name="brimful-health")
         self.receipts = Receipts(settings.receipts)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        for each in (self.workers, self.runs, self.health):
+            each.close()
 
     async def answer(self, work: Callable[[], Record]) -> Response:
         """What the engine answers, worked out and written down beside the event loop."""
         return Response(await self.workers.run(lambda: written(work())), media_type="application/json")
+
+    async def run(self, work: Callable[[threading.Event], Record]) -> Response:
+        """The same for what may wait for a provider: in threads of its own, and ended when nobody waits for it."""
+        cancel = threading.Event()
+        try:
+            content = await self.runs.run(lambda: written(work(cancel)))
+        finally:
+            cancel.set()
+        return Response(content, media_type="application/json")
 
     async def tagged(self, request: Request, work: Callable[[], Record]) -> Response:
         """The same for what may be asked for again: under an ETag, or 304."""

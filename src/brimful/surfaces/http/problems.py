@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from brimful.errors import BrimfulError, ProviderError, suggest
+from brimful.limits import PATIENCE_SECONDS
 from brimful.surfaces.outcomes import outcome_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -59,7 +60,7 @@ def problem_of(error: BrimfulError) -> Response:
     """The response for an error of the engine."""
     headers = {}
     if isinstance(error, ProviderError) and error.wait_seconds is not None:
-        headers["retry-after"] = str(max(1, round(error.wait_seconds)))
+        headers["retry-after"] = str(max(1, round(min(error.wait_seconds, PATIENCE_SECONDS))))
     return problem(error.code, str(error), headers=headers)
 
 

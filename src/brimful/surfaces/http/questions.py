@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -39,12 +41,12 @@ def router(house: House) -> APIRouter:
     @routes.post("/context", responses=described(ContextBody, 400, 413, 415, 501, 502))
     async def context(body: ContextRequest) -> Response:
         """Fill a budget with what the corpus says about a question; no hits give an empty text."""
-        return await house.answer(lambda: _context(house, body))
+        return await _asked(house, body, _context)
 
     @routes.post("/explain", responses=described(ExplanationBody, 400, 413, 415, 501, 502))
     async def explain(body: ContextRequest) -> Response:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        return await house.answer(lambda: _explanation(house, body))
+        return await _asked(house, body, _explanation)
 
     @routes.post("/search", responses=described(FoundBody, 400, 413, 415))
     async def search(body: SearchRequest) -> Response:
@@ -67,6 +69,15 @@ def router(house: House) -> APIRouter:
     return routes
 
 
+async def _asked(
+    house: House, body: ContextRequest, made: Callable[[House, ContextRequest, threading.Event | None], records.Record]
+) -> Response:
+    """An answer; one that a provider condenses a part of keeps no worker from other questions."""
+    if body.densify is None or body.densify.startswith("extractive:"):
+        return await house.answer(lambda: made(house, body, None))
+    return await house.run(lambda cancel: made(house, body, cancel))
+
+
 def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSettings]:
     house.check_question(body.question)
     budget = body.budget
@@ -77,18 +88,18 @@ def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSett
     return room, AskSettings(**body.model_dump(exclude=_OUTSIDE))
 
 
-def _context(house: House, body: ContextRequest) -> records.Record:
+def _context(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     budget, settings = _settings(house, body)
-    made = house.engine.context(body.question, budget=budget, settings=settings)
+    made = house.engine.context(body.question, budget=budget, settings=settings, cancel=cancel)
     _keep(house, made.receipt)
     house.metrics.count("contexts")
     house.metrics.count("context_tokens", made.tokens)
     return records.answer_record(house.engine, made, prices=PRICED if body.prices else 0)
 
 
-def _explanation(house: House, body: ContextRequest) -> records.Record:
+def _explanation(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     budget, settings = _settings(house, body)
-    made = house.engine.explain(body.question, budget=budget, settings=settings)
+    made = house.engine.explain(body.question, budget=budget, settings=settings, cancel=cancel)
     _keep(house, made.context.receipt)
     return records.explanation_record(house.engine, made)
 

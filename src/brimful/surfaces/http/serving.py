@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from brimful.errors import InputError, MissingPartError
+from brimful.errors import MissingPartError
 from brimful.surfaces.http.settings import ServeSettings
-
-_SHUTDOWN_SECONDS = 5
-_BACKLOG = 256
 
 
 def serve(
@@ -35,33 +31,26 @@ def serve(
         host=host, token=token, hosts=tuple(hosts), densify_models=("extractive:", *densify_models)
     )
     try:
-        import uvicorn
-
         from brimful.surfaces.http.app import create_app
+        from brimful.surfaces.http.guard import HEALTH
+        from brimful.surfaces.http.problems import problem
+        from brimful.surfaces.serving import address_of, listen, log_to_stderr, make_server
     except ImportError as error:
         raise MissingPartError(f"the server needs {error.name}: pip install 'brimful[http]'") from error
     from brimful.engine import open as open_store
 
-    with _listening(host, port) as listener, open_store(store) as engine:
-        address = _address(listener)
-
-        class Server(uvicorn.Server):
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets=sockets)
-                if self.started and ready is not None:
-                    ready(address)
-
-        config = uvicorn.Config(
+    log_to_stderr()
+    with listen(host, port) as listener:
+        address = address_of(listener)
+        engine = open_store(store)
+        server = make_server(
             create_app(engine, settings),
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            busy=problem("request.busy", "every connection is taken; try again later"),
+            health=HEALTH,
+            ready=None if ready is None else lambda: ready(address),
         )
-        with _ended_by_signals(), suppress(KeyboardInterrupt):
-            Server(config).run(sockets=[listener])
+        with server.ended(), engine, _ended_by_signals(), suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
 @contextmanager
@@ -75,24 +64,3 @@ def _ended_by_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    name = host.removeprefix("[").removesuffix("]")
-    family = socket.AF_INET6 if ":" in name else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((name, port))
-    except (OSError, OverflowError) as error:
-        listener.close()
-        raise InputError(
-            f"{host}:{port} can't be listened on ({error}); name another port, or 0 for a free one"
-        ) from error
-    listener.listen(_BACKLOG)
-    return listener
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

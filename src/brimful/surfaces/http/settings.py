@@ -2,69 +2,48 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, fields
 
-from brimful.errors import InputError, SettingError
+from brimful import limits
+from brimful.errors import SettingError
+from brimful.surfaces.access import address_of, check_token, is_loopback
 
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """The limits of a server; loopback alone needs no token.
+    """Who may ask a server, and for how much (brimful.limits says why); loopback alone needs no token.
 
     >>> ServeSettings(host="0.0.0.0")
     Traceback (most recent call last):
-    brimful.errors.InputError: '0.0.0.0' can be reached from other machines, which needs a token; ...
+    brimful.errors.SettingError: '0.0.0.0' can be reached from other machines, which needs a token ...
     """
 
     host: str = "127.0.0.1"
     token: str | None = None
     hosts: tuple[str, ...] = ()  # other names that the server is called by
     densify_models: tuple[str, ...] = ("extractive:",)  # a name can hold an address, and costs: none but these
-    body_bytes: int = 8 << 20
-    budget_tokens: int = 1_000_000
-    question_characters: int = 20_000
-    results: int = 200
-    page_items: int = 1_000
-    passage_bytes: int = 1 << 20
-    nesting: int = 64
-    seconds: float = 30.0
-    densify_seconds: float = 600.0
-    workers: int = 4
-    waiting: int = 64
-    receipts: int = 512
+    body_bytes: int = limits.BODY_BYTES
+    budget_tokens: int = limits.BUDGET_TOKENS
+    question_characters: int = limits.QUESTION_CHARACTERS
+    results: int = limits.RESULTS
+    page_items: int = limits.PAGE_ITEMS
+    passage_bytes: int = limits.PASSAGE_BYTES
+    nesting: int = limits.NESTING
+    seconds: float = limits.REQUEST_SECONDS
+    densify_seconds: float = limits.DENSIFY_SECONDS
+    ready_seconds: float = limits.READY_SECONDS
+    workers: int = limits.WORKERS
+    waiting: int = limits.WAITING
+    runs: int = limits.RUNS
+    waiting_runs: int = limits.WAITING_RUNS
+    receipts: int = limits.RECEIPTS
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, int | float) and not (isinstance(value, int | float) and value > 0):
                 raise SettingError(f"{field.name} is {value!r}; it must be more than 0")
-        if self.token is not None and (len(self.token) < _LEAST_TOKEN or not _is_plain(self.token)):
-            raise InputError(
-                f"a token needs {_LEAST_TOKEN} or more characters of ASCII without blanks, this one has "
-                f"{len(self.token)}; make one: python -c 'import secrets; print(secrets.token_urlsafe())'"
-            )
-        if self.token is None and not is_loopback(self.host):
-            raise InputError(
-                f"{self.host!r} can be reached from other machines, which needs a token; give one, or stay on 127.0.0.1"
-            )
-
-
-_LEAST_TOKEN = 16
-
-
-def _is_plain(token: str) -> bool:
-    return all("!" <= character <= "~" for character in token)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it.
-
-    >>> is_loopback("localhost"), is_loopback("[::1]"), is_loopback("127.8.8.8"), is_loopback("example.org")
-    (True, True, True, False)
-    """
-    address = _address(host)
-    return host.lower() == "localhost" if address is None else address.is_loopback
+        check_token(self.token, host=self.host)
 
 
 def is_served(name: str, settings: ServeSettings) -> bool:
@@ -75,12 +54,5 @@ def is_served(name: str, settings: ServeSettings) -> bool:
     plain = name.lower().rstrip(".")
     if plain in ("localhost", settings.host.lower()) or plain in (each.lower() for each in settings.hosts):
         return True
-    address = _address(plain)
+    address = address_of(plain)
     return address is not None and (address.is_loopback or not is_loopback(settings.host))
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return None

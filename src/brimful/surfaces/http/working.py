@@ -1,45 +1,74 @@
-"""How does the engine work beside the event loop? In a few threads, with a bounded queue."""
+"""How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded queue."""
 
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from brimful.surfaces.http.problems import RefusedRequest
 
 Answer = TypeVar("Answer")
+_Task = tuple[Future[Any], Callable[[], Any]]
 
 
 class Workers:
-    """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then."""
+    """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then.
 
-    def __init__(self, *, threads: int, waiting: int) -> None:
-        self._threads, self._most = threads, threads + waiting
-        self._pool: ThreadPoolExecutor | None = None
+    The threads are daemons: a process that was told to stop does not wait for them.
+    """
+
+    def __init__(self, *, threads: int, waiting: int, name: str) -> None:
+        self._threads, self._most, self._name = threads, threads + waiting, name
         self._lock = threading.Lock()
-        self._running = 0
+        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._started = self._running = 0
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """The answer, or a refusal at once when too many wait already."""
+        future: Future[Answer] = Future()
         with self._lock:
             if self._running >= self._most:
                 raise RefusedRequest("request.busy", f"{self._running} requests are being answered; try again later")
             self._running += 1
-            self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="brimful-http")
-            future = self._pool.submit(work)
+            if self._started < min(self._running, self._threads):
+                self._started += 1
+                threading.Thread(target=self._work, args=(self._tasks,), name=self._name, daemon=True).start()
         future.add_done_callback(self._done)
+        self._tasks.put((future, work))
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Let go of the threads; what has begun is finished, what has not is dropped."""
         with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+            tasks, self._tasks = self._tasks, queue.SimpleQueue()
+            started, self._started = self._started, 0
+        while True:
+            try:
+                task = tasks.get_nowait()
+            except queue.Empty:
+                break
+            if task is not None:
+                task[0].cancel()
+        for _ in range(started):
+            tasks.put(None)
+
+    def _work(self, tasks: queue.SimpleQueue[_Task | None]) -> None:
+        while (task := tasks.get()) is not None:
+            _do(*task)
+            del task  # an answer is not kept until the next question
 
     def _done(self, _: Future[Answer]) -> None:
         with self._lock:
             self._running -= 1
+
+
+def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  (it belongs to whoever waits for the answer)
+            future.set_exception(error)

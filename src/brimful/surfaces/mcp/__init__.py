@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -28,7 +29,8 @@ def serve(
     choose(transport, TRANSPORTS, what="transport")
     try:
         from brimful.surfaces.mcp.server import make_server
-        from brimful.surfaces.mcp.transports import check_address, log_to_stderr, serve_http, serve_stdio
+        from brimful.surfaces.mcp.transports import check_address, serve_http, serve_stdio
+        from brimful.surfaces.serving import log_to_stderr
     except ImportError as error:
         raise MissingPartError(f"MCP needs a package that is missing ({error}): pip install 'brimful[mcp]'") from error
     from brimful.engine import STORE_NAME
@@ -41,8 +43,9 @@ def serve(
         raise InputError(f"{str(store)!r} holds no store; make one first: brimful add FOLDER --store {store}")
     log_to_stderr()
     with open_store(file) as engine:
-        server = make_server(engine)
+        ending = threading.Event()
+        server = make_server(engine, ending=ending)
         if transport == "stdio":
             serve_stdio(server, ready=ready)
         else:
-            serve_http(server, host=host, port=port, token=token, ready=ready)
+            serve_http(server, host=host, port=port, token=token, ready=ready, ending=ending)

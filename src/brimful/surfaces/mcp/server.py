@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -23,6 +24,7 @@ from mcp_types import (
 )
 from pydantic import Field
 
+from brimful import limits
 from brimful.engine import Engine
 from brimful.errors import BrimfulError, BudgetError, InputError, choose
 from brimful.settings import VERSION
@@ -30,7 +32,7 @@ from brimful.surfaces import records
 from brimful.surfaces.mcp import resources
 from brimful.surfaces.mcp.resources import AS_KEY, DOCUMENTS, MOST_DOCUMENT_BYTES, RECEIPTS, Receipts
 from brimful.surfaces.mcp.schemas import ContextResult
-from brimful.surfaces.mcp.tools import MOST_QUESTION_CHARACTERS, MOST_TOKENS, tools_of
+from brimful.surfaces.mcp.tools import tools_of
 from brimful.surfaces.mcp.views import place
 
 INSTRUCTIONS = (
@@ -52,14 +54,14 @@ Result = TypeVar("Result")
 class BrimfulServer(MCPServer[Any]):
     """The SDK's server, which also lists what there is at the moment."""
 
-    def __init__(self, engine: Engine, receipts: Receipts) -> None:
+    def __init__(self, engine: Engine, receipts: Receipts, ending: threading.Event) -> None:
         super().__init__(
             "brimful",
             title="Brimful",
             description="Fills a language model's context to the brim, from your documents, with citations.",
             instructions=INSTRUCTIONS,
             version=VERSION,
-            tools=tools_of(engine, receipts),
+            tools=tools_of(engine, receipts, ending),
             log_level="WARNING",
             subscriptions=False,
         )
@@ -85,10 +87,10 @@ class BrimfulServer(MCPServer[Any]):
         return await super().get_prompt(name, arguments, context)
 
 
-def make_server(engine: Engine) -> BrimfulServer:
-    """A server over one engine, for any transport."""
+def make_server(engine: Engine, *, ending: threading.Event | None = None) -> BrimfulServer:
+    """A server over one engine, for any transport; `ending` breaks off what waits for a provider."""
     receipts = Receipts()
-    server = BrimfulServer(engine, receipts)
+    server = BrimfulServer(engine, receipts, ending or threading.Event())
     _add_resources(server, engine, receipts)
     _add_prompt(server, engine, receipts)
     return server
@@ -134,17 +136,17 @@ def _add_prompt(server: BrimfulServer, engine: Engine, receipts: Receipts) -> No
     )
     def cited_answer(
         question: Annotated[str, Field(description="What is to be answered.")],
-        budget: Annotated[str, Field(description=f"Tokens of the context at most, 1 to {MOST_TOKENS}.")] = "4000",
+        budget: Annotated[
+            str, Field(description=f"Tokens of the context at most, 1 to {limits.MODEL_BUDGET_TOKENS}.")
+        ] = "4000",
     ) -> list[Message]:
         return _or_refuse(partial(_cited_answer, engine, receipts, question, budget))
 
 
 def _cited_answer(engine: Engine, receipts: Receipts, question: str, budget: str) -> list[Message]:
-    if not 1 <= len(question) <= MOST_QUESTION_CHARACTERS:
-        raise InputError(f"question has {len(question)} characters; give 1 to {MOST_QUESTION_CHARACTERS}")
-    if not budget.strip().isdecimal() or not 1 <= int(budget.strip()[:10]) <= MOST_TOKENS:
-        raise BudgetError(f"budget is {budget!r:.60}; give a whole number of tokens from 1 to {MOST_TOKENS}")
-    context = engine.context(question, budget=int(budget))
+    if not 1 <= len(question) <= limits.MODEL_QUESTION_CHARACTERS:
+        raise InputError(f"question has {len(question)} characters; give 1 to {limits.MODEL_QUESTION_CHARACTERS}")
+    context = engine.context(question, budget=_tokens(budget))
     assert context.receipt is not None
     receipts.keep(context.receipt)
     cited = ContextResult.of(records.answer_record(engine, context))
@@ -154,6 +156,20 @@ def _cited_answer(engine: Engine, receipts: Receipts, question: str, budget: str
         UserMessage(context.text or "(The corpus has nothing on this question.)"),
         UserMessage(f"Citations, in the order of the context:\n{citations or '(none)'}\n\nQuestion: {question}"),
     ]
+
+
+def _tokens(budget: str) -> int:
+    """The number that a prompt's argument names: read once, and that number is checked and used.
+
+    >>> _tokens(" 4000 ")
+    4000
+    """
+    most, digits = limits.MODEL_BUDGET_TOKENS, budget.strip()
+    is_number = len(budget) <= limits.BUDGET_DIGITS and digits.isascii() and digits.isdecimal()
+    tokens = int(digits) if is_number else 0
+    if not 1 <= tokens <= most:
+        raise BudgetError(f"budget is {budget!r:.60}; give a whole number of tokens from 1 to {most}")
+    return tokens
 
 
 def _or_refuse(produce: Callable[[], Result]) -> Result:

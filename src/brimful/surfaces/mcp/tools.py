@@ -5,12 +5,15 @@ The methods are plain functions of the engine, so the server runs each in a thre
 
 from __future__ import annotations
 
+import threading
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from pydantic import Field
 
+from brimful import limits
+from brimful.densify.plan import DensifySettings
 from brimful.engine import Engine
 from brimful.errors import InputError
 from brimful.settings import DEFAULT_MODEL, AskSettings, Fill, Packing, Sizing, Strategy
@@ -28,13 +31,6 @@ from brimful.surfaces.mcp.schemas import (
 )
 from brimful.text.spans import Span
 
-MOST_TOKENS = 200_000
-MOST_QUESTION_CHARACTERS = 10_000
-MOST_HITS = 50
-MOST_HIT_CHARACTERS = 2_000
-MOST_PASSAGE_BYTES = 32_768
-MOST_OMITTED = 20
-MOST_CAPTURED_CHARACTERS = 1_000_000
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
 TextFormat = Literal["plain", "markdown", "xml", "json"]
@@ -42,7 +38,7 @@ Question = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=MOST_QUESTION_CHARACTERS,
+        max_length=limits.MODEL_QUESTION_CHARACTERS,
         description=(
             "What you want to know, in words that the documents may use. "
             '"phrases", begin* , -excluded and filters such as path:src or kind:code are understood.'
@@ -51,7 +47,11 @@ Question = Annotated[
 ]
 BudgetTokens = Annotated[
     int,
-    Field(ge=1, le=MOST_TOKENS, description="Tokens the context may have at most; what you can spare, not your limit."),
+    Field(
+        ge=1,
+        le=limits.MODEL_BUDGET_TOKENS,
+        description="Tokens the context may have at most; what you can spare, not your limit.",
+    ),
 ]
 CountedFor = Annotated[
     str,
@@ -62,9 +62,9 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
 
 
-def tools_of(engine: Engine, receipts: Receipts) -> list[Tool]:
+def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> list[Tool]:
     """The tools over one engine."""
-    tools = Tools(engine, receipts)
+    tools = Tools(engine, receipts, ending)
     return [
         make_tool(
             tools.get_context,
@@ -92,7 +92,7 @@ def tools_of(engine: Engine, receipts: Receipts) -> list[Tool]:
             title="Read part of a document",
             description=(
                 "Use this to read on around a citation: a document's own text by bytes (start, end) or by lines "
-                f"(first_line, last_line), at most {MOST_PASSAGE_BYTES} bytes a call. Call again with start = "
+                f"(first_line, last_line), at most {limits.MODEL_PASSAGE_BYTES} bytes a call. Call again with start = "
                 f"next_start for more. Reads stored documents only, no files. {_UNTRUSTED}"
             ),
             annotations=_READS,
@@ -123,9 +123,10 @@ def tools_of(engine: Engine, receipts: Receipts) -> list[Tool]:
 class Tools:
     """The tools' methods over one engine."""
 
-    def __init__(self, engine: Engine, receipts: Receipts) -> None:
+    def __init__(self, engine: Engine, receipts: Receipts, ending: threading.Event) -> None:
         self.engine = engine
         self.receipts = receipts
+        self.ending = ending
 
     def get_context(
         self,
@@ -175,14 +176,14 @@ class Tools:
         self,
         *,
         question: Question,
-        limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="Hits at most.")] = 10,
+        limit: Annotated[int, Field(ge=1, le=limits.MODEL_RESULTS, description="Hits at most.")] = 10,
     ) -> Annotated[CallToolResult, SearchResult]:
         """Hits with their text, each cut to a bounded length."""
         found = self.engine.search(question, limit=limit)
         result = SearchResult.of(
             {**records.found_record(self.engine, found), "note": "" if found.hits else views.NOTHING}
         )
-        cut = [hit.model_copy(update={"text": hit.text[:MOST_HIT_CHARACTERS]}) for hit in result.hits]
+        cut = [hit.model_copy(update={"text": hit.text[: limits.HIT_CHARACTERS]}) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
         return _answer(result, views.hits(result))
 
@@ -199,7 +200,7 @@ class Tools:
             int | None, Field(ge=1, le=_LARGEST, description="Instead of end; the document's end if left out.")
         ] = None,
     ) -> Annotated[CallToolResult, PassageResult]:
-        """Whole characters, at most `MOST_PASSAGE_BYTES`; the text content is the passage itself."""
+        """Whole characters, at most `limits.MODEL_PASSAGE_BYTES`; the text content is the passage itself."""
         by_bytes, by_lines = (start, end) != (None, None), (first_line, last_line) != (None, None)
         if by_bytes and by_lines:
             raise InputError("start and end count bytes, first_line and last_line count lines; give one of the pairs")
@@ -208,14 +209,15 @@ class Tools:
             span = document.span_of_lines(first_line or 1, last_line or max(first_line or 1, document.line_count))
         else:
             span = Span(min(start or 0, len(document)), min(_LARGEST if end is None else end, len(document)))
-        result = PassageResult.of(records.passage_record(self.engine, document, span, most_bytes=MOST_PASSAGE_BYTES))
+        most = limits.MODEL_PASSAGE_BYTES
+        result = PassageResult.of(records.passage_record(self.engine, document, span, most_bytes=most))
         return _answer(result, result.text or f"Nothing stands there; the document has {len(document)} bytes.")
 
     def explain(
         self,
         *,
         question: Annotated[
-            str, Field(max_length=MOST_QUESTION_CHARACTERS, description="A question, as get_context takes it.")
+            str, Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="A question, as get_context takes it.")
         ] = "",
         receipt: Annotated[str, Field(max_length=200, description="Or the id of a receipt of this session.")] = "",
         budget: BudgetTokens = 4_000,
@@ -234,14 +236,14 @@ class Tools:
             record = records.explanation_record(self.engine, explanation)
         omitted = record["omitted"]
         assert isinstance(omitted, list)
-        result = ExplainResult.of({**record, "omitted": omitted[:MOST_OMITTED], "omitted_total": len(omitted)})
+        result = ExplainResult.of({**record, "omitted": omitted[: limits.OMITTED], "omitted_total": len(omitted)})
         return _answer(result, views.explanation(result))
 
     def capture(
         self,
         *,
         text: Annotated[
-            str, Field(min_length=1, max_length=MOST_CAPTURED_CHARACTERS, description="What is to be kept, in full.")
+            str, Field(min_length=1, max_length=limits.CAPTURED_CHARACTERS, description="What is to be kept, in full.")
         ],
         name: Annotated[
             str,
@@ -268,7 +270,8 @@ class Tools:
                 f"model is {model!r}; a call can't choose an address that texts are sent to. "
                 "Name a provider; its *_BASE_URL variable in the server's environment may name the address"
             )
-        done = self.engine.capture(text, name=name or None, model=model)
+        settings = DensifySettings(deadline_seconds=limits.DENSIFY_SECONDS)
+        done = self.engine.capture(text, name=name or None, model=model, settings=settings, cancel=self.ending)
         if done.status != "done":
             code, _, message = done.message.partition(": ")
             return refusal(code, f"{message}; the text is kept as {done.name!r}, capture it again or with extractive:")

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import ipaddress
-import logging
-import socket
+import io
+import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
-import uvicorn
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.mcpserver import MCPServer
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from brimful.errors import InputError, SettingError
+from brimful.errors import SettingError
+from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
+from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
+from brimful.surfaces.mcp.messages import refusal_of, too_long
+from brimful.surfaces.serving import listen, make_server
 
 PATH = "/mcp"
-_MOST_BODY_BYTES = 8 << 20
-_GRACE_SECONDS = 5
 _LAST_PORT = 65_535
+_OVERTIME_SECONDS = 5.0  # for a capture that ends itself at its own deadline
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 Ready = Callable[[str], None] | None
@@ -39,7 +45,7 @@ def serve_stdio(server: MCPServer[Any], *, ready: Ready = None) -> None:
 
     def run() -> None:
         try:
-            server.run("stdio")
+            anyio.run(_talk, server)
         except BaseException as error:  # noqa: BLE001  # raised again where it can be seen
             failures.append(error)
 
@@ -52,39 +58,102 @@ def serve_stdio(server: MCPServer[Any], *, ready: Ready = None) -> None:
         raise failures[0]
 
 
-def serve_http(server: MCPServer[Any], *, host: str, port: int, token: str | None = None, ready: Ready = None) -> None:
+async def _talk(server: MCPServer[Any]) -> None:
+    """Every line is answered: by the server, or by what is wrong with it."""
+    lines = _own_stdin()
+    async with stdio_server(stdin=_Nothing()) as (_, answers):  # type: ignore[arg-type]  # read below, within bounds
+        given, taken = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read, lines, given, answers.send)
+            lowlevel = server._lowlevel_server  # noqa: SLF001  (the SDK's own `run` reads it; nothing public does)
+            await lowlevel.run(taken, answers, lowlevel.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+
+async def _read(
+    lines: io.BufferedReader,
+    given: MemoryObjectSendStream[SessionMessage | Exception],
+    answer: Callable[[SessionMessage], Any],
+) -> None:
+    async with given:
+        while line := await anyio.to_thread.run_sync(_line, lines, abandon_on_cancel=True):
+            read = line if isinstance(line, JSONRPCError) else await anyio.to_thread.run_sync(_message, line)
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await (answer if isinstance(read, JSONRPCError) else given.send)(SessionMessage(read))
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """A client's message, or the error that answers it."""
+    return refusal_of(line) or jsonrpc_message_adapter.validate_json(line, by_name=False)
+
+
+def _line(lines: io.BufferedReader) -> bytes | JSONRPCError | None:
+    """The next line that is not blank; of one that is too long no more than that is kept. None at the end."""
+    while line := lines.readline(MESSAGE_BYTES + 1):
+        if len(line) > MESSAGE_BYTES:
+            while line and not line.endswith(b"\n"):
+                line = lines.readline(MESSAGE_BYTES)
+            return too_long()
+        if line.strip():
+            return line
+    return None
+
+
+def _own_stdin() -> io.BufferedReader:
+    """Standard input under a number of its own, so that no child of this process reads the client's messages."""
+    try:
+        own = os.dup(sys.stdin.fileno())
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, sys.stdin.fileno())
+        os.close(nothing)
+    except (OSError, ValueError):  # no file, as under a test
+        return io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
+    return io.BufferedReader(io.FileIO(own, closefd=False))
+
+
+class _Nothing:
+    """An input without a line: the lines are read where they can be bounded."""
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        raise StopAsyncIteration
+
+
+def serve_http(
+    server: MCPServer[Any],
+    *,
+    host: str,
+    port: int,
+    token: str | None = None,
+    ready: Ready = None,
+    ending: threading.Event | None = None,
+) -> None:
     """Serve streamable HTTP until Ctrl-C. No sessions: any request may follow a restart."""
-    listening = _listen(host, port)
+    listening = listen(host, port)
     taken = int(listening.getsockname()[1])
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=_MOST_BODY_BYTES,
+        max_request_body_size=MESSAGE_BYTES,
         transport_security=security_for(host, taken),
     )
-    config = uvicorn.Config(
-        Guard(app, token=token, any_host=_is_any(host)),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
     shown = f"[{host}]" if ":" in host else host
-    with listening:
-        asyncio.run(_Announced(config, f"http://{shown}:{taken}{PATH}", ready).serve(sockets=[listening]))
+    address = f"http://{shown}:{taken}{PATH}"
+    guarded = Guard(app, token=token, any_host=_is_any(host))
+    busy = PlainTextResponse("Every connection is taken; try again later", 503, {"Retry-After": "1"})
+    serving = make_server(guarded, busy=busy, ready=None if ready is None else lambda: ready(address), ending=ending)
+    with listening, serving.ended():
+        asyncio.run(serving.serve(sockets=[listening]))
 
 
 def check_address(host: str, port: int, token: str | None) -> None:
     """Refuse an address that strangers reach without a token."""
     if isinstance(port, bool) or not 0 <= port <= _LAST_PORT:
         raise SettingError(f"port is {port!r}; it must lie between 0 and {_LAST_PORT}")
-    if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token and token):
-        raise SettingError("the token must be of printable ASCII characters, without blanks around them")
-    if token is None and not _is_loopback(host):
-        raise InputError(
-            f"{host!r} can be reached from other machines; give a token that clients must send, or serve 127.0.0.1"
-        )
+    check_token(token, host=host)
 
 
 def security_for(host: str, port: int) -> TransportSecuritySettings:
@@ -100,7 +169,10 @@ def security_for(host: str, port: int) -> TransportSecuritySettings:
 
 
 class Guard:
-    """Asks for the token, and bound to all addresses, for an Origin (if any) that is the Host's own."""
+    """Asks for the token and, bound to all addresses, for an Origin (if any) that is the Host's own; bounds the rest.
+
+    A body is here within the time for one, and can be answered, before the SDK sees it; an answer has its time too.
+    """
 
     def __init__(self, app: ASGIApp, *, token: str | None, any_host: bool) -> None:
         self._app = app
@@ -109,57 +181,58 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it."""
-        refused = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
-        await (refused or self._app)(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refused = self._refusal(Headers(scope=scope))
+        if refused is None and scope["method"] == "POST" and scope["path"] == PATH:
+            try:
+                async with asyncio.timeout(REQUEST_SECONDS):
+                    refused, receive = await _whole(receive)
+            except TimeoutError:
+                refused = PlainTextResponse("The body did not come in time", 408, {"Connection": "close"})
+        with suppress(TimeoutError, asyncio.CancelledError):  # the latter when the server's grace time is over
+            async with asyncio.timeout(DENSIFY_SECONDS + _OVERTIME_SECONDS):
+                await (refused or self._app)(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> PlainTextResponse | None:
-        if self._token is not None:
-            scheme, _, given = headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), self._token.encode()):
-                return PlainTextResponse("A token is needed", 401, {"WWW-Authenticate": "Bearer"})
+    def _refusal(self, headers: Headers) -> Response | None:
+        if self._token is not None and not is_authorised(headers.get("authorization", ""), self._token):
+            return PlainTextResponse("A token is needed", 401, {"WWW-Authenticate": "Bearer"})
         origin = headers.get("origin")
-        if self._any_host and origin and origin.partition("://")[2] != headers.get("host"):
+        if self._any_host and origin and not is_own_origin(origin, headers.get("host", "")):
             return PlainTextResponse("Invalid Origin header", 403)
         return None
 
 
-class _Announced(uvicorn.Server):
-    """A server that says when it listens."""
+async def _whole(receive: Receive) -> tuple[Response | None, Receive]:
+    """A refusal of the body, or what gives it again."""
+    body = bytearray()
+    message: Message = {"more_body": True}
+    while message.get("more_body", False):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            break
+        body += message.get("body", b"")
+        if len(body) > MESSAGE_BYTES:
+            return _answered(too_long(), 413), receive
+    content = bytes(body)
+    found = await asyncio.to_thread(refusal_of, content)
+    is_given = False
 
-    def __init__(self, config: uvicorn.Config, address: str, ready: Ready) -> None:
-        super().__init__(config)
-        self._address = address
-        self._ready = ready
+    async def again() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": content, "more_body": False}
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
-        await super().startup(sockets)
-        if self._ready is not None:
-            self._ready(self._address)
+    return (None if found is None else _answered(found, 400)), again
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise InputError(f"{host}:{port} can't be listened on ({error}); name another host or port") from error
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+def _answered(error: JSONRPCError, status: int) -> Response:
+    return Response(error.model_dump_json(by_alias=True), status, media_type="application/json")
 
 
 def _is_any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return not host
-
-
-def log_to_stderr() -> None:
-    """Plain lines, before the SDK sets up its own."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    address = address_of(host)
+    return not host if address is None else address.is_unspecified
