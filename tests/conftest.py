@@ -11,6 +11,9 @@ from brimful import Engine
 
 LONG = 30  # seconds after which a test gives up waiting; nothing takes that long unless it hangs
 
+# Tests ask by words, unless they name a model: reading passages takes a second a question.
+os.environ.setdefault("BRIMFUL_EMBEDDER", "none")
+
 settings.register_profile(
     "default",
     max_examples=int(os.environ.get("BRIMFUL_EXAMPLES", "150")),

@@ -29,7 +29,7 @@ from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
 from brimful.search.search import Found
-from brimful.settings import AskSettings, FieldSettings
+from brimful.settings import AskSettings, FieldSettings, Meaning
 from brimful.store.ingest import Report
 
 if TYPE_CHECKING:
@@ -166,9 +166,27 @@ class AsyncEngine:
 
     # ---- questions
 
-    async def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
+    async def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        field: FieldSettings | None = None,
+        operators: bool = True,
+        repair: bool = True,
+        meaning: Meaning = "late",
+        **filters: Any,
+    ) -> Found:
         """The units that matter most for a question, and how it was understood."""
-        return await self.call(lambda engine: engine.search(question, limit=limit, field=field))
+        return await self.call(
+            lambda engine: engine.search(
+                question, limit=limit, field=field, operators=operators, repair=repair, meaning=meaning, **filters
+            )
+        )
+
+    async def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Let the model read every passage of the corpus now."""
+        return await self.call(lambda engine: engine.warm(progress=progress))
 
     async def context(
         self,

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -38,12 +38,15 @@ from brimful.errors import (
     StoreError,
     choose,
 )
-from brimful.index.embedders import Embedder
+from brimful.index.embedders import Embedder, identity_of
+from brimful.index.minilm import INSTALL
+from brimful.index.named import late_embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
+from brimful.search.late import Late, all_passages
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
-from brimful.settings import FILTER_NAMES, VERSION, AskSettings, FieldSettings, Filters
+from brimful.settings import FILTER_NAMES, MEANINGS, VERSION, AskSettings, FieldSettings, Filters, Meaning
 from brimful.store.ingest import Report, ingest, place_of, preview
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -62,17 +65,25 @@ STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
+WARMED = 256
+"""Passages that are read between two words of progress."""
 _ANY_ROOM = 1 << 30
 
 
 def open(  # noqa: A001
-    path: str | os.PathLike[str], *, vectors: bool = True, embedder: Embedder | None = None
+    path: str | os.PathLike[str],
+    *,
+    vectors: bool = True,
+    embedder: Embedder | None = None,
+    late: Embedder | str = "auto",
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
     `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
-    is asked and added to with the same one only.
+    is asked and added to with the same one only. `late` is the model that reads the best places of each question, or
+    its name (`minilm`, a folder, `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names,
+    or MiniLM where it is installed.
 
     >>> import tempfile
     >>> with open(tempfile.mkdtemp()) as engine:
@@ -80,19 +91,27 @@ def open(  # noqa: A001
     ...     engine.context("When is tea?", budget=50).text
     '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
     """
-    return Engine(path, vectors=vectors, embedder=embedder)
+    return Engine(path, vectors=vectors, embedder=embedder, late=late)
 
 
 class Engine:
     """A corpus that can be asked. Safe to share between threads; writing and asking take turns."""
 
-    def __init__(self, path: str | os.PathLike[str], *, vectors: bool = True, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        vectors: bool = True,
+        embedder: Embedder | None = None,
+        late: Embedder | str = "auto",
+    ) -> None:
         if embedder is not None and not vectors:
             raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
         place = Path(path)
         self.path = place / STORE_NAME if place.is_dir() else place
         self._store = SqliteStore(self.path, embedder=(embedder or "default") if vectors else None)
         self._uses_vectors, self._embedder = vectors, embedder
+        self._late_chosen = late
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
         self._readers = 0  # who read a state of their own, outside of their turn
@@ -270,6 +289,7 @@ class Engine:
         field: FieldSettings | None = None,
         operators: bool = True,
         repair: bool = True,
+        meaning: Meaning = "late",
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
@@ -280,6 +300,7 @@ class Engine:
         question = _readable(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
+        choose(meaning, MEANINGS, what="meaning")
         for name in filters:
             choose(name, FILTER_NAMES, what="filter")
         with self._turn():
@@ -290,6 +311,7 @@ class Engine:
                 limit=limit,
                 settings=field,
                 vectors=self._vectors(ground),
+                late=self._late if meaning == "late" else None,
                 repair=repair,
                 operators=operators,
                 filters=Filters(**filters),
@@ -584,6 +606,11 @@ class Engine:
                 f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
                 "open the store with the embedder of that name (vectors=False for None)"
             )
+        if isinstance(wanted := receipt.settings.get("late"), str) and wanted != self._reader_name():
+            raise SettingError(
+                f"the receipt's question was read by {wanted!r}, this engine reads by {self._reader_name()!r}; "
+                "open the store with that model (late=…)"
+            )
         return receipt.question, receipt.budget, choices
 
     def _priced(self, context: Context, question: str, settings: AskSettings, field: FieldSettings) -> Context:
@@ -615,7 +642,38 @@ class Engine:
             settings,
             field,
             tokens_for(settings.model),
+            self._late if settings.meaning == "late" else None,
         )
+
+    @cached_property
+    def _late(self) -> Late | None:
+        """Who reads the best places of a question; opened with the first one."""
+        chosen = self._late_chosen
+        embedder = late_embedder(chosen) if isinstance(chosen, str) else chosen
+        return None if embedder is None else Late(embedder, self._store, runtime=identity_of(embedder).runtime)
+
+    def _reader_name(self) -> str | None:
+        return None if self._late is None else f"{self._late.name} ({self._late.runtime})"
+
+    def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Let the model read every passage of the corpus now, so that no question has to wait for it; returns how many.
+
+        What was read stays read: a warm that was broken off goes on where it ended. `progress` gets how many are done
+        and how many there are.
+        """
+        with self._turn():
+            late = self._late
+        if late is None:
+            raise SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
+        done = 0
+        with self._own_moment() as moment:
+            passages = list(all_passages(Ground(moment)))
+            for low in range(0, len(passages), WARMED):
+                late.vectors(passages[low : low + WARMED])
+                done = min(low + WARMED, len(passages))
+                if progress is not None:
+                    progress(done, len(passages))
+        return done
 
     def _vectors(self, ground: Ground) -> TermVectors | QuestionVectors | None:
         """Whoever made the store's vectors."""
@@ -638,11 +696,13 @@ class Engine:
             corrections=found.corrections,
             senses=found.senses,
             relevance=relevance_of(found, context),
+            read=found.read,
         )
         chosen = {
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
+            "late": None if found.read is None or found.read.failed else self._reader_name(),
             "described": ground.description,
         }
         receipt = make_receipt(

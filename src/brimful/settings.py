@@ -14,6 +14,7 @@ Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "ends"]
 Fusion = Literal["field", "rrf"]
+Meaning = Literal["late", "words"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
@@ -21,6 +22,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 PACKINGS: tuple[Packing, ...] = get_args(Packing)
 FILLS: tuple[Fill, ...] = get_args(Fill)
 ORDERS: tuple[Order, ...] = get_args(Order)
+MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 
@@ -125,6 +127,9 @@ class FieldSettings:
     document_meaning: float = 4.0
     # The same where a model has read units and question, which says more than a table of words.
     model_meaning: float = 0.4
+    # The same where a model reads the best places when they are asked for, and how many units that are.
+    late: float = 0.8
+    late_candidates: int = 200
     # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
     fusion: Fusion = "field"
     leg_k: int | None = None
@@ -137,7 +142,7 @@ class FieldSettings:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000:
                 raise SettingError(f"{field.name} is {value!r}; it must be a number from 0 to 1000")
-            if field.name.endswith("reach") and not isinstance(value, int):
+            if field.name.endswith(("reach", "candidates")) and not isinstance(value, int):
                 raise SettingError(f"{field.name} is {value!r}; it must be a whole number of units")
 
 
@@ -234,6 +239,8 @@ class AskSettings:
     repair: bool = True
     # Tests, examples, change logs, lock files, minified and generated files count for less.
     priors: bool = True
+    # "late" lets the engine's model read the best places, if it has one; "words" leaves it out.
+    meaning: Meaning = "late"
     # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
     anyway: bool = False
     # A share of the budget for related terms (085b §5.5); not with sizing "field".
@@ -251,6 +258,7 @@ class AskSettings:
         choose(self.packing, PACKINGS, what="packing")
         choose(self.fill, FILLS, what="fill")
         choose(self.order, ORDERS, what="order")
+        choose(self.meaning, MEANINGS, what="meaning")
         choose(self.format, FORMATS, what="format")
         for name in ("top_k", "max_per_document", "recent_half_life_days", "densify_percent", "densify_breadth"):
             value = getattr(self, name)

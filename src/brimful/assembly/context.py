@@ -13,6 +13,7 @@ from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
 from brimful.assembly.matches import Match, matches
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
+from brimful.search.late import Read
 from brimful.search.repair import Correction
 from brimful.search.search import Found, Sense
 from brimful.settings import FormatName, Packing
@@ -152,6 +153,7 @@ class Context:
     corrections: tuple[Correction, ...] = ()
     digests: tuple[Condensed, ...] = ()
     relevance: Relevance | None = None
+    read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
     senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
     counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the one that `model` names

@@ -33,6 +33,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
             _window(*each) | {"filling": context.relevance is not None and context.relevance.is_filling(each[0])}
             for each in zip(context.windows, context.matches, strict=True)
         ],
+        "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
         "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,

@@ -138,6 +138,10 @@ class Ground:
         last = units + 1 == self._behind[extents]
         return np.where(last, self._ends[extents], self.starts[following])
 
+    def behind(self, extent: int) -> int:
+        """The unit behind the last one of an extent."""
+        return int(self._behind[extent])
+
     @cached_property
     def block_rows(self) -> Numbers:
         """The document of each block."""

@@ -55,17 +55,18 @@ def maker_of(model: str | None, embedder: Embedder | None, *, where: object) -> 
 
 def meaning_of(query: Query, mended: Sequence[Correction], vectors: TermVectors | QuestionVectors) -> Numbers:
     """The vector of a question, misspelt words as they were repaired."""
-    instead = {each.word: each.term for each in reversed(mended)}
     if isinstance(vectors, QuestionVectors):
-        return vectors.of(_wording(query, instead))
+        return vectors.of(wording(query, mended))
+    instead = {each.word: each.term for each in reversed(mended)}
     return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
 
 
-def _wording(query: Query, instead: dict[bytes, bytes]) -> str:
-    """The question as text: without filters and what it excludes, and with the words that were meant."""
+def wording(query: Query, mended: Sequence[Correction]) -> str:
+    """The question as text: without operators and what they exclude, and with the words that were meant."""
+    instead = {each.word: each.term for each in reversed(mended)}
     content = query.text.encode("utf-8", "replace")
     wholes = [asked for asked in query.terms if not asked.is_part]
-    if query.has_filters or query.excluded or query.excluded_phrases:
+    if query.has_operators:
         words = [instead.get(asked.term, content[asked.start : asked.end]) for asked in wholes]
         return b" ".join(words).decode("utf-8", "replace")
     for asked in reversed(wholes):

@@ -100,6 +100,7 @@ class Query:
     after: int | None = None  # seconds of UTC, this one included
     before: int | None = None  # this one not included
     neighbours: tuple[tuple[bytes, bytes], ...] = ()  # words with one blank or hyphen between them
+    has_operators: bool = False  # some of the text is not words but says which documents are meant
     left_out: int = 0  # distinct terms over the limit, and a last one for text that was not read
 
     def allows(self, path: str, kind: Kind, time: int | None = None) -> bool:
@@ -176,6 +177,7 @@ def parse_query(text: str, *, operators: bool = False) -> Query:
         after=filters.after,
         before=filters.before,
         neighbours=_neighbours(asked, read.encode("utf-8", "replace")),
+        has_operators=operators and bool(marks.stretches),
         left_out=max(0, len(terms) - MOST_TERMS) + (len(read) < len(text)),
     )
 

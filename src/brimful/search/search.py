@@ -21,8 +21,9 @@ from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.frames import frames_in, places_of
 from brimful.search.ground import Ground, union
+from brimful.search.late import Late, Read, read_late
 from brimful.search.listing import listed
-from brimful.search.meaning import QuestionVectors, meaning_of
+from brimful.search.meaning import QuestionVectors, meaning_of, wording
 from brimful.search.phrases import following, literal
 from brimful.search.priors import counted
 from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
@@ -74,6 +75,7 @@ class Found:
     missing: tuple[str, ...] = ()  # words that say something and that no document has
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
     covered: float = 1.0  # how much of what the question says stands together at the best place
+    read: Read | None = None  # what a model made of the best places; None where none was asked
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
 
     @property
@@ -94,6 +96,7 @@ def search(
     within: Query | None = None,
     operators: bool = False,
     filters: Filters | None = None,
+    late: Late | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
@@ -101,7 +104,7 @@ def search(
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
-    question mean something; `filters` narrow it either way.
+    question mean something; `filters` narrow it either way. `late` reads the best places with a model.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
@@ -130,6 +133,9 @@ def search(
         lacking=sum(each.worth for each in missing),
         meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
     )
+    read = None
+    if late is not None and settings.late and len(field.units):
+        field, read = read_late(ground, field, wording(query, mended), late, settings)
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
@@ -146,6 +152,7 @@ def search(
         missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
         lacking=round(lacking / max(worth + lacking, 1e-9), 6) if _words_decide(ground, query) else 0.0,
         covered=field.covered / MILLION,
+        read=read,
         relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
     )
 

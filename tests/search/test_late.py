@@ -1,0 +1,145 @@
+"""A model reads the best places when a question needs them, and what it read is remembered."""
+
+import numpy as np
+import pytest
+
+import brimful
+from brimful.errors import EndpointError, SettingError
+from brimful.index.embedders import wrap
+from brimful.search.late import CELL_BYTES, all_passages
+
+FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
+TEXTS = {
+    "locks.md": f"{FILLER * 12}\n\nA file lock keeps a second job away while the first one runs.\n\n{FILLER * 12}",
+    "jobs.md": f"{FILLER * 12}\n\nTwo jobs run at once: jobs running at once are jobs.\n\n{FILLER * 12}",
+    "other.md": FILLER * 40,
+}
+QUESTION = "keep two jobs from running at once"
+
+
+class Counting:
+    """An embedder that knows what a lock is for, and counts what it is asked to read."""
+
+    def __init__(self):
+        self.read = []
+        self.fails = False
+
+    def __call__(self, texts):
+        """A vector for each text."""
+        self.read += texts
+        if self.fails and len(texts) > 1:
+            raise EndpointError("the model went away; start it again")
+        return np.array([[1.0, 0.1, 0.0] if "lock" in text or text == QUESTION else [0.1, 0.9, 0.4] for text in texts])
+
+
+@pytest.fixture
+def counting():
+    """A fresh one."""
+    return Counting()
+
+
+def opened(path, counting, **more):
+    """An engine whose questions are read by that model."""
+    return brimful.open(path, vectors=False, late=wrap("counting", counting, dimensions=3), **more)
+
+
+def fill(path):
+    """A store with the texts."""
+    with brimful.open(path, vectors=False) as engine:
+        engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
+
+
+def test_what_is_meant_moves_up(tmp_path, counting):
+    """The passage about locks has hardly a word of the question, and stands among the first all the same."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+
+        def place(found):
+            texts = [engine.text(hit.path, hit.start, hit.end) for hit in found.hits]
+            return next(at for at, text in enumerate(texts) if "A file lock keeps" in text)
+
+        by_words = engine.search(QUESTION, meaning="words", limit=50)
+        assert by_words.hits[0].path == "jobs.md"
+        assert by_words.read is None
+        assert not counting.read
+        found = engine.search(QUESTION, limit=50)
+        assert place(found) < place(by_words)
+        assert found.hits[place(found)].semantic > 0
+        assert found.read.embedded == found.read.passages > 1
+
+
+def test_no_text_is_read_twice(tmp_path, counting):
+    """Neither by the next question, nor at another budget, nor by another process that opens the store."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        first = engine.context(QUESTION, budget=200)
+        read = len(counting.read)
+        engine.context(QUESTION, budget=900)
+        assert len(counting.read) == read
+    again = Counting()
+    with opened(tmp_path / "a.db", again) as engine:
+        second = engine.context(QUESTION, budget=200)
+        assert again.read == [QUESTION]
+        assert second.text == first.text
+        assert (second.read.embedded, first.read.embedded > 0) == (0, True)
+        assert second.receipt.id == first.receipt.id
+
+
+def test_what_was_asked_before_changes_nothing(tmp_path, counting):
+    """The same bytes in a store that has answered other questions, and in a warm one (ruling 27)."""
+    texts = []
+    for name, before in (("cold", ()), ("used", ("harbour ledger", "a lock")), ("warm", None)):
+        fill(tmp_path / f"{name}.db")
+        with opened(tmp_path / f"{name}.db", counting) as engine:
+            for question in before or ():
+                engine.context(question, budget=300)
+            if before is None:
+                assert engine.warm() == len(list(all_passages(engine.ground)))
+                read = len(counting.read)
+            texts.append(engine.context(QUESTION, budget=250).text)
+            if before is None:
+                assert counting.read[read:] == [QUESTION]
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_passages_cover_every_byte_once(tmp_path, counting):
+    """Every unit is in one passage, passages follow each other, and none is much longer than its cell."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        passages = list(all_passages(engine.ground))
+        for path, text in TEXTS.items():
+            own = [each.removeprefix(f"{path}: ") for each in passages if each.startswith(f"{path}: ")]
+            assert "".join(own) == text
+            assert max(map(len, own)) <= 2 * CELL_BYTES
+
+
+def test_a_model_that_fails_leaves_an_answer_by_words(tmp_path, counting):
+    """It says so, and its receipt names no model; nothing half read is kept."""
+    fill(tmp_path / "a.db")
+    counting.fails = True
+    with opened(tmp_path / "a.db", counting) as engine:
+        context = engine.context(QUESTION, budget=200)
+        assert context.text == engine.context(QUESTION, budget=200, meaning="words").text
+        assert context.read.failed == "the model went away; start it again"
+        assert context.receipt.settings["late"] is None
+
+
+def test_the_receipt_names_the_model_and_replays(tmp_path, counting):
+    """Which model read, and by which runtime; asked again with another one it is refused."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        context = engine.context(QUESTION, budget=200)
+        assert context.receipt.settings["late"].startswith("counting (")
+        assert engine.replay(context.receipt).text == context.text
+    with (
+        brimful.open(tmp_path / "a.db", vectors=False, late="none") as engine,
+        pytest.raises(SettingError, match="counting"),
+    ):
+        engine.replay(context.receipt)
+
+
+def test_warming_needs_a_model(tmp_path):
+    """The error says how to get one."""
+    fill(tmp_path / "a.db")
+    with brimful.open(tmp_path / "a.db", late="none") as engine, pytest.raises(SettingError, match="minilm"):
+        engine.warm()
