@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, siz
 
 eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this machine has them
 	@$(BIN)/python benchmarks/eval.py
+
+eval-people: $(STAMP)  ## Questions as people ask them and bug reports, beside BM25 (minutes; fetches packages)
+	@$(BIN)/python benchmarks/people.py
 
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock

@@ -4,6 +4,7 @@ Units are taken as search ranks them, without headers or packing, so that only t
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,13 @@ WITHOUT = {
     "no meaning": {"meaning": 0.0},
     "asking words in full": {"asking": 1.0},
     "parts of words in full": {"part": 1.0},
+    "common words in full": {"common": 0.0},
+    "repeated words once": {"repeated": 0.0},
+    "names not in units": {"name_in_unit": 0.0},
+    "documents not named": {"called": 0.0},
+    "no definitions": {"definition": 0.0},
+    "no runs of words": {"runs": 0.0},
+    "no priors of files": {"priors": False},
     "reciprocal ranks": {"fusion": "rrf"},
 }
 
@@ -93,4 +101,5 @@ def _measured(questions: EvaluationSet, folder: Path, *, step: int) -> dict[str,
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("BRIMFUL_EMBEDDER", "none")  # words alone; people.py --late measures a model
     sys.exit(main())

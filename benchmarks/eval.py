@@ -5,6 +5,7 @@ Means go to standard output as they come, and to benchmarks/results as Markdown,
 """
 
 import argparse
+import os
 import sys
 import time
 from dataclasses import replace
@@ -78,6 +79,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("BRIMFUL_EMBEDDER", "none")  # words alone; people.py --late measures a model
     try:
         sys.exit(main())
     except BrimfulError as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from brimful.evaluation.sets import EvaluationSet, ScopeChoice, read_set
+from brimful.evaluation.sets import EvaluationSet, ScopeChoice, Split, read_set
 
 BUDGETS = (500, 1000, 2000, 4000)
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,11 +30,12 @@ class Asked:
     field: Four | None = None
     aim: Four | None = None
     published_ndcg: tuple[str, float] | None = None  # the best peer, on all queries of the set
+    split: Split = "dev"  # "all" where only development questions are there
 
     def read(self, shared: Path) -> EvaluationSet:
         """The set's questions with evidence (dev, where all are there), from the shared folder."""
         wording = shared / "data" / self.questions if self.questions else None
-        return read_set(shared / "data" / self.folder, split="dev", scope=self.scope, questions=wording)
+        return read_set(shared / "data" / self.folder, split=self.split, scope=self.scope, questions=wording)
 
 
 ASKED = (
@@ -83,6 +84,8 @@ ASKED = (
         aim=(0.96, 0.98, 0.99, 0.99),
     ),
     Asked("qa_xquad_zh", "qa_xquad_zh", baseline="qa_xquad_zh_dev.json", aim=(0.95, 0.97, 0.98, 0.99)),
+    Asked("qa_covidqa", "qa_covidqa", baseline="covidqa_dev.json", split="all"),
+    Asked("qa_financebench", "qa_financebench", baseline="financebench_dev.json", split="all"),
     Asked("ir_scifact", "ir_scifact", published_ndcg=("RRF BM25+MiniLM", 0.716)),
     Asked("ir_cranfield", "ir_cranfield", published_ndcg=("RRF BM25+MiniLM", 0.407)),
     Asked("ir_nq_oracle", "ir_nq_oracle", published_ndcg=("MiniLM", 0.953)),

@@ -20,6 +20,7 @@ from brimful.index.segments import Postings
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
+from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
 from brimful.search.signals import PathNames
 from brimful.search.spellings import Spellings
@@ -336,6 +337,11 @@ class Ground:
         return self._parents[number]
 
     # ---- names
+
+    @cached_property
+    def file_kinds(self) -> FileKinds:
+        """Which documents are tests, lock files and the like."""
+        return FileKinds(self.documents.paths)
 
     @cached_property
     def path_names(self) -> PathNames:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 ONE: Final = 1_000
 """What an ordinary file counts, in thousandths."""
@@ -68,7 +70,6 @@ PRIORS: Final = (
 )
 
 
-@lru_cache(65_536)
 def priors_of(path: str) -> tuple[Prior, ...]:
     """The kinds that a path is of.
 
@@ -80,13 +81,24 @@ def priors_of(path: str) -> tuple[Prior, ...]:
     return tuple(prior for prior in PRIORS if prior.pattern.search(path))
 
 
-def counted(paths: Iterable[str], words: Sequence[bytes]) -> list[int]:
-    """What each document counts for a question with these words, in thousandths.
+class FileKinds:
+    """The kinds that the documents of a corpus are of, and what each counts for a question.
 
-    >>> counted(["heapq.py", "test/test_heapq.py"], [b"merge"]), counted(["test/test_heapq.py"], [b"test", b"merge"])
-    ([1000, 600], [1000])
+    >>> kinds = FileKinds(["heapq.py", "test/test_heapq.py"])
+    >>> kinds.counted([b"merge"]).tolist(), kinds.counted([b"test", b"merge"]).tolist()
+    ([1000, 600], [1000, 1000])
     """
-    asked = {prior.name for prior in PRIORS if not prior.asked_by.isdisjoint(words)}
-    return [
-        min((prior.thousandths for prior in priors_of(path) if prior.name not in asked), default=ONE) for path in paths
-    ]
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        numbers: dict[tuple[Prior, ...], int] = {}
+        self._of = np.array([numbers.setdefault(priors_of(path), len(numbers)) for path in paths], np.int64)
+        self._kinds = tuple(numbers)
+
+    def counted(self, words: Iterable[bytes]) -> NDArray[np.int64]:
+        """What each document counts for a question with these words, in thousandths."""
+        asked = set(words)
+        values = [
+            min((prior.thousandths for prior in kind if prior.asked_by.isdisjoint(asked)), default=ONE)
+            for kind in self._kinds
+        ]
+        return np.array(values, np.int64)[self._of] if values else self._of

@@ -25,7 +25,6 @@ from brimful.search.late import Late, Read, read_late
 from brimful.search.listing import listed
 from brimful.search.meaning import QuestionVectors, meaning_of, wording
 from brimful.search.phrases import following, literal
-from brimful.search.priors import counted
 from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
 from brimful.search.rarity import rarity
 from brimful.search.repair import Correction, corrections
@@ -247,7 +246,7 @@ def _favour(ground: Ground, query: Query, recent_days: int | None, settings: Fie
     favour = None if recent_days is None else _recent(ground, recent_days)
     if not settings.priors:
         return favour
-    kinds = np.array(counted(ground.documents.paths, [each.term for each in query.terms]), np.int64)
+    kinds = ground.file_kinds.counted(each.term for each in query.terms)
     return kinds if favour is None else kinds * favour // THOUSAND
 
 

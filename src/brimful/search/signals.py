@@ -85,8 +85,14 @@ def _inside(
     for number in wanted:
         for _, columns in sought[number].places[-1:]:
             column = columns[plot]
-            at = starts.searchsorted(column, side="right") - 1
-            kept = column[(at >= 0) & (column < ends[at])]
+            if len(column) > len(starts):  # look for the units among the places, not the other way round
+                low, high = column.searchsorted(starts), column.searchsorted(ends)
+                sizes = high - low
+                steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+                kept = column[np.repeat(low, sizes) + steps]
+            else:
+                at = starts.searchsorted(column, side="right") - 1
+                kept = column[(at >= 0) & (column < ends[at])]
             places.append(kept)
             numbers.append(np.full(len(kept), number))
     if not places:
