@@ -1,0 +1,130 @@
+"""Which bracket closes which, and how far is each line of a source indented?"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TAB_WIDTH = 8
+_TURN = np.zeros(256, np.int8)
+for _opener, _closer in (b"()", b"[]", b"{}"):
+    _TURN[_opener], _TURN[_closer] = 1, -1
+
+
+class Brackets:
+    """The brackets of a masked source, round, square and curly alike.
+
+    A closer closes the opener before it that is as deep, whatever its shape: in a source that is in order this is the
+    bracket of its own kind, and in one that is not, nobody knows.
+
+    >>> pairs = Brackets(b"f(a[1]) { g(); }")
+    >>> pairs.close_of(1), pairs.close_of(8), pairs.close_of(0)
+    (6, 15, None)
+    """
+
+    def __init__(self, code: bytes) -> None:
+        codes = np.frombuffer(code, np.uint8)
+        turns = _TURN[codes]
+        places = np.flatnonzero(turns)
+        steps = turns[places]
+        depths = np.cumsum(steps, dtype=np.int32)
+        levels = np.where(steps > 0, depths, depths + 1)  # of an opener and its closer the same
+        order = np.argsort(levels, kind="stable")
+        ordered = steps[order]
+        pairs = np.flatnonzero((ordered[:-1] > 0) & (ordered[1:] < 0)) if len(order) else np.zeros(0, np.int64)
+        pairs = pairs[levels[order[pairs]] == levels[order[pairs + 1]]]
+        openers, closers = order[pairs], order[pairs + 1]
+        partner = np.full(len(places), -1, np.int64)
+        partner[openers] = places[closers]
+        self._places: NDArray[np.int64] = places
+        self._depths = depths
+        opening = np.flatnonzero(steps > 0)
+        self.openers: list[int] = places[opening].tolist()
+        self._closes: list[int] = partner[opening].tolist()
+        self._levels: list[int] = depths[opening].tolist()
+        self._by_close: dict[int, int] | None = None
+        self._by_depth: dict[int, list[int]] | None = None
+        self._length = len(code)
+
+    def close_of(self, opener: int) -> int | None:
+        """Where the bracket that opens here is closed, or None."""
+        at = bisect_left(self.openers, opener)
+        if at == len(self.openers) or self.openers[at] != opener or self._closes[at] < 0:
+            return None
+        return self._closes[at]
+
+    def open_of(self, closer: int) -> int | None:
+        """Where the bracket was opened that closes here, or None."""
+        if self._by_close is None:
+            self._by_close = {close: place for place, close in zip(self.openers, self._closes, strict=True)}
+        return self._by_close.get(closer)
+
+    def after(self, opener: int) -> int:
+        """Behind the bracket that closes this one; behind everything if none does."""
+        close = self.close_of(opener)
+        return self._length if close is None else close + 1
+
+    def around(self, position: int) -> int | None:
+        """The innermost bracket that is open before a byte."""
+        depth = int(self.depths_at(np.array([position], np.int64))[0])
+        if self._by_depth is None:
+            self._by_depth = {}
+            for place, level in zip(self.openers, self._levels, strict=True):
+                self._by_depth.setdefault(level, []).append(place)
+        places = self._by_depth.get(depth, [])
+        at = bisect_left(places, position) - 1
+        return places[at] if at >= 0 else None
+
+    def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How many brackets are open before each of these bytes."""
+        at = self._places.searchsorted(positions, side="left")
+        return np.concatenate((np.zeros(1, np.int32), self._depths))[at]
+
+
+@lru_cache(maxsize=16)
+def _line_pattern(passing: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"\n([ \t]*+)(?=[^\s])" + (rb"(?!" + passing + rb")" if passing else b""))
+
+
+class Indentation:
+    """The lines of a masked source that have words and stand in no bracket, each with its column.
+
+    Without brackets all lines count. Lines that begin with what is `passing` (a pattern) are left out.
+
+    >>> code = b"if a:\\n  b(\\n1)\\n\\n  c\\nd"
+    >>> lines = Indentation(code, Brackets(code))
+    >>> lines.starts, lines.columns
+    ([0, 6, 15, 19], [0, 2, 2, 0])
+    """
+
+    def __init__(self, code: bytes, brackets: Brackets | None, passing: bytes = b"") -> None:
+        found = [line.span(1) for line in _line_pattern(passing).finditer(b"\n" + code)]
+        edges = np.array(found, np.int64).reshape(-1, 2) - 1
+        starts, indents = edges[:, 0], edges[:, 1] - edges[:, 0]
+        columns = indents
+        if b"\t" in code:
+            tabs = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.frombuffer(code, np.uint8) == 9)))
+            columns = indents + (_TAB_WIDTH - 1) * (tabs[edges[:, 1]] - tabs[starts])
+        if brackets is not None:
+            level = brackets.depths_at(starts) <= 0
+            starts, indents, columns = starts[level], indents[level], columns[level]
+        self.starts: list[int] = starts.tolist()
+        self.indents: list[int] = indents.tolist()
+        self.columns: list[int] = columns.tolist()
+        self._code = code
+        self._ends: dict[int, int] = {}
+
+    def line_of(self, position: int) -> int:
+        """The number of the line that holds a byte."""
+        return max(bisect_right(self.starts, position) - 1, 0)
+
+    def end_of(self, line: int, stop: int) -> int:
+        """Where the words of a line and of the lines in brackets below it end; the next line begins at `stop`."""
+        if line not in self._ends:
+            start = self.starts[line] if line < len(self.starts) else stop
+            self._ends[line] = start + len(self._code[start:stop].rstrip())
+        return self._ends[line]
