@@ -166,8 +166,8 @@ def is_known(language: str | None) -> bool:
 def mask(content: bytes, language: str) -> Masked:
     r"""Tell code from strings and comments; of an unknown language everything is code.
 
-    >>> mask(b'a = "}" # {\nb', "python").code
-    b'a = \"\"\"    \nb'
+    >>> mask(b"f('{}') # (", "python").code.replace(b'"', b"?")
+    b'f(????)    '
     """
     pattern = _pattern(language)
     spans: list[int] = []

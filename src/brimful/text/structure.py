@@ -11,7 +11,14 @@ from brimful.text.brackets import Brackets
 from brimful.text.columns import declared_by_column, declared_in_python
 from brimful.text.declarations import Found, Source, declared
 from brimful.text.forms import declared_in_forms, is_form
+from brimful.text.imports import imports_in
+from brimful.text.kinds import Kind
+from brimful.text.markup import format_of, read_markup
 from brimful.text.masking import Masked, is_known, mask
+from brimful.text.messages import Message, read_messages
+from brimful.text.outline import Record
+from brimful.text.passages import Heading, Passage
+from brimful.text.records import records_in
 from brimful.text.rules import rule_of
 from brimful.text.scripts import declared_in_script
 from brimful.text.statements import read_statements
@@ -45,6 +52,48 @@ class Definition:
     doc: tuple[int, int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a document is made of, in the order of its bytes; every span is half-open and on code point boundaries."""
+
+    kind: Kind
+    language: str | None
+    length: int
+    headings: tuple[Heading, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    imports: tuple[tuple[int, int], ...] = ()
+    records: tuple[Record, ...] = ()
+    header: tuple[int, int] | None = None  # of a table
+    messages: tuple[Message, ...] = ()
+
+
+def structure(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Structure:
+    r"""Read any bytes by the rules of their kind, language and name; what no rule knows is left out.
+
+    >>> structure(b"# Tea\n\nHot.\n", kind="prose", language="markdown").headings[0].title
+    'Tea'
+    """
+    length = len(content)
+    if kind == "code":
+        definitions, imports = _read_code(content, language)
+        return Structure(kind, language, length, definitions=definitions, imports=imports)
+    if kind == "data":
+        records, header = records_in(content, language=language)
+        definitions = definitions_in(content, language)
+        return Structure(kind, language, length, definitions=definitions, records=tuple(records), header=header)
+    headings, passages = read_markup(content, format_of(content, language=language, path=path))
+    return Structure(kind, language, length, headings=headings, passages=passages, messages=read_messages(content))
+
+
+def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
+    if language is None or not is_known(language) or not _is_defined(language):
+        return (), ()
+    masked = mask(content, language)
+    source = Source(content, masked.code, Brackets(masked.code), language)
+    return _nested(source, masked, _found(source, masked)), imports_in(source, masked)
+
+
 def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
     r"""The definitions of a source, in order; none in a language without rules.
 
@@ -52,11 +101,7 @@ def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ..
     >>> [(found.qualified, found.kind) for found in definitions_in(code, "python")]
     [('Pot', 'class'), ('Pot.pour', 'method')]
     """
-    if language is None or not is_known(language) or not _is_defined(language):
-        return ()
-    masked = mask(content, language)
-    source = Source(content, masked.code, Brackets(masked.code), language)
-    return _nested(source, masked, _found(source, masked))
+    return _read_code(content, language)[0]
 
 
 def _is_defined(language: str) -> bool:
