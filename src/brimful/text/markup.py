@@ -22,7 +22,7 @@ _BY_EXTENSION: dict[str, Format] = {
     "wiki": "wiki", "mediawiki": "wiki", "man": "roff", "roff": "roff", "mdoc": "roff",
 }  # fmt: skip
 _ROFF_NAME = re.compile(r".*\.(?:[1-9][a-z]*|[ln])")
-_ROFF = re.compile(rb"(?:[.']\\\"[^\n]*\n|\s*\n)*\.(?:TH|Dd|so|SH)\b")
+_ROFF = re.compile(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
 _MAN = re.compile(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
 
 

@@ -142,7 +142,7 @@ _NESTING = {
     "lisp": re.compile(rb"\#\||\|\#"),
 }
 _OPENS = frozenset((b"/*", b"#=", b"{-", b"(*", b"#|"))
-_REGEX = re.compile(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,300}+\]){1,1000}+/")
+_REGEX = re.compile(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
 _BEFORE_REGEX = re.compile(
     rb"(?:[=(,:;!&|?{}\[\n>+~^%*-]|\b(?:return|typeof|case|in|of|do|else|when|if|and|or|unless|not))\Z"
 )
