@@ -66,6 +66,7 @@ _NAMED = {
         "class_declaration interface_declaration enum_declaration record_declaration struct_declaration "
         "record_struct_declaration method_declaration constructor_declaration destructor_declaration "
         "property_declaration indexer_declaration operator_declaration delegate_declaration namespace_declaration "
+        "conversion_operator_declaration "
         "file_scoped_namespace_declaration field_declaration"
     ),
     "kotlin": _types(
@@ -386,6 +387,9 @@ def _csharp(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
         return
     if node.type == "operator_declaration":
         yield "operator" + _field(node, "operator"), node
+        return
+    if node.type == "conversion_operator_declaration":
+        yield "operator" + re.sub(r"<.*", "", _field(node, "type")), node
         return
     if node.type == "destructor_declaration":
         yield "~" + _field(node, "name"), node

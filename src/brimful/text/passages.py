@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -324,7 +324,7 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     stop = start + len(content[start : end - 1].rstrip())
     last = reading.passages[-1] if reading.passages else None
     if len(reading.passages) - 1 in reading.items and last and not content[last.end : start].strip():
-        reading.passages[-1] = replace(last, end=max(stop, last.end))
+        reading.passages[-1] = Passage(last.start, max(stop, last.end), "list", last.lead)
         reading.items[len(reading.passages) - 1].append(start)
         return end
     if stop > start:

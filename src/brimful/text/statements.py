@@ -15,6 +15,7 @@ from brimful.text.declarations import Found, Source
 from brimful.text.rules import NAME
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
+_DEEPEST = 12  # brackets in brackets
 _MOST_INNER = 100  # braces in a head
 _SEMICOLON, _OPEN, _CLOSE = b";{}"
 _ROUND = re.compile(rb"\([^()]*+\)")
@@ -26,6 +27,10 @@ _TYPE = {
     "dart": rb"class|mixin(?:\s+class)?|extension(?:\s+type)?|enum",
 }
 _C_TYPE = rb"class|struct|union|enum(?:\s+(?:class|struct))?|namespace"
+# What a statement without a brace must hold to declare something.
+_DECLARING: dict[str, tuple[bytes, ...]] = {
+    "java": (b"(", b"="), "csharp": (b"(", b"=", b"namespace"), "dart": (b"(", b"="),
+}  # fmt: skip
 _KINDS = {
     b"class": "class", b"interface": "interface", b"@interface": "interface", b"enum": "enum", b"struct": "struct",
     b"union": "struct", b"record": "class", b"namespace": "module", b"mixin": "class", b"extension": "extension",
@@ -35,11 +40,13 @@ _NOT_NAMES = frozenset(
     b"nameof checked unchecked __attribute__ __declspec __asm__ asm alignas alignof decltype noexcept requires throws "
     b"defined static_assert _Static_assert case goto await assert super this base explicit operator".split()
 )
+_BEGINNING = rb"[A-Za-z_~\x80-\xff](?<![\w\x80-\xff][A-Za-z_~\x80-\xff])"  # never the middle of a word
 _CALL = re.compile(
-    rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]*+)|~?[ \t]*+"
-    + NAME
-    + rb"))\s*+(?:\x05++)?\s*+(?P<list>\x02\x01*+)(?!\s*+\x02)"
+    rb"(?=" + _BEGINNING + rb")"
+    rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]*+)|~?[ \t]*+" + NAME + rb"))"
+    rb"\s*+(?:\x05++)?\s*+(?P<list>\x02\x01*+)(?!\s*+\x02)"
 )
+_IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _WORD = re.compile(NAME)
 _DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
@@ -82,7 +89,8 @@ class _Reader:
         self._signs: list[int] = np.flatnonzero((codes == _SEMICOLON) | (codes == _OPEN) | (codes == _CLOSE)).tolist()
         self._places = np.array(self._signs, np.int64)
         words = _TYPE.get(source.language, _C_TYPE)
-        self._type = re.compile(rb"(?<![\w.])(" + words + rb")(?![\w.])")
+        self._type = re.compile(rb"(" + words + rb")(?![\w.])")
+        self._wanted = _DECLARING.get(source.language, (b"(", b"typedef", b"using"))
         self._inner = (-1, 0)  # where a statement begins, and how many braces were passed inside of it
         self._is_c = source.language not in _TYPE
 
@@ -200,7 +208,7 @@ class _Reader:
         """
         if self._language == "csharp" and (where := _WHERE.search(flat)) is not None:
             flat = flat[: where.start()].rstrip()
-        found = self._type.search(flat)
+        found = self._type_word(flat)
         calls = [call for call in _CALL.finditer(flat) if call["name"].strip(b"~ \t") not in _NOT_NAMES]
         if found is not None and (not calls or self._is_type(flat, found, calls)):
             if flat.endswith(b"=") or b"=" in flat[: found.start()].replace(b"==", b""):
@@ -215,6 +223,13 @@ class _Reader:
         if self._language == "csharp":
             return self._property(flat)
         return "", "block"
+
+    def _type_word(self, flat: bytes) -> re.Match[bytes] | None:
+        """The first word that defines a type and is not the end of a longer one."""
+        for found in self._type.finditer(flat):
+            if not found.start() or flat[found.start() - 1] not in _IN_WORDS:
+                return found
+        return None
 
     def _is_type(self, flat: bytes, found: re.Match[bytes], calls: list[re.Match[bytes]]) -> bool:
         """With a list of arguments in the statement: is it still a type? A record, a base that is called, a macro."""
@@ -288,7 +303,7 @@ class _Reader:
         if end - begin > _LONGEST_HEAD:
             return
         text = code[begin:end]
-        if self._is_c and b"(" not in text and b"typedef" not in text and b"using" not in text:
+        if not any(sign in text for sign in self._wanted):
             return
         start, words = _started(text, begin)
         if not words or words[:1] in b"=,)]}":
@@ -410,11 +425,10 @@ def _flattened(words: bytes, *, square: bool) -> bytes | None:
     Round brackets become \x02 and \x01, square ones \x03, angles \x05. None if a round bracket is not closed.
     """
     flat = words
-    for _ in range(12):
-        shorter = _ROUND.sub(_round, flat)
-        if shorter == flat:
+    for _ in range(_DEEPEST):
+        if b"(" not in flat:
             break
-        flat = shorter
+        flat = _ROUND.sub(_round, flat)
     if b"(" in flat or b")" in flat:
         return None
     if b"[" in flat and square:
@@ -449,9 +463,13 @@ def _parameters_of(flat: bytes, calls: list[re.Match[bytes]]) -> re.Match[bytes]
     return calls[0]
 
 
+_OWNER = re.compile(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)\Z")
+
+
 def _owner(flat: bytes, name: str) -> str:
     """The class before the name of a function that is defined outside of it."""
-    found = re.search(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)" + re.escape(name.encode()) + rb"\s*[\x02\x05]", flat)
-    if found is None:
+    if b"::" not in flat:
         return ""
-    return re.sub(rb"[\s\x05]+", b"", found[1]).removesuffix(b"::").decode(errors="replace")
+    at = flat.rfind(name.encode(), 0, max(flat.find(b"\x02"), 0))
+    found = _OWNER.search(flat, max(at - 400, 0), at) if at > 0 else None
+    return re.sub(rb"[\s\x05]+", b"", found[1]).removesuffix(b"::").decode(errors="replace") if found else ""

@@ -134,7 +134,8 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
     """Put every definition into the one that holds it, and what stands in front of it before it."""
     content = source.content
     comments = masked.comments
-    strings = masked.strings if found and content else ([], [])
+    has_docstrings = source.language in _DOCSTRINGS
+    strings = masked.strings if found and has_docstrings else ([], [])
     ordered = sorted(found, key=lambda each: (each.start, -each.end, each.name, each.kind))
     result: list[Definition] = []
     around: list[int] = []
@@ -143,9 +144,9 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
         while around and (result[around[-1]].end <= each.start or result[around[-1]].signature_start == each.start):
             around.pop()  # two names of one thing stand side by side
         end = min(each.end, result[around[-1]].end) if around else each.end
-        if end <= each.start:
-            continue
         parent = around[-1] if around else -1
+        if end <= each.start or (parent >= 0 and result[parent].kind == "macro"):
+            continue  # what a macro would write is not written yet
         low = result[parent].signature_end if parent >= 0 else 0
         if source.language in _ATTRIBUTED:
             each = _attributed(source, each, low)
@@ -169,6 +170,7 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
 
 _ATTRIBUTE = re.compile(rb"[ \t]*+(?:@[A-Za-z]|\#\[)")
 _ATTRIBUTE_NAME = re.compile(rb"@[\w.:]++|\#(?=\[)")
+_DOCSTRINGS = frozenset(("python", "clojure", "commonlisp", "elisp"))
 _ELIXIR = re.compile(rb"@(?:doc|spec|impl|deprecated|since|dialyzer)\b")
 _ATTRIBUTED = frozenset("rust kotlin swift scala javascript typescript tsx php elixir".split())
 _ABOVE = 2_000  # bytes of blanks, a comment perhaps, that may stand between an attribute and what it belongs to
