@@ -184,8 +184,9 @@ def compare(content: bytes, language: str) -> Compared | None:
 
 def agreement(chosen: dict[str, list[Path]]) -> list[str]:
     """The table of languages, and what is lost."""
+    aims = f"F1 >= {AIM_NAMES} | spans >= {AIM_SPANS}"
     lines = [
-        f"| language | files | errors | grammar | rules | precision | recall | F1 >= {AIM_NAMES} | spans >= {AIM_SPANS} |",
+        f"| language | files | errors | grammar | rules | precision | recall | {aims} |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     losses, below = [], []

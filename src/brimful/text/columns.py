@@ -185,7 +185,14 @@ def declared_in_python(source: Source) -> list[Found]:
     return found_all
 
 
+_PLAIN_HEAD = re.compile(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
+
+
 def _colon(code: bytes, pairs: Brackets, position: int) -> int:
+    """Behind the colon that ends the head of a function or class."""
+    plain = _PLAIN_HEAD.match(code, position, position + REACH)
+    if plain is not None:
+        return plain.end()
     stop = min(position + REACH, len(code))
     while (sign := _COLON.search(code, position, stop)) is not None:
         if sign[0] == b":":

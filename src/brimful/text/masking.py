@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,9 +215,8 @@ def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str
 
 def _read_tokens(content: bytes, pattern: re.Pattern[bytes], spans: list[int]) -> None:
     """Append the start and end of every string and comment."""
-    if not pattern.groups:
-        for found in pattern.finditer(content):
-            spans += found.span()
+    if _SPECIAL.keys().isdisjoint(pattern.groupindex):
+        spans += chain.from_iterable(map(re.Match.span, pattern.finditer(content)))
         return
     position: int | None = 0
     while position is not None:

@@ -154,7 +154,8 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
         owner = result[parent] if parent >= 0 else None
         kind = "method" if each.kind == "function" and owner is not None and owner.kind in _OWNERS else each.kind
         kind = "method" if kind == "function" and each.owner else kind
-        qualified = ".".join(part for part in (owner.qualified if owner else "", each.owner, each.name) if part)
+        name = f"{each.owner}.{each.name}" if each.owner else each.name
+        qualified = name if owner is None else f"{owner.qualified}.{name}"
         signature_end = min(max(each.signature_end, each.start), end)
         doc = (
             (front, each.start) if front < each.start else _docstring(content, masked.code, strings, signature_end, end)
@@ -216,7 +217,7 @@ def _front(content: bytes, code: bytes, comments: tuple[list[int], list[int]], s
     """Where the comment lines directly above a definition begin."""
     starts, ends = comments
     at = bisect_right(ends, start) - 1
-    while at >= 0 and starts[at] >= low:
+    while at >= 0 and starts[at] >= low and start - ends[at] < _ABOVE:
         between = content[ends[at] : start]
         if between.strip() or between.count(b"\n") > 1:
             break
