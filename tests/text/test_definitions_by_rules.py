@@ -627,6 +627,14 @@ def test_a_comment_above_a_blank_line_belongs_to_nothing():
     assert content[pour.start :].startswith(b"// Pours.\n// Much.\nfunc")
 
 
+def test_uneven_branches_of_the_preprocessor_are_read_once():
+    """A brace that every branch opens is closed once: what follows is still found."""
+    source = "#if A\nint f(int a) {\n#else\nint f(void) {\n#endif\n  return 1;\n}\nint g(void) { return 2; }\n"
+    assert shown(source, "c") == ["f function 2-7", "g function 8-8"]
+    even = "#ifdef A\nint f(void) { return 1; }\n#else\nint h(void) { return 2; }\n#endif\n"
+    assert shown(even, "c") == ["f function 2-2", "h function 4-4"]
+
+
 def test_a_language_without_rules_has_no_definitions():
     """Where no rule is known nothing is said."""
     assert definitions_in(b"function f() {}", "brainfuck") == ()

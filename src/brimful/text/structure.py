@@ -18,6 +18,7 @@ from brimful.text.masking import Masked, is_known, mask
 from brimful.text.messages import Message, read_messages
 from brimful.text.outline import Record
 from brimful.text.passages import Heading, Passage
+from brimful.text.preprocessor import one_branch
 from brimful.text.records import records_in
 from brimful.text.rules import rule_of
 from brimful.text.scripts import declared_in_script
@@ -90,6 +91,8 @@ def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, 
     if language is None or not is_known(language) or not _is_defined(language):
         return (), ()
     masked = mask(content, language)
+    if language in _STATEMENTS:
+        masked = one_branch(content, masked)
     source = Source(content, masked.code, Brackets(masked.code), language)
     return _nested(source, masked, _found(source, masked)), imports_in(source, masked)
 
