@@ -36,8 +36,8 @@ _KINDS = {
     b"union": "struct", b"record": "class", b"namespace": "module", b"mixin": "class", b"extension": "extension",
 }  # fmt: skip
 _NOT_NAMES = frozenset(
-    b"if for while switch catch return sizeof new throw else do try synchronized using lock fixed foreach when typeof "
-    b"nameof checked unchecked __attribute__ __declspec __asm__ asm alignas alignof decltype noexcept requires throws "
+    b"if for while switch catch return sizeof new throw else do try synchronized using foreach typeof "
+    b"nameof __attribute__ __declspec __asm__ asm alignas alignof decltype noexcept requires throws "
     b"defined static_assert _Static_assert case goto await assert super this base explicit operator".split()
 )
 _BEGINNING = rb"[A-Za-z_~\x80-\xff](?<![\w\x80-\xff][A-Za-z_~\x80-\xff])"  # never the middle of a word
@@ -48,6 +48,8 @@ _CALL = re.compile(
 )
 _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _WORD = re.compile(NAME)
+_REMARK = re.compile(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
+_FUNCTION_TYPE = re.compile(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
 _DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
@@ -65,7 +67,7 @@ def read_statements(source: Source, directives: tuple[list[int], list[int]]) -> 
     found = reader.found
     for start, end in zip(*directives, strict=True):
         macro = _DEFINE.match(source.content, start, end)
-        if macro is not None and (macro["args"] or macro["value"].strip()):
+        if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
             stop = start + len(source.content[start:end].rstrip())
             found.append(
                 Found(
@@ -322,9 +324,9 @@ class _Reader:
             if flat.startswith(b"typedef"):
                 if b"{" in flat:
                     return None
-                pointer = re.search(rb"\(\s*(?:\w+\s*)?[*^]\s*(" + NAME + rb")", words)
+                pointer = _FUNCTION_TYPE.search(words)
                 found = pointer or re.search(rb"(" + NAME + rb")\s*(?:\x03\x01*\s*|\x02\x01*\s*)*\Z", flat)
-                return (found[1].decode(errors="replace"), "type") if found is not None else None
+                return (found[found.lastindex or 1].decode(errors="replace"), "type") if found is not None else None
             using = re.match(rb"(?:template\s*\x05+\s*)?using\s+(" + NAME + rb")\s*(?:\x03\x01*\s*)?=", flat)
             if using is not None:
                 return using[1].decode(errors="replace"), "type"
