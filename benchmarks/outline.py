@@ -43,7 +43,7 @@ NPM = (
     "eslint express lodash rxjs effect fp-ts react-native expo-modules-core @capacitor/ios @capacitor/android "
     "react-native-screens react-native-svg react-native-windows@0.70.0 edge-js"
 )
-PIP = "zstandard lz4 juliacall googleapis-common-protos"
+PIP = "zstandard lz4 psutil cffi xxhash juliacall googleapis-common-protos"
 APT = (
     "golang-golang-x-tools-dev golang-golang-x-net-dev librust-tokio-dev librust-regex-dev librust-clap-dev "
     "librust-rayon-dev librust-serde-dev php-symfony-console php-symfony-http-foundation php-twig php-monolog "
@@ -53,7 +53,7 @@ APT = (
     "dracut-core postgresql-15-postgis-3-scripts rapidjson-dev libdart-dev libeigen3-dev"
 )
 EXTENSIONS = {
-    "python": "py", "javascript": "js mjs cjs", "typescript": "ts", "go": "go", "rust": "rs", "c": "c h",
+    "python": "py", "javascript": "js mjs cjs", "typescript": "ts", "go": "go", "rust": "rs", "c": "c",
     "cpp": "cpp hpp cc", "java": "java", "kotlin": "kt", "swift": "swift", "csharp": "cs", "php": "php", "ruby": "rb",
     "lua": "lua", "julia": "jl", "bash": "sh", "sql": "sql", "ocaml": "ml", "ocaml_interface": "mli", "elisp": "el",
     "commonlisp": "lisp", "scheme": "scm", "clojure": "clj", "proto": "proto", "yaml": "yml yaml", "toml": "toml",

@@ -113,6 +113,15 @@ def test_a_list_has_its_lead_and_its_items():
     assert [content[place : place + 8].strip() for place in steps.parts] == [b"1. Boil.", b"2. Pour.", b"- slo"]
 
 
+def test_a_fence_in_an_item_belongs_to_the_list():
+    """Numbered steps with code between them are one list, and what follows the code is still read."""
+    text = "1. Boil:\n\n   ```sh\n   # no\n   ```\n\n2. Pour.\n\n# Tea\n"
+    found, content = read(text, "a.md", "markdown")
+    assert [heading.title for heading in found.headings] == ["Tea"]
+    assert [(each.kind, len(each.parts)) for each in found.passages] == [("list", 2), ("code", 0)]
+    assert content[found.passages[0].start : found.passages[0].end].endswith(b"2. Pour.")
+
+
 def test_a_paragraph_that_does_not_introduce_is_no_lead():
     """Without a colon a paragraph above a blank line stands for itself."""
     assert passages("Tea is hot.\n\n- a pot\n- water\n", "a.md", "markdown") == [("list", "- a pot\n- water", None)]

@@ -15,6 +15,7 @@ PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 
 LONGEST_TITLE = 300
 _LEAD_BYTES = 400
+_NEAR = 2_000  # bytes of blanks within a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Reading:
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
     items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
+    last_list: int = -1  # its place among the passages
     opened: list[tuple[bytes, int]] = field(default_factory=list)  # elements of HTML
 
 
@@ -100,7 +102,19 @@ def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
     sign = found["fence"]
     close = _closing_fence(sign).search(reading.text, found.end())
     end = close.end() if close is not None else len(reading.text)
-    return add_passage(reading, found.start(), max(end - 1, 0), "code")
+    start = found.start()
+    if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
+        last = reading.passages[reading.last_list]
+        reading.passages[reading.last_list] = Passage(last.start, max(end - 1, last.end), "list", last.lead)
+    return add_passage(reading, start, max(end - 1, 0), "code")
+
+
+def _goes_on(reading: Reading, start: int) -> bool:
+    """Is there nothing but blanks between the last list and this byte?"""
+    if reading.last_list < 0:
+        return False
+    end = reading.passages[reading.last_list].end
+    return end <= start <= end + _NEAR and not reading.content[end:start].strip()
 
 
 @lru_cache(maxsize=64)
@@ -114,10 +128,7 @@ def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
 
 
 def _on_indented(reading: Reading, found: re.Match[bytes]) -> int:
-    last = reading.passages[-1] if reading.passages else None
-    if last is not None and last.kind == "list" and not reading.text[last.end + 1 : found.start()].strip():
-        return found.end()
-    if not found["indented"].strip():
+    if _goes_on(reading, found.start()) or not found["indented"].strip():
         return found.end()
     return add_passage(reading, found.start("indented"), found.end() - 1, "code")
 
@@ -309,9 +320,9 @@ _DEEPEST = 64  # elements that are looked through for the one that is closed
 # Lists.
 
 _REST = re.compile(
-    rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|`{3}|~{3}|={3,}|-{3,}|\.\.[ \t]))"
+    rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
     rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
-    rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t])[^\n]*+)*+"
+    rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
 )
 
 
@@ -322,13 +333,14 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     end = rest.end() if rest is not None else found.end()
     content = reading.content
     stop = start + len(content[start : end - 1].rstrip())
-    last = reading.passages[-1] if reading.passages else None
-    if len(reading.passages) - 1 in reading.items and last and not content[last.end : start].strip():
-        reading.passages[-1] = Passage(last.start, max(stop, last.end), "list", last.lead)
-        reading.items[len(reading.passages) - 1].append(start)
+    if _goes_on(reading, start):
+        last = reading.passages[reading.last_list]
+        reading.passages[reading.last_list] = Passage(last.start, max(stop, last.end), "list", last.lead)
+        reading.items[reading.last_list].append(start)
         return end
     if stop > start:
-        reading.items[len(reading.passages)] = [start]
+        reading.last_list = len(reading.passages)
+        reading.items[reading.last_list] = [start]
         reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
     return end
 
