@@ -44,7 +44,7 @@ class Brackets:
         partner = np.full(len(places), -1, np.int64)
         partner[openers] = places[closers]
         self._places: NDArray[np.int64] = places
-        self._depths = depths
+        self._depths = np.concatenate((np.zeros(1, np.int32), depths))  # before each bracket, and behind the last
         opening = np.flatnonzero(steps > 0)
         self.openers: list[int] = places[opening].tolist()
         self._closes: list[int] = partner[opening].tolist()
@@ -73,7 +73,7 @@ class Brackets:
 
     def around(self, position: int) -> int | None:
         """The innermost bracket that is open before a byte."""
-        depth = int(self.depths_at(np.array([position], np.int64))[0])
+        depth = int(self._depths[self._places.searchsorted(position)])
         if self._by_depth is None:
             self._by_depth = {}
             for place, level in zip(self.openers, self._levels, strict=True):
@@ -84,8 +84,7 @@ class Brackets:
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
-        at = self._places.searchsorted(positions, side="left")
-        return np.concatenate((np.zeros(1, np.int32), self._depths))[at]
+        return self._depths[self._places.searchsorted(positions)]
 
 
 _BLANKS_OF = methodcaller("span", 1)
