@@ -164,7 +164,7 @@ def _walk(root: Node, language: str, hidden: list[tuple[int, int]]) -> Iterator[
             continue
         for name, outer in _defined(node, language, wanted):
             start = _with_attributes(outer, language)
-            end = outer.end_point
+            end = _end_of(outer).end_point if language == "yaml" else outer.end_point
             last = end[0] if end[1] or end[0] == start.start_point[0] else end[0] - 1
             yield Seen(name, start.start_point[0], last)
         if language not in OPEN and node.type in _FUNCTIONS:
@@ -172,6 +172,15 @@ def _walk(root: Node, language: str, hidden: list[tuple[int, int]]) -> Iterator[
         if language == "rust" and node.type == "macro_definition":
             continue
         todo.extend((child, depth + 1) for child in node.children)
+
+
+def _end_of(node: Node) -> Node:
+    """The last node inside that is no comment: some grammars take the comments behind a thing for its part."""
+    while True:
+        inner = [child for child in node.named_children if child.type != "comment"]
+        if not inner:
+            return node
+        node = inner[-1]
 
 
 def _with_attributes(node: Node, language: str) -> Node:

@@ -28,9 +28,10 @@ _TYPE = {
 }
 _C_TYPE = rb"class|struct|union|enum(?:\s+(?:class|struct))?|namespace"
 # What a statement without a brace must hold to declare something.
-_DECLARING: dict[str, tuple[bytes, ...]] = {
-    "java": (b"(", b"="), "csharp": (b"(", b"=", b"namespace"), "dart": (b"(", b"="),
+_DECLARING = {
+    "java": re.compile(rb"[(=]"), "csharp": re.compile(rb"[(=]|namespace"), "dart": re.compile(rb"[(=]"),
 }  # fmt: skip
+_DECLARING_IN_C = re.compile(rb"\(|typedef|using")
 _KINDS = {
     b"class": "class", b"interface": "interface", b"@interface": "interface", b"enum": "enum", b"struct": "struct",
     b"union": "struct", b"record": "class", b"namespace": "module", b"mixin": "class", b"extension": "extension",
@@ -92,7 +93,7 @@ class _Reader:
         self._places = np.array(self._signs, np.int64)
         words = _TYPE.get(source.language, _C_TYPE)
         self._type = re.compile(rb"(" + words + rb")(?![\w.])")
-        self._wanted = _DECLARING.get(source.language, (b"(", b"typedef", b"using"))
+        self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
         self._inner = (-1, 0)  # where a statement begins, and how many braces were passed inside of it
         self._is_c = source.language not in _TYPE
 
@@ -131,6 +132,9 @@ class _Reader:
             return self._after_inner(begin, place, behind)
         if head.kind in ("block", "function"):
             if head.kind == "function":
+                if self._is_c and self._code.endswith(b"try", head.start, head.end):
+                    after = self._after_catches(after)
+                    behind = self._after(after)
                 self._add(head, after)
             return behind, after
         if head.kind == "scope":  # extern "C"
@@ -147,6 +151,15 @@ class _Reader:
         kind = "enum" if head.kind == "enum" else "class" if head.kind != "module" else ""
         scopes.append(_Scope(after, kind, head.name))
         return at + 1, place + 1
+
+    def _after_catches(self, after: int) -> int:
+        """Behind the handlers of a function whose whole body is tried."""
+        while (found := _CATCH.match(self._code, after)) is not None:
+            brace = self._code.find(b"{", self._pairs.after(found.end()), self._pairs.after(found.end()) + 80)
+            if brace < 0:
+                break
+            after = self._pairs.after(brace)
+        return after
 
     def _after_value(self, at: int) -> int:
         """Go on at the semicolon or brace that ends an expression."""
@@ -304,9 +317,9 @@ class _Reader:
         code = self._code
         if end - begin > _LONGEST_HEAD:
             return
-        text = code[begin:end]
-        if not any(sign in text for sign in self._wanted):
+        if self._wanted.search(code, begin, end) is None:
             return
+        text = code[begin:end]
         start, words = _started(text, begin)
         if not words or words[:1] in b"=,)]}":
             return
@@ -365,13 +378,10 @@ class _Reader:
         name, kind = self._called(flat, calls)
         if kind != "function":
             return None
-        before = flat[: calls[0].start()].strip()
+        own = next((call for call in reversed(calls) if call["name"].strip() == name.encode()), calls[0])
+        before = flat[: own.start()].rstrip()
         is_own = scope.name and name.strip("~") == scope.name
-        if (
-            not (before and re.search(rb"[\w*&>\x05\]]\s*\Z", before))
-            and not is_own
-            and not name.startswith("operator")
-        ):
+        if not (before and _AFTER_TYPE.search(before)) and not is_own and not name.startswith("operator"):
             return None
         if self._language == "csharp" and b"delegate" in flat.split(b"\x02")[0]:
             return name, "type"
@@ -404,6 +414,8 @@ class _Head:
 
 
 _VALUE = re.compile(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
+_AFTER_TYPE = re.compile(rb"[\w*&>\x01\x05\]]\Z")
+_CATCH = re.compile(rb"\s*+catch\s*+(?=\()")
 _WHERE = re.compile(rb"\bwhere\s+\w+\s*:")
 _SINGLE_COLON = re.compile(rb"(?<!:):(?!:)")
 _QUALIFIER = re.compile(rb"\b(?:const|override|final|noexcept|volatile|try|mutable)\s*\Z")
@@ -414,7 +426,7 @@ _LABEL = re.compile(
 
 def _started(text: bytes, low: int) -> tuple[int, bytes]:
     """Where the words of a statement begin, without a label such as `public:` in front, and the words."""
-    label = _LABEL.match(text)
+    label = _LABEL.match(text) if b":" in text else None
     skipped = label.end() if label is not None else 0
     rest = text[skipped:]
     words = rest.lstrip()
