@@ -635,6 +635,14 @@ def test_uneven_branches_of_the_preprocessor_are_read_once():
     assert shown(even, "c") == ["f function 2-2", "h function 4-4"]
 
 
+def test_bodies_end_the_same_however_deep_they_stand():
+    """Twenty functions in each other, and twenty in a row that end one after the other."""
+    deep = "".join(f"{' ' * at}def f{at}():\n" for at in range(20)) + " " * 20 + "return 1\n"
+    assert shown(deep, "python")[19].endswith("f19 function 20-21")
+    falling = deep + "".join(f"{' ' * at}x = 1\n" for at in range(19, -1, -1))
+    assert [line.rpartition("-")[2] for line in shown(falling, "python")] == [str(40 - at) for at in range(20)]
+
+
 def test_a_language_without_rules_has_no_definitions():
     """Where no rule is known nothing is said."""
     assert definitions_in(b"function f() {}", "brainfuck") == ()

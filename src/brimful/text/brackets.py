@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from operator import methodcaller
 
@@ -28,42 +28,58 @@ class Brackets:
     """
 
     def __init__(self, code: bytes) -> None:
-        turns = np.frombuffer(code.translate(_TURN), np.int8)
+        self._code = code
+        self._length = len(code)
+
+    @cached_property
+    def _turns(self) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
+        """Where brackets stand, 1 or -1 for each, and how many are open before each and behind the last."""
+        turns = np.frombuffer(self._code.translate(_TURN), np.int8)
         places = np.flatnonzero(turns)
         steps = turns[places]
-        depths = np.cumsum(steps, dtype=np.int32)
+        return places, steps, np.concatenate((np.zeros(1, np.int32), np.cumsum(steps, dtype=np.int32)))
+
+    @cached_property
+    def _pairs(self) -> tuple[list[int], list[int], list[int]]:
+        """Where brackets are opened, where each is closed (or -1), and how deep each is."""
+        places, steps, depths = self._turns
+        depths = depths[1:]
         levels = np.where(steps > 0, depths, depths + 1)  # of an opener and its closer the same
         is_shallow = not len(levels) or (levels.max() < _SHALLOW and levels.min() > -_SHALLOW)
-        order = np.argsort(
-            levels.astype(np.int16) if is_shallow else levels, kind="stable"
-        )  # short numbers sort faster
+        keys = levels.astype(np.int16) if is_shallow else levels  # short numbers are sorted faster
+        order = np.argsort(keys, kind="stable")
         ordered = steps[order]
         pairs = np.flatnonzero((ordered[:-1] > 0) & (ordered[1:] < 0)) if len(order) else np.zeros(0, np.int64)
         pairs = pairs[levels[order[pairs]] == levels[order[pairs + 1]]]
         openers, closers = order[pairs], order[pairs + 1]
         partner = np.full(len(places), -1, np.int64)
         partner[openers] = places[closers]
-        self._places: NDArray[np.int64] = places
-        self._depths = np.concatenate((np.zeros(1, np.int32), depths))  # before each bracket, and behind the last
         opening = np.flatnonzero(steps > 0)
-        self.openers: list[int] = places[opening].tolist()
-        self._closes: list[int] = partner[opening].tolist()
-        self._levels: list[int] = depths[opening].tolist()
-        self._by_close: dict[int, int] | None = None
-        self._by_depth: dict[int, list[int]] | None = None
-        self._length = len(code)
+        return places[opening].tolist(), partner[opening].tolist(), depths[opening].tolist()
+
+    @cached_property
+    def _by_close(self) -> dict[int, int]:
+        openers, closes, _ = self._pairs
+        return dict(zip(closes, openers, strict=True))
+
+    @cached_property
+    def _by_depth(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        openers, _, levels = self._pairs
+        for place, level in zip(openers, levels, strict=True):
+            found.setdefault(level, []).append(place)
+        return found
 
     def close_of(self, opener: int) -> int | None:
         """Where the bracket that opens here is closed, or None."""
-        at = bisect_left(self.openers, opener)
-        if at == len(self.openers) or self.openers[at] != opener or self._closes[at] < 0:
+        openers, closes, _ = self._pairs
+        at = bisect_left(openers, opener)
+        if at == len(openers) or openers[at] != opener or closes[at] < 0:
             return None
-        return self._closes[at]
+        return closes[at]
 
     def open_of(self, closer: int) -> int | None:
         """Where the bracket was opened that closes here, or None."""
-        if self._by_close is None:
-            self._by_close = {close: place for place, close in zip(self.openers, self._closes, strict=True)}
         return self._by_close.get(closer)
 
     def after(self, opener: int) -> int:
@@ -73,18 +89,15 @@ class Brackets:
 
     def around(self, position: int) -> int | None:
         """The innermost bracket that is open before a byte."""
-        depth = int(self._depths[self._places.searchsorted(position)])
-        if self._by_depth is None:
-            self._by_depth = {}
-            for place, level in zip(self.openers, self._levels, strict=True):
-                self._by_depth.setdefault(level, []).append(place)
-        places = self._by_depth.get(depth, [])
-        at = bisect_left(places, position) - 1
-        return places[at] if at >= 0 else None
+        places, _, depths = self._turns
+        opened = self._by_depth.get(int(depths[places.searchsorted(position)]), [])
+        at = bisect_left(opened, position) - 1
+        return opened[at] if at >= 0 else None
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
-        return self._depths[self._places.searchsorted(positions)]
+        places, _, depths = self._turns
+        return depths[places.searchsorted(positions)]
 
 
 _BLANKS_OF = methodcaller("span", 1)
@@ -117,6 +130,7 @@ class Indentation:
         if brackets is not None:
             level = brackets.depths_at(starts) <= 0
             starts, indents, columns = starts[level], indents[level], columns[level]
+        self.columns_of_lines: NDArray[np.int64] = columns
         self.starts: list[int] = starts.tolist()
         self.indents: list[int] = indents.tolist()
         self.columns: list[int] = columns.tolist()

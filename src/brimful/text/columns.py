@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from brimful.text.brackets import Brackets, Indentation
 from brimful.text.declarations import REACH, Found, Head, Source, heads_in, line_end, trimmed
 from brimful.text.rules import NAME, family_of, rule_of
@@ -51,8 +53,29 @@ _CLOSERS = {
 }
 
 
+_FEW_COLUMNS = 12
+
+
 def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
-    """For each definition the number of the first line below that is indented no more; all in one pass."""
+    """For each definition the number of the first line below that is indented no more."""
+    if not starts or not lines.starts:
+        return [0] * len(starts)
+    columns, count = lines.columns_of_lines, len(lines.columns)
+    numbers = np.array([lines.line_of(start) for start in starts], np.int64)
+    own = columns[numbers]
+    several = np.unique(own)
+    if len(several) > _FEW_COLUMNS:
+        return _closing_one_by_one(lines, starts)
+    found = np.empty(len(starts), np.int64)
+    for column in several.tolist():
+        outer = np.append(np.flatnonzero(columns <= column), count)
+        chosen = own == column
+        found[chosen] = outer[outer.searchsorted(numbers[chosen], side="right")]
+    return found.tolist()
+
+
+def _closing_one_by_one(lines: Indentation, starts: list[int]) -> list[int]:
+    """The same in one pass, however many columns there are."""
     numbers = [lines.line_of(start) for start in starts]
     found = [len(lines.starts)] * len(starts)
     columns = lines.columns
