@@ -85,7 +85,7 @@ _MARKS = {**titles.MARKS, **passages.MARKS}
 
 def _run(name: bytes, line: bytes) -> bytes:
     """Lines of one form below each other, as one mark."""
-    return rb"(?P<%b>\n%b(?:\n%b)*+)" % (name, line, line)
+    return rb"\n(?P<%b>%b(?:\n%b)*+)" % (name, line, line)
 
 
 _FENCE = rb"\n[ \t>]*+(?P<fence>`{3,}+|~{3,}+)"
@@ -95,9 +95,9 @@ _QUOTE = _run(b"quote", rb"[ ]{0,3}>[^\n]*+")
 _ATX = rb"\n[ ]{0,3}(?P<atx>\#{1,6}(?=[ \t\r\n]|\Z)[^\n]*+)"
 _SETEXT = rb"\n[ ]{0,3}(?P<setext>(?:={2,}+|-{2,}+)[ \t]*+\r?(?=\n|\Z))"
 _RULE = rb"\n(?P<rule>(?P<sign>[=\-~^\"'`#*+:.<>_])(?P=sign){2,}+[ \t]*+\r?(?=\n|\Z))"
-_DASHED = rb"(?P<dashed>\n[ \t]*+:?-{2,}+:?[ \t]*+\|[ \t:|-]*+(?=\r?(?:\n|\Z)))"
+_DASHED = rb"\n(?P<dashed>[ \t]*+:?-{2,}+:?[ \t]*+\|[ \t:|-]*+(?=\r?(?:\n|\Z)))"
 _COMMENT = rb"\n[ ]{0,3}(?P<comment><!--)"
-_INDENTED = rb"(?P<indented>\n(?<=\n\n)(?:[ ]{4}|\t)[^\n]*+(?:\n(?:[ ]{4}|\t)[^\n]*+)*+)"
+_INDENTED = rb"\n(?<=\n\n)(?P<indented>(?:[ ]{4}|\t)[^\n]*+(?:\n(?:[ ]{4}|\t)[^\n]*+)*+)"
 _WIKI = rb"\n(?P<wiki>={2,6}+[ \t]*+[^=\n]{1,200}={2,6}+[ \t]*+\r?(?=\n|\Z))"
 _ENVIRONMENTS = (
     rb"verbatim|lstlisting|minted|alltt|itemize|enumerate|description|tabular|table|longtable|quote|quotation|verse"
@@ -115,8 +115,8 @@ _PATTERNS: dict[Format, tuple[bytes, ...]] = {
         rb"\n[ \t]*+(?P<directive>\.\.[ \t]+(?P<named>[\w:-]*+)[^\n]*+)", _RULE,
         rb"\n[ \t]*+(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)]|\#\.)[ \t]+(?=\S))",
         _run(b"rows", rb"[ \t]*+[|+](?=[-=| ])[^\n]*+"),
-        rb"(?P<simple>\n[ \t]*+={2,}+(?:[ ]++={2,}+)++[ \t]*+\r?(?=\n|\Z))",
-        rb"(?P<literal>::[ \t]*+\r?\n(?=[ \t]*+\r?\n[ \t]))",
+        rb"\n(?P<simple>[ \t]*+={2,}+(?:[ ]++={2,}+)++[ \t]*+\r?(?=\n|\Z))",
+        rb"\n(?P<literal>[^\n]*+(?:(?<=::)|(?<=::\r))(?=\n[ \t]*+\r?\n[ \t]))",
     ),
     "asciidoc": (
         rb"\n(?P<title>(?P<signs>={1,6}|\#{1,6})[ \t]+\S[^\n]*+)",
@@ -153,4 +153,7 @@ _HTML = (
 def _pattern(form: Format) -> re.Pattern[bytes]:
     if form == "html":
         return re.compile(b"|".join(_HTML), re.IGNORECASE)
-    return re.compile(b"|".join(_PATTERNS[form]))
+    marks = _PATTERNS[form]
+    if all(mark.startswith(rb"\n") for mark in marks):  # written once, so that the engine jumps from line to line
+        return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+    return re.compile(b"|".join(marks))

@@ -51,8 +51,8 @@ class Masked:
         return self.starts[chosen].tolist(), self.ends[chosen].tolist()
 
 
-# Pieces of patterns. A sign in front of which something decides is looked back at from behind the sign, so that every
-# alternative begins with a plain byte and the engine can jump to it.
+# Pieces of patterns. Every alternative begins with a plain byte, so that the engine can jump to it: what stands in
+# front is looked back at from behind, and a group that only names a token stands empty at its end.
 _LINE = rb"//[^\n]*+"
 _HASH = rb"\#[^\n]*+"
 _BLOCK = rb"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
@@ -79,8 +79,8 @@ _RAW_RUST = rb'"(?<=r")[^"]*+(?:"|\Z)' + b"".join(
     rb'|"(?<=r%b")(?:[^"]++|"(?!%b))*+(?:"%b|\Z)' % (mark, mark, mark) for mark in (rb"\#" * 3, rb"\#" * 2, rb"\#")
 )
 _VERBATIM = rb'"(?:(?<=@")|(?<=@\$"))(?:[^"]++|"")*+(?:"|\Z)'
-_NESTED_BLOCK = rb"(?P<nested>/\*)"
-_SLASH = rb"(?P<slash>/)"
+_NESTED_BLOCK = rb"/\*(?P<nested>)"
+_SLASH = rb"/(?P<slash>)"
 _LUA = rb"--\[(?P<level>=*)\[(?:[^\]]++|\](?!(?P=level)\]))*+(?:\](?P=level)\]|\Z)|--[^\n]*+"
 _LUA_LONG = rb"\[(?P<equals>=*)\[(?:[^\]]++|\](?!(?P=equals)\]))*+(?:\](?P=equals)\]|\Z)"
 _LISP_CHARACTER = rb"\#\\.|\\."
@@ -109,25 +109,25 @@ _PATTERNS: dict[str, tuple[bytes, ...]] = {
     "rust": (_LINE, _NESTED_BLOCK, _RAW_RUST, _DOUBLE_LONG, _CHARACTER),
     "ruby": (
         rb"=begin(?<=\n=begin)\b(?:[^\n]*+\n(?!=end))*+[^\n]*+(?:\n=end|\Z)", _HASH, _HASHED, _SINGLE, _SLASH,
-        rb"(?P<ruby>" + _HERE + rb")", rb"(?P<percent>%[wWiIqQr]?[\[({<|!])",
+        _HERE + rb"(?P<ruby>)", rb"%[wWiIqQr]?[\[({<|!](?P<percent>)",
     ),
     "lua": (_LUA, _LUA_LONG, _DOUBLE, _SINGLE),
     "elixir": (_HASH, _TRIPLE, _TRIPLE_SINGLE, _HASHED, _SINGLE, rb"\?\\?[^\s\w]"),
-    "julia": (rb"(?P<julia>\#=)", _HASH, _TRIPLE, _DOUBLE_LONG, _CHARACTER),
+    "julia": (rb"\#=(?P<julia>)", _HASH, _TRIPLE, _DOUBLE_LONG, _CHARACTER),
     "bash": (
-        rb"\#(?<![^\s;&|()]\#)[^\n]*+", rb"\\.", _DOUBLE_LONG, rb"'[^']*+(?:'|\Z)", rb"(?P<shell>" + _HERE + rb")",
+        rb"\#(?<![^\s;&|()]\#)[^\n]*+", rb"\\.", _DOUBLE_LONG, rb"'[^']*+(?:'|\Z)", _HERE + rb"(?P<shell>)",
     ),
     "sql": (rb"--[^\n]*+", _BLOCK, rb"'(?:[^']++|'')*+(?:'|\Z)",
             rb"\$(?P<tag>[A-Za-z_]?\w*)\$(?:[^$]++|\$(?!(?P=tag)\$))*+(?:\$(?P=tag)\$|\Z)"),
-    "haskell": (rb"-(?<!--)-++(?![!#$%&*+./<=>?@^|~])[^\n]*+", rb"(?P<haskell>\{-)", _DOUBLE, _CHARACTER),
-    "ocaml": (rb"(?P<ocaml>\(\*(?!\)))", _DOUBLE_LONG, _CHARACTER,
+    "haskell": (rb"-(?<!--)-++(?![!#$%&*+./<=>?@^|~])[^\n]*+", rb"\{-(?P<haskell>)", _DOUBLE, _CHARACTER),
+    "ocaml": (rb"\(\*(?!\))(?P<ocaml>)", _DOUBLE_LONG, _CHARACTER,
               rb"\{(?P<quoted>[a-z_]*)\|(?:[^|]++|\|(?!(?P=quoted)\}))*+(?:\|(?P=quoted)\}|\Z)"),
-    "lisp": (rb";[^\n]*+", rb"(?P<lisp>\#\|)", _LISP_CHARACTER, _DOUBLE_LONG),
+    "lisp": (rb";[^\n]*+", rb"\#\|(?P<lisp>)", _LISP_CHARACTER, _DOUBLE_LONG),
     "elisp": (rb";[^\n]*+", rb"\\.", rb"\?(?<=[\s(\[',]\?)[()\[\]\";{}]", _DOUBLE_LONG),
     "hash": (_HASH,),
     "toml": (_HASH, _TRIPLE, _TRIPLE_SINGLE, _DOUBLE, rb"'[^'\n]*+'?"),
     "ini": (rb"[#;](?<=\n.)[^\n]*+",),
-    "hcl": (_LINE, _HASH, _BLOCK, _DOLLAR, rb"(?P<shell>" + _HERE + rb")"),
+    "hcl": (_LINE, _HASH, _BLOCK, _DOLLAR, _HERE + rb"(?P<shell>)"),
 }  # fmt: skip
 _ALIASES = {
     "typescript": "javascript", "tsx": "javascript", "objc": "cpp", "cuda": "cpp", "proto": "java", "groovy": "kotlin",

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from brimful.text.times import time_of
 
-_SAMPLE = 65_536  # bytes in which a chat must show itself
+_SAMPLE = 16_384  # bytes in which a chat must show itself
 _LEAST = 3
 _STAMP = rb"\[?(?P<stamp>\d[\d:/., TZAPMapm+-]{3,30})\]?[ \t]*+(?:-[ \t]+)?+"
 _TURN = re.compile(

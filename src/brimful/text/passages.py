@@ -130,11 +130,11 @@ def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
 def _on_indented(reading: Reading, found: re.Match[bytes]) -> int:
     if _goes_on(reading, found.start()) or not found["indented"].strip():
         return found.end()
-    return add_passage(reading, found.start("indented"), found.end() - 1, "code")
+    return add_passage(reading, found.start(), found.end() - 1, "code")
 
 
 def _on_quote(reading: Reading, found: re.Match[bytes]) -> int:
-    return add_passage(reading, found.start("quote"), found.end() - 1, "quotation")
+    return add_passage(reading, found.start(), found.end() - 1, "quotation")
 
 
 _NEWLINE = re.compile(rb"\n")
@@ -142,7 +142,7 @@ _NEWLINE = re.compile(rb"\n")
 
 def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
     """Lines that begin with a bar; a line of dashes below the first makes that one the header."""
-    start, end = found.start("rows"), found.end() - 1
+    start, end = found.start(), found.end() - 1
     lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, found.end())]
     if len(lines) < 2:
         return found.end()
@@ -206,10 +206,10 @@ def _on_directive(reading: Reading, found: re.Match[bytes]) -> int:
 
 def _on_literal(reading: Reading, found: re.Match[bytes]) -> int:
     """What is indented below a line that ends with two colons."""
-    blank = reading.text.find(b"\n", found.end())
+    blank = reading.text.find(b"\n", found.end() + 1)
     if blank < 0:
         return found.end()
-    end = _deeper_end(reading.text, blank + 1, _column(reading.text, found.start()))
+    end = _deeper_end(reading.text, blank + 1, _column(reading.text, found.start("literal")))
     if not reading.text[blank:end].strip():
         return found.end()
     return add_passage(reading, blank, end - 1, "code")
