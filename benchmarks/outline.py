@@ -189,7 +189,7 @@ def agreement(chosen: dict[str, list[Path]]) -> list[str]:
         f"| language | files | errors | grammar | rules | precision | recall | {aims} |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    losses, below = [], []
+    losses, below, unread = [], [], []
     for language, paths in chosen.items():
         total, files, errors = Counter[str](), 0, 0
         lost: list[str] = []
@@ -204,6 +204,7 @@ def agreement(chosen: dict[str, list[Path]]) -> list[str]:
             total.update(rules=one.rules, oracle=one.oracle, both=one.both, spans=one.spans)
             lost += one.lost
         if not total["oracle"]:
+            unread.append(f"{language} ({errors} files with errors)")
             continue
         precision, recall = total["both"] / max(total["rules"], 1), total["both"] / total["oracle"]
         score = 2 * precision * recall / max(precision + recall, 1e-9)
@@ -216,7 +217,9 @@ def agreement(chosen: dict[str, list[Path]]) -> list[str]:
         if lost:
             shown = random.Random(SEED).sample(sorted(lost), min(6, len(lost)))
             losses.append(f"- {language}: {len(lost)} names, such as {', '.join(shown)}")
-    lines += ["", f"Below an aim: {', '.join(below) or 'none'}.", "", "## What only one of them has", "", *losses, ""]
+    lines += ["", f"Below an aim: {', '.join(below) or 'none'}."]
+    lines += [f"No file that the grammar reads without an error: {', '.join(unread) or 'none'}."]
+    lines += ["", "## What only one of them has", "", *losses, ""]
     return lines
 
 
