@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ eval-people: $(STAMP)  ## Questions as people ask them and bug reports, beside B
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/densify.py
+
+bench-outline: $(STAMP)  ## The outline's rules against grammars on real sources of 27 languages (fetches them; minutes)
+	@$(BIN)/python benchmarks/outline.py
 
 cli-docs: $(STAMP)  ## Write every command's help into docs/cli.md and into the program
 	@$(BIN)/python scripts/cli_docs.py

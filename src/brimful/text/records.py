@@ -23,15 +23,7 @@ def outline_data(content: bytes, *, language: str | None = None) -> Outline:
 
     Without a language the format is guessed from the beginning; unknown formats go by lines.
     """
-    named = language or kind_of("", content)[1]
-    header: tuple[int, int] | None = None
-    if not content:
-        records: list[Record] = []
-    elif named in ("csv", "tsv"):
-        records, header = read_rows(content, named)
-    else:
-        records = _read(content, named) or _by_line(content)
-    records = _aligned(content, records)
+    records, header = records_in(content, language=language)
     edges = [edge for record in records for edge in (record.start, record.end)]
     cuts = settle(content, np.array(edges, dtype=np.int64))
     units = break_long(content, cuts, over=UNIT_LIMIT)
@@ -44,6 +36,19 @@ def outline_data(content: bytes, *, language: str | None = None) -> Outline:
         records=tuple(records),
         header=header,
     )
+
+
+def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Record], tuple[int, int] | None]:
+    """The records of data with their times and categories, and the bytes of a table's header."""
+    named = language or kind_of("", content)[1]
+    header: tuple[int, int] | None = None
+    if not content:
+        records: list[Record] = []
+    elif named in ("csv", "tsv"):
+        records, header = read_rows(content, named)
+    else:
+        records = _read(content, named) or _by_line(content)
+    return _aligned(content, records), header
 
 
 def _read(content: bytes, language: str | None) -> list[Record]:

@@ -1,0 +1,333 @@
+"""Which bytes of a source are code, and which are strings and comments?
+
+One pattern a language jumps from token to token; NumPy then writes the mask. Strings that must end on their line do so
+even if nothing closes them; what may go on over lines and is never closed reaches to the end. Every pattern is
+possessive, so the work grows with the text and with nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+_STRING, _BLANK, _DIRECTIVE = 34, 32, 35
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked:
+    r"""A source with its strings written as quotation marks and its comments as blanks, byte for byte.
+
+    Line ends inside of both are gone too, so that a line of `code` is never the middle of a string.
+    """
+
+    code: bytes
+    starts: NDArray[np.int64]  # of the tokens
+    ends: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+
+    @property
+    def comments(self) -> tuple[list[int], list[int]]:
+        """Where comments start and end."""
+        chosen = self.kinds == _BLANK
+        return self.starts[chosen].tolist(), self.ends[chosen].tolist()
+
+    @property
+    def strings(self) -> tuple[list[int], list[int]]:
+        """Where strings start and end."""
+        chosen = self.kinds == _STRING
+        return self.starts[chosen].tolist(), self.ends[chosen].tolist()
+
+    @property
+    def directives(self) -> tuple[list[int], list[int]]:
+        """Where lines of the preprocessor start and end."""
+        chosen = self.kinds == _DIRECTIVE
+        return self.starts[chosen].tolist(), self.ends[chosen].tolist()
+
+
+# Pieces of patterns. Every alternative begins with a plain byte, so that the engine can jump to it: what stands in
+# front is looked back at from behind, and a group that only names a token stands empty at its end.
+_LINE = rb"//[^\n]*+"
+_HASH = rb"\#[^\n]*+"
+_BLOCK = rb"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
+_DOUBLE = rb'"(?:[^"\\\n]++|\\.)*+"?'
+_SINGLE = rb"'(?:[^'\\\n]++|\\.)*+'?"
+_DOUBLE_LONG = rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)'
+_SINGLE_LONG = rb"'(?:[^'\\]++|\\.)*+(?:'|\Z)"
+_TRIPLE = rb'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\Z)'
+_TRIPLE_RAW = rb'"""(?:[^"]++|"(?!""(?!")))*+(?:"""|\Z)'
+_TRIPLE_SINGLE = rb"'''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|\Z)"
+_CHARACTER = rb"'(?:\\[^\n][^'\n]{0,10}+|[^'\\\n][\x80-\xbf]{0,3}+)'"  # exactly one: elsewhere ' means other things
+_CHARACTERS = rb"'(?<![0-9A-Fa-f]')(?:[^'\\\n]++|\\.)*+'?"  # but not the 1'000 of C++
+_PREPROCESSOR = rb"\#(?:[^\n\\/]++|\\\r?.|" + _BLOCK + rb"|/(?!\*))*+"
+_DOLLAR = rb'"(?:[^"\\\n$]++|\\.|\$\{(?:[^{}"\n]++|"[^"\n]*+"|\{[^{}\n]*+\})*+\}|\$)*+"?'
+_SWIFT = rb'"(?:[^"\\\n]++|\\\((?:[^()"\n]++|"[^"\n]*+"|\((?:[^()"\n]++|"[^"\n]*+"|\([^()\n]*+\))*+\))*+\)|\\.)*+"?'
+_HASHED = rb'"(?:[^"\\\n#]++|\\.|\#\{(?:[^{}"\n]++|"[^"\n]*+"|\{[^{}\n]*+\})*+\}|\#)*+"?'
+_HERE = rb"<<[-~]?(?P<quote>[\"'`]?)(?P<here>[A-Za-z_]\w{0,60}+)(?P=quote)(?P<rest>[^\n]{0,400}+)\n"
+_HERE_PHP = (
+    rb"<<<[ \t]*+[\"']?(?P<here>\w+)[\"']?\r?\n"
+    rb"(?:[^\n]*+\n(?![ \t]*+(?P=here)\b))*+[^\n]*+(?:\n[ \t]*+(?P=here)|\Z)"
+)
+_RAW_CPP = rb'"(?<=R")(?P<raw>[^()\\\s"]{0,16})\((?:[^)]++|\)(?!(?P=raw)"))*+(?:\)(?P=raw)"|\Z)'
+_RAW_RUST = rb'"(?<=r")[^"]*+(?:"|\Z)' + b"".join(
+    rb'|"(?<=r%b")(?:[^"]++|"(?!%b))*+(?:"%b|\Z)' % (mark, mark, mark) for mark in (rb"\#" * 3, rb"\#" * 2, rb"\#")
+)
+_VERBATIM = rb'"(?:(?<=@")|(?<=@\$"))(?:[^"]++|"")*+(?:"|\Z)'
+_NESTED_BLOCK = rb"/\*(?P<nested>)"
+_SLASH = rb"/(?P<slash>)"
+_LUA = rb"--\[(?P<level>=*)\[(?:[^\]]++|\](?!(?P=level)\]))*+(?:\](?P=level)\]|\Z)|--[^\n]*+"
+_LUA_LONG = rb"\[(?P<equals>=*)\[(?:[^\]]++|\](?!(?P=equals)\]))*+(?:\](?P=equals)\]|\Z)"
+_LISP_CHARACTER = rb"\#\\.|\\."
+
+_C = (_LINE, _BLOCK, _DOUBLE, _CHARACTERS, _PREPROCESSOR)
+_JAVASCRIPT = (_LINE, _BLOCK, _DOUBLE, _SINGLE, rb"`(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|(?P<template>\$\{))", _SLASH)
+_PATTERNS: dict[str, tuple[bytes, ...]] = {
+    "python": (_HASH, _TRIPLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+    "c": _C,
+    "cpp": (_LINE, _BLOCK, _RAW_CPP, _DOUBLE, _CHARACTERS, _PREPROCESSOR),
+    "java": (_LINE, _BLOCK, _TRIPLE, _DOUBLE, _SINGLE),
+    "csharp": (_LINE, _BLOCK, _TRIPLE_RAW, _VERBATIM, _DOUBLE, _SINGLE, _PREPROCESSOR),
+    "kotlin": (_LINE, _NESTED_BLOCK, _TRIPLE_RAW, _DOLLAR, _SINGLE),
+    "scala": (_LINE, _NESTED_BLOCK, _TRIPLE_RAW, _DOLLAR, _CHARACTER),
+    "swift": (_LINE, _NESTED_BLOCK, _TRIPLE, _SWIFT, rb"\#(?:if|else|elseif|endif|warning|error)[^\n]*+"),
+    "dart": (
+        _LINE, _NESTED_BLOCK, _TRIPLE, _TRIPLE_SINGLE, _DOLLAR,
+        rb"'(?:[^'\\\n$]++|\\.|\$\{(?:[^{}'\n]++|'[^'\n]*+'|\{[^{}\n]*+\})*+\}|\$)*+'?",
+    ),
+    "php": (
+        _LINE, _BLOCK, rb"\#(?!\[)[^\n]*+", _DOUBLE_LONG, _SINGLE_LONG,
+        _HERE_PHP,
+    ),
+    "javascript": _JAVASCRIPT,
+    "go": (_LINE, _BLOCK, _DOUBLE, _SINGLE, rb"`[^`]*+(?:`|\Z)"),
+    "rust": (_LINE, _NESTED_BLOCK, _RAW_RUST, _DOUBLE_LONG, _CHARACTER),
+    "ruby": (
+        rb"=begin(?<=\n=begin)\b(?:[^\n]*+\n(?!=end))*+[^\n]*+(?:\n=end|\Z)", _HASH, _HASHED, _SINGLE, _SLASH,
+        _HERE + rb"(?P<ruby>)", rb"%[wWiIqQr]?[\[({<|!](?P<percent>)",
+    ),
+    "lua": (_LUA, _LUA_LONG, _DOUBLE, _SINGLE),
+    "elixir": (_HASH, _TRIPLE, _TRIPLE_SINGLE, _HASHED, _SINGLE, rb"\?\\?[^\s\w]"),
+    "julia": (rb"\#=(?P<julia>)", _HASH, _TRIPLE, _DOUBLE_LONG, _CHARACTER),
+    "bash": (
+        rb"\#(?<![^\s;&|()]\#)[^\n]*+", rb"\\.", _DOUBLE_LONG, rb"'[^']*+(?:'|\Z)", _HERE + rb"(?P<shell>)",
+    ),
+    "sql": (rb"--[^\n]*+", _BLOCK, rb"'(?:[^']++|'')*+(?:'|\Z)",
+            rb"\$(?P<tag>[A-Za-z_]?\w*)\$(?:[^$]++|\$(?!(?P=tag)\$))*+(?:\$(?P=tag)\$|\Z)"),
+    "haskell": (rb"-(?<!--)-++(?![!#$%&*+./<=>?@^|~])[^\n]*+", rb"\{-(?P<haskell>)", _DOUBLE, _CHARACTER),
+    "ocaml": (rb"\(\*(?!\))(?P<ocaml>)", _DOUBLE_LONG, _CHARACTER,
+              rb"\{(?P<quoted>[a-z_]*)\|(?:[^|]++|\|(?!(?P=quoted)\}))*+(?:\|(?P=quoted)\}|\Z)"),
+    "lisp": (rb";[^\n]*+", rb"\#\|(?P<lisp>)", _LISP_CHARACTER, _DOUBLE_LONG),
+    "elisp": (rb";[^\n]*+", rb"\\.", rb"\?(?<=[\s(\[',]\?)[()\[\]\";{}]", _DOUBLE_LONG),
+    "hash": (_HASH,),
+    "toml": (_HASH, _TRIPLE, _TRIPLE_SINGLE, _DOUBLE, rb"'[^'\n]*+'?"),
+    "ini": (rb"[#;](?<=\n.)[^\n]*+",),
+    "hcl": (_LINE, _HASH, _BLOCK, _DOLLAR, _HERE + rb"(?P<shell>)"),
+}  # fmt: skip
+_ALIASES = {
+    "typescript": "javascript", "tsx": "javascript", "objc": "cpp", "cuda": "cpp", "proto": "java", "groovy": "kotlin",
+    "terraform": "hcl", "ocaml_interface": "ocaml", "make": "hash", "dockerfile": "hash", "yaml": "hash",
+    "clojure": "lisp", "commonlisp": "lisp", "scheme": "lisp", "racket": "lisp", "fish": "bash",
+}  # fmt: skip
+# What opens and closes again inside comments that nest.
+_NESTING = {
+    "nested": re.compile(rb"/\*|\*/"),
+    "julia": re.compile(rb"\#=|=\#"),
+    "haskell": re.compile(rb"\{-|-\}"),
+    "ocaml": re.compile(rb"\(\*|\*\)"),
+    "lisp": re.compile(rb"\#\||\|\#"),
+}
+_OPENS = frozenset((b"/*", b"#=", b"{-", b"(*", b"#|"))
+_REGEX = re.compile(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
+_BEFORE_REGEX = re.compile(
+    rb"(?:[=(,:;!&|?{}\[\n>+~^%*-]|\b(?:return|typeof|case|in|of|do|else|when|if|and|or|unless|not))\Z"
+)
+_TEMPLATE = re.compile(rb"`|\$\{|[{}]|\\.|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?|//[^\n]*+|/\*", re.DOTALL)
+_TEMPLATE_TEXT = re.compile(rb"(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|\$\{|\Z)", re.DOTALL)
+_LONGEST_LIST = 4_000  # bytes of a `%w[…]` of Ruby
+_CLOSERS = {b"[": b"]", b"(": b")", b"{": b"}", b"<": b">"}
+
+
+@lru_cache(maxsize=64)
+def _pattern(language: str) -> re.Pattern[bytes] | None:
+    pieces = _PATTERNS.get(_ALIASES.get(language, language))
+    return re.compile(b"|".join(pieces), re.DOTALL) if pieces is not None else None
+
+
+def is_known(language: str | None) -> bool:
+    """Are the strings and comments of a language known?"""
+    return language is not None and _pattern(language) is not None
+
+
+def mask(content: bytes, language: str) -> Masked:
+    r"""Tell code from strings and comments; of an unknown language everything is code.
+
+    >>> mask(b"f('{}') # (", "python").code.replace(b'"', b"?")
+    b'f(????)    '
+    """
+    pattern = _pattern(language)
+    spans: list[int] = []
+    if pattern is not None:
+        _read_tokens(content, pattern, spans)
+    edges = np.array(spans, np.int64)
+    starts, ends = edges[0::2], edges[1::2]
+    codes = np.frombuffer(content, np.uint8)
+    kinds = _kinds_of(codes, starts, language)
+    if not len(starts):
+        return Masked(content, starts, ends, kinds)
+    fills = np.zeros(2 * len(starts) + 1, np.uint8)
+    fills[1::2] = np.where(kinds == _DIRECTIVE, _BLANK, kinds)
+    lengths = np.diff(np.concatenate(([0], edges, [len(content)])))
+    fill = np.repeat(fills, lengths)
+    return Masked(np.where(fill > 0, fill, codes).tobytes(), starts, ends, kinds)
+
+
+def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str) -> NDArray[np.uint8]:
+    """What each token is, by the bytes that it begins with."""
+    table = np.full(256, _STRING, np.uint8)
+    family = _ALIASES.get(language, language)
+    comments = {
+        "lisp": b";#",
+        "elisp": b";",
+        "ini": b"#;",
+        "sql": b"-/",
+        "haskell": b"-{",
+        "ocaml": b"(",
+        "lua": b"-",
+        "ruby": b"#=",
+    }
+    for code in comments.get(family, b"/#"):
+        table[code] = _BLANK
+    if family in ("c", "cpp", "csharp", "swift"):
+        table[35] = _DIRECTIVE
+    kinds: NDArray[np.uint8] = table[codes[starts]] if len(starts) else np.zeros(0, np.uint8)
+    if family in ("javascript", "ruby") and len(starts):  # a slash begins comments here, and regular expressions
+        slashes = np.flatnonzero(codes[starts] == 47)
+        following = codes[np.minimum(starts[slashes] + 1, len(codes) - 1)]
+        kinds[slashes[(following != 47) & (following != 42)]] = _STRING
+    return kinds
+
+
+def _read_tokens(content: bytes, pattern: re.Pattern[bytes], spans: list[int]) -> None:
+    """Append the start and end of every string and comment."""
+    if _SPECIAL.keys().isdisjoint(pattern.groupindex):
+        spans += chain.from_iterable(map(re.Match.span, pattern.finditer(content)))
+        return
+    position: int | None = 0
+    while position is not None:
+        position = _read_until_special(content, pattern, spans, position)
+
+
+def _read_until_special(content: bytes, pattern: re.Pattern[bytes], spans: list[int], position: int) -> int | None:
+    for found in pattern.finditer(content, position):
+        kind = found.lastgroup
+        if kind is None or kind not in _SPECIAL:
+            spans += found.span()
+            continue
+        end = _SPECIAL[kind](content, found)
+        if end:
+            spans += (found.start(), end)
+        if end != found.end():
+            return end or found.start() + 1
+    return None
+
+
+def _nested_end(content: bytes, found: re.Match[bytes]) -> int:
+    depth = 0
+    for sign in _NESTING[found.lastgroup or ""].finditer(content, found.start()):
+        depth += 1 if sign[0] in _OPENS else -1
+        if not depth:
+            return sign.end()
+    return len(content)
+
+
+def _slash_end(content: bytes, found: re.Match[bytes]) -> int:
+    """Behind a regular expression; 0 if the slash divides."""
+    start = found.start()
+    before = content[max(start - 40, 0) : start].rstrip(b" \t")
+    if start and before and not _BEFORE_REGEX.search(before):
+        return 0
+    literal = _REGEX.match(content, start)
+    return literal.end() if literal is not None else 0
+
+
+def _template_end(content: bytes, found: re.Match[bytes]) -> int:
+    """Behind a template with code inside, which may hold templates again."""
+    depths = [0]  # of braces in each piece of code
+    position = found.end()
+    while depths:
+        sign = _TEMPLATE.search(content, position)
+        if sign is None:
+            return len(content)
+        position, word = sign.end(), sign[0]
+        if word == b"{" or word == b"${":
+            depths[-1] += 1
+        elif word == b"`" or (word == b"}" and not depths[-1]):
+            if word == b"}":
+                depths.pop()
+            text = _TEMPLATE_TEXT.match(content, position)
+            assert text is not None
+            position = text.end()
+            if text[0].endswith(b"${"):
+                depths.append(0)
+        elif word == b"}":
+            depths[-1] -= 1
+        elif word == b"/*":
+            close = content.find(b"*/", position)
+            position = close + 2 if close >= 0 else len(content)
+    return position
+
+
+def _here_end(content: bytes, found: re.Match[bytes]) -> int:
+    """Behind a document that stands in the source up to a line with its name."""
+    if found["rest"] and b"<<" in found["rest"]:
+        return 0  # several at once: say nothing
+    name = found["here"]
+    if found.group(0)[2:3] not in b"-~\"'`" and found.lastgroup == "ruby" and not name.isupper():
+        return 0  # Ruby appends with the same sign
+    ends = _lone_names(content).get(name, [])
+    after = bisect_right(ends, found.end())
+    return ends[after] if after < len(ends) else 0
+
+
+_LONE_NAME = re.compile(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
+
+
+@lru_cache(maxsize=1)
+def _lone_names(content: bytes) -> dict[bytes, list[int]]:
+    """Where lines end that hold one name and nothing else."""
+    found: dict[bytes, list[int]] = {}
+    for line in _LONE_NAME.finditer(content):
+        found.setdefault(line[1], []).append(line.end())
+    return found
+
+
+def _percent_end(content: bytes, found: re.Match[bytes]) -> int:
+    """Behind `%w[a b]` and the like, on one line."""
+    start, sign = found.start(), found[0][-1:]
+    before = content[start - 1 : start] if start else b" "
+    if content[max(start - 4, 0) : start] == b"def ":
+        return 0
+    if len(found[0]) == 2 and (before.isalnum() or before in b")]_ ") and sign != b"(":
+        return 0
+    reach = start + _LONGEST_LIST
+    if len(found[0]) == 2:
+        line = content.find(b"\n", start, reach)
+        reach = line if line >= 0 else reach
+    close = content.find(_CLOSERS.get(sign, sign), found.end(), reach)
+    return close + 1 if close >= 0 else 0
+
+
+_SPECIAL: dict[str, Callable[[bytes, re.Match[bytes]], int]] = {
+    **dict.fromkeys(_NESTING, _nested_end),
+    "slash": _slash_end,
+    "template": _template_end,
+    "ruby": _here_end,
+    "shell": _here_end,
+    "percent": _percent_end,
+}

@@ -1,0 +1,377 @@
+"""Which lists, tables, quotations and code blocks does a text have? What is done at each of their marks.
+
+Every handler gets the mark that `markup` found and answers where to go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
+
+LONGEST_TITLE = 300
+_LEAD_BYTES = 400
+_NEAR = 2_000  # bytes of blanks within a list
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A title: the bytes of its own lines, its level from 1, its words, and where its section ends."""
+
+    start: int
+    end: int
+    level: int
+    title: str
+    section_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch that is one thing: a list, a table, a quotation, code, or the front matter.
+
+    `lead` is what introduces it: the paragraph before a list, the header of a table. `parts` are where its items or
+    rows begin.
+    """
+
+    start: int
+    end: int
+    kind: PassageKind
+    lead: tuple[int, int] | None = None
+    parts: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was found so far; `text` is the content with a newline in front."""
+
+    content: bytes
+    text: bytes
+    headings: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # start, end, level, title
+    passages: list[Passage] = field(default_factory=list)
+    ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
+    items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
+    last_list: int = -1  # its place among the passages
+    opened: list[tuple[bytes, int]] = field(default_factory=list)  # elements of HTML
+
+
+def line_above(content: bytes, line: int) -> tuple[int, bytes]:
+    """Where the line before the one at `line` begins, and its words."""
+    if not line:
+        return 0, b""
+    begin = max(line - 1 - LONGEST_TITLE - 8, 0)
+    above = content.rfind(b"\n", begin, line - 1) + 1
+    if not above and begin:
+        return line, b""  # too long for a title
+    return above, content[above : line - 1].strip()
+
+
+def add_passage(
+    reading: Reading, start: int, end: int, kind: PassageKind, lead: tuple[int, int] | None = None,
+    parts: tuple[int, ...] = (),
+) -> int:  # fmt: skip
+    """Note a stretch of the content; where to go on in the text that has a newline in front."""
+    end = trimmed(reading.content, start, end)
+    if end > start:
+        reading.passages.append(Passage(start, end, kind, lead, parts))
+    return end + 1
+
+
+def trimmed(content: bytes, start: int, end: int) -> int:
+    """Where the words before `end` end."""
+    return start + len(content[start:end].rstrip())
+
+
+_FRONT = re.compile(rb"\n(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
+
+
+def front_matter(reading: Reading) -> int:
+    """Note the front matter that a text begins with; where to go on."""
+    found = _FRONT.match(reading.text)
+    if found is None:
+        return 0
+    sign = found[0].strip()
+    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end() - 1, 20_000)
+    return add_passage(reading, 0, close.end() - 1, "front matter") if close is not None else 0
+
+
+def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
+    sign = found["fence"]
+    close = _closing_fence(sign).search(reading.text, found.end())
+    end = close.end() if close is not None else len(reading.text)
+    start = found.start()
+    if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
+        last = reading.passages[reading.last_list]
+        reading.passages[reading.last_list] = Passage(last.start, max(end - 1, last.end), "list", last.lead)
+    return add_passage(reading, start, max(end - 1, 0), "code")
+
+
+def _goes_on(reading: Reading, start: int) -> bool:
+    """Is there nothing but blanks between the last list and this byte?"""
+    if reading.last_list < 0:
+        return False
+    end = reading.passages[reading.last_list].end
+    return end <= start <= end + _NEAR and not reading.content[end:start].strip()
+
+
+@lru_cache(maxsize=64)
+def _closing_fence(sign: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"\n[ \t>]*+" + re.escape(sign[:1]) + rb"{%d,}+[ \t]*+\r?(?=\n|\Z)" % min(len(sign), 60))
+
+
+def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
+    close = reading.text.find(b"-->", found.end())
+    return close + 3 if close >= 0 else len(reading.text)
+
+
+def _on_indented(reading: Reading, found: re.Match[bytes]) -> int:
+    if _goes_on(reading, found.start()) or not found["indented"].strip():
+        return found.end()
+    return add_passage(reading, found.start(), found.end() - 1, "code")
+
+
+def _on_quote(reading: Reading, found: re.Match[bytes]) -> int:
+    return add_passage(reading, found.start(), found.end() - 1, "quotation")
+
+
+_NEWLINE = re.compile(rb"\n")
+
+
+def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
+    """Lines that begin with a bar; a line of dashes below the first makes that one the header."""
+    start, end = found.start(), found.end() - 1
+    lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, found.end())]
+    if len(lines) < 2:
+        return found.end()
+    rules = [at for at, line in enumerate(lines[:40]) if _TABLE_RULE.match(reading.text, line + 1)]
+    lead = None
+    if rules and rules[0] in (0, 1):
+        first = 1 if rules[0] == 0 else 0
+        stop = next((at for at in rules if at > first), None)
+        if stop is not None:
+            lead = (lines[first], trimmed(reading.content, lines[first], lines[stop] - 1))
+    parts = tuple(line for line in lines if not _TABLE_RULE.match(reading.text, line + 1))
+    parts = tuple(line for line in parts if lead is None or line >= lead[1])
+    return add_passage(reading, start, end, "table", lead, parts)
+
+
+_TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
+_CELLS = re.compile(rb"(?:\n(?=[^\n]*\|)(?![ \t]*\r?\n)[^\n]*+)*+")
+
+
+def _on_dashed(reading: Reading, found: re.Match[bytes]) -> int:
+    """A table without bars at its edges: the line above the dashes is the header."""
+    rule = found.start()
+    above, title = line_above(reading.content, rule)
+    rows = _CELLS.match(reading.text, found.end())
+    if b"|" not in title or rows is None:
+        return found.end()
+    parts = tuple(place.start() for place in _NEWLINE.finditer(reading.text, found.end(), rows.end()))
+    return add_passage(reading, above, rows.end() - 1, "table", (above, above + len(title)), parts)
+
+
+def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
+    """A table of reStructuredText between lines of equal signs."""
+    start = found.start()
+    rules = [found]
+    for rule in re.compile(rb"\n[ \t]*+={2,}+(?:[ ]++={2,}+)++[ \t]*+\r?(?=\n|\Z)").finditer(
+        reading.text, found.end(), found.end() + 20_000
+    ):
+        rules.append(rule)
+        if len(rules) == 3 or re.compile(rb"\r?\n[ \t]*(?:\r?\n|\Z)|\Z").match(reading.text, rule.end()):
+            break
+    if len(rules) < 2:
+        return found.end()
+    lead = None
+    if len(rules) == 3 and rules[1].start() > rules[0].end():
+        lead = (rules[0].end(), trimmed(reading.content, rules[0].end(), rules[1].start()))
+    return add_passage(reading, start, rules[-1].end() - 1, "table", lead)
+
+
+_CODE_DIRECTIVES = frozenset(b"code code-block sourcecode highlight literalinclude parsed-literal prompt".split())
+
+
+def _on_directive(reading: Reading, found: re.Match[bytes]) -> int:
+    """`.. code-block::` and what is indented below it is code; other directives are passed, their text is not."""
+    body = reading.text.find(b"\n", found.end())
+    name = found["named"].rstrip(b":")
+    if name in _CODE_DIRECTIVES and body >= 0:
+        end = _deeper_end(reading.text, body + 1, _column(reading.text, found.start("directive")))
+        return add_passage(reading, found.start(), end - 1, "code")
+    return found.end()
+
+
+def _on_literal(reading: Reading, found: re.Match[bytes]) -> int:
+    """What is indented below a line that ends with two colons."""
+    blank = reading.text.find(b"\n", found.end() + 1)
+    if blank < 0:
+        return found.end()
+    end = _deeper_end(reading.text, blank + 1, _column(reading.text, found.start("literal")))
+    if not reading.text[blank:end].strip():
+        return found.end()
+    return add_passage(reading, blank, end - 1, "code")
+
+
+def _column(text: bytes, position: int) -> int:
+    """How far the line is indented that holds a byte."""
+    line = text.rfind(b"\n", max(position - 2_000, 0), position) + 1
+    words = text[line : line + 200]
+    return len(words) - len(words.lstrip(b" \t"))
+
+
+def _deeper_end(text: bytes, position: int, column: int) -> int:
+    """Behind the lines that are blank or indented more than this."""
+    found = _deeper(min(column, _DEEPEST)).match(text, position)
+    return found.end() if found is not None else position
+
+
+@lru_cache(maxsize=128)
+def _deeper(column: int) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:[ \t]*+\r?\n|[ \t]{%d}[ \t]*+[^\s][^\n]*+(?:\n|\Z))*+" % (column + 1))
+
+
+_ASCIIDOC: dict[bytes, PassageKind] = {b"-": "code", b".": "code", b"`": "code", b"_": "quotation", b"|": "table"}
+
+
+def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
+    sign = found["block"]
+    kind = _ASCIIDOC.get(sign[:1])
+    if kind is None:
+        return found.end()
+    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end())
+    end = close.end() if close is not None else len(reading.text)
+    return add_passage(reading, found.start(), max(end - 1, 0), kind)
+
+
+_ENVIRONMENTS: dict[bytes, PassageKind] = {
+    **dict.fromkeys((b"verbatim", b"lstlisting", b"minted", b"alltt", b"src", b"example", b"export"), "code"),
+    **dict.fromkeys((b"itemize", b"enumerate", b"description"), "list"),
+    **dict.fromkeys((b"tabular", b"table", b"longtable"), "table"),
+    **dict.fromkeys((b"quote", b"quotation", b"verse"), "quotation"),
+}
+
+
+def _on_begin(reading: Reading, found: re.Match[bytes]) -> int:
+    """A block of Org."""
+    what = found["what"].lower()
+    close = re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE).search(
+        reading.text, found.end()
+    )
+    end = close.end() if close is not None else len(reading.text)
+    return add_passage(reading, found.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
+
+
+def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
+    what = found["what"]
+    kind = _ENVIRONMENTS[what]
+    close = re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}").search(reading.text, found.end())
+    end = close.end() if close is not None else len(reading.text)
+    start = found.start() - 1
+    if kind == "list":
+        parts = tuple(item.start() - 1 for item in re.compile(rb"\\item\b").finditer(reading.text, found.end(), end))
+        return add_passage(reading, start, end - 1, kind, _lead(reading.content, start), parts)
+    return add_passage(reading, start, end - 1, kind)
+
+
+def _on_verbatim(reading: Reading, found: re.Match[bytes]) -> int:
+    closers = {b"nf": rb"fi", b"EX": rb"EE", b"TS": rb"TE"}
+    close = re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b").search(reading.text, found.end())
+    end = close.end() if close is not None else len(reading.text)
+    return add_passage(reading, found.start(), end - 1, "table" if found["open"] == b"TS" else "code")
+
+
+def _on_braces(reading: Reading, found: re.Match[bytes]) -> int:
+    close = reading.text.find(b"\n|}", found.end())
+    return add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
+
+
+_ELEMENTS: dict[bytes, PassageKind] = {
+    b"pre": "code", b"ul": "list", b"ol": "list", b"table": "table", b"blockquote": "quotation",
+}  # fmt: skip
+
+
+def _on_element(reading: Reading, found: re.Match[bytes]) -> int:
+    """Elements stand in each other: what closes one closes those inside of it too."""
+    what = found["what"].lower()
+    if found["slash"]:
+        for at in range(len(reading.opened) - 1, max(len(reading.opened) - 1 - _DEEPEST, -1), -1):
+            if reading.opened[at][0] == what:
+                close = reading.text.find(b">", found.end(), found.end() + 200)
+                end = close + 1 if close >= 0 else found.end()
+                add_passage(reading, reading.opened[at][1], end - 1, _ELEMENTS[what])
+                del reading.opened[at:]
+                return end
+        return found.end()
+    if what == b"pre":
+        last = re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE).search(reading.text, found.end())
+        return add_passage(
+            reading, found.start() - 1, (last.end() if last is not None else len(reading.text)) - 1, "code"
+        )
+    reading.opened.append((what, found.start() - 1))
+    return found.end()
+
+
+_DEEPEST = 64  # elements that are looked through for the one that is closed
+
+
+# Lists.
+
+_REST = re.compile(
+    rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
+    rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
+    rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
+)
+
+
+def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
+    """An item with what belongs to it; items that follow each other are one list."""
+    start = found.start()
+    rest = _REST.match(reading.text, found.end())
+    end = rest.end() if rest is not None else found.end()
+    content = reading.content
+    stop = start + len(content[start : end - 1].rstrip())
+    if _goes_on(reading, start):
+        last = reading.passages[reading.last_list]
+        reading.passages[reading.last_list] = Passage(last.start, max(stop, last.end), "list", last.lead)
+        reading.items[reading.last_list].append(start)
+        return end
+    if stop > start:
+        reading.last_list = len(reading.passages)
+        reading.items[reading.last_list] = [start]
+        reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
+    return end
+
+
+def _lead(content: bytes, start: int) -> tuple[int, int] | None:
+    """The paragraph right above a list, or one blank line above it if it ends with a colon."""
+    begin = max(start - _LEAD_BYTES - 8, 0)
+    above = content[begin:start]
+    words = above.rstrip()
+    if not words or above[len(words) :].count(b"\n") > 2:
+        return None
+    if above[len(words) :].count(b"\n") == 2 and not words.endswith((b":", b"\xef\xbc\x9a")):
+        return None
+    first = max(words.rfind(b"\n\n"), words.rfind(b"\n\r\n"))
+    paragraph = (
+        words[first + 1 :].lstrip() if first >= 0 else words.lstrip() if not begin else words.rpartition(b"\n")[2]
+    )
+    if (
+        not paragraph
+        or paragraph[:1] in b"#|>"
+        or re.match(rb"[-=~*+]{3,}\Z|`{3}|~{3}", paragraph.rpartition(b"\n")[2])
+    ):
+        return None
+    end = begin + len(words)
+    return end - len(paragraph), end
+
+
+MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
+    "fence": _on_fence, "comment": _on_comment, "indented": _on_indented, "quote": _on_quote, "rows": _on_rows,
+    "dashed": _on_dashed, "simple": _on_simple, "directive": _on_directive, "literal": _on_literal,
+    "block": _on_block, "begin": _on_begin, "environment": _on_environment, "verbatim": _on_verbatim,
+    "braces": _on_braces, "element": _on_element, "item": _on_item,
+}  # fmt: skip
+"""What to do at each mark, by the name of its group."""

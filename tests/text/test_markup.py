@@ -1,0 +1,261 @@
+"""Headings, lists, tables, quotations and code blocks of prose, by the rules of each format."""
+
+import pytest
+
+from brimful.text.structure import structure
+
+
+def read(text: str, path: str = "a.txt", language: str = "text"):
+    """A text's structure with its bytes."""
+    content = text.encode()
+    return structure(content, kind="prose", language=language, path=path), content
+
+
+def titles(text: str, path: str = "a.txt", language: str = "text") -> list[tuple[int, str]]:
+    """Levels and titles of a text's headings."""
+    found, _ = read(text, path, language)
+    return [(heading.level, heading.title) for heading in found.headings]
+
+
+def passages(text: str, path: str = "a.txt", language: str = "text") -> list[tuple[str, str, str | None]]:
+    """Kind, words and lead of a text's passages."""
+    found, content = read(text, path, language)
+    return [
+        (each.kind, content[each.start : each.end].decode(), content[slice(*each.lead)].decode() if each.lead else None)
+        for each in found.passages
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "path", "found"),
+    [
+        ("# A\n\ntext\n\n### B ###\nmore\n", "markdown", "a.md", [(1, "A"), (3, "B")]),
+        ("Title\n=====\n\nPart\n----\ntext\n", "markdown", "a.md", [(1, "Title"), (2, "Part")]),
+        ("```\n# no\n```\n# yes\n", "markdown", "a.md", [(1, "yes")]),
+        ("~~~~ sh\n# no\n~~~\n# no\n~~~~\n# yes\n", "markdown", "a.md", [(1, "yes")]),
+        ("````\nnever closed\n# no\n", "markdown", "a.md", []),
+        ("---\ntitle: Tea\n---\n# yes\n", "markdown", "a.md", [(1, "yes")]),
+        ("<!--\n# no\n-->\n# yes\n", "markdown", "a.md", [(1, "yes")]),
+        ("#hash\n####### seven\n    # code\n", "markdown", "a.md", []),
+        ("- item\n---\none\ntwo\n---\n", "markdown", "a.md", []),
+        ("# Tea\r\n\r\ntext\r\n", "markdown", "a.md", [(1, "Tea")]),
+        ("# a comment\n\nls -l\n", "text", "notes.txt", []),
+        ("=====\n Top\n=====\n\nSub\n---\n\nSub\n===\n", "rst", "a.rst", [(1, "Top"), (2, "Sub"), (3, "Sub")]),
+        ("A long title\n---\n", "rst", "a.rst", []),
+        (".. code-block:: text\n\n   Title\n   =====\n\nYes\n---\n", "rst", "a.rst", [(1, "Yes")]),
+        (".. code-block::\n-----------------\n", "rst", "a.rst", []),
+        ("Like this::\n\n    No\n    --\n\nYes\n===\n", "rst", "a.rst", [(1, "Yes")]),
+        ("= Tea\n\n== Pot\n\n----\n== no\n----\n", "text", "a.adoc", [(1, "Tea"), (2, "Pot")]),
+        ("* Tea :hot:\n** Pot\n#+begin_src sh\n* no\n#+end_src\n *no*\n", "text", "a.org", [(1, "Tea"), (2, "Pot")]),
+        (
+            "\\section{Tea \\emph{hot}}\n% \\section{no}\n\\begin{verbatim}\n\\section{no}\n\\end{verbatim}\n",
+            "text",
+            "a.tex",
+            [(2, "Tea hot")],
+        ),
+        (
+            '.TH TEA 1\n.SH NAME\ntea \\- hot\n.SS "Green tea"\n.nf\n.SH no\n.fi\n',
+            "text",
+            "tea.1",
+            [(1, "NAME"), (2, "Green tea")],
+        ),
+        (
+            "TEA(1)          User Commands          TEA(1)\n\nNAME\n       tea\n\nSEE ALSO\n   Green tea\n       POT\n",
+            "text",
+            "tea.txt",
+            [(1, "NAME"), (1, "SEE ALSO"), (2, "Green tea")],
+        ),
+        (
+            "<h1 id='a'>Tea <b>hot</b>¶</h1><p>x</p><!-- <h2>no</h2> --><H2>Pot</H2>",
+            "html",
+            "a.html",
+            [(1, "Tea hot"), (2, "Pot")],
+        ),
+        ("==Pot==\ntext\n", "text", "a.txt", [(2, "Pot")]),
+        ("Tea\n===\n\nIntro.\n\nPot\n---\n", "text", "a.txt", [(1, "Tea"), (2, "Pot")]),
+        (
+            "x\n\nCHAPTER IV\n\nIt was hot.\n\nWARM DAYS\n\nYes.\n",
+            "text",
+            "a.txt",
+            [(1, "CHAPTER IV"), (1, "WARM DAYS")],
+        ),
+        ("x\n\n1.2 Green tea\n\nYes.\n\nI WAS THERE.\n\n3. Buy milk\n\nNo\n", "text", "a.txt", [(2, "1.2 Green tea")]),
+    ],
+)
+def test_headings_of_every_format(text, language, path, found):
+    """Each format has its own headings; what is quoted, fenced or only looks alike is none."""
+    assert titles(text, path, language) == found
+
+
+def test_an_underlined_title_is_one_heading_of_two_lines():
+    """Title and underline are one heading, and its section ends before the next of its rank."""
+    found, content = read("Tea\n===\n\nHot.\n\nPot\n===\n", "a.rst", "rst")
+    first, second = found.headings
+    assert content[first.start : first.end] == b"Tea\n==="
+    assert first.section_end == second.start
+    assert second.section_end == len(content)
+
+
+def test_a_hash_in_a_shell_script_is_no_heading():
+    """Code has definitions, no headings."""
+    found = structure(b"#!/bin/sh\n# Tea\npour() {\n  :\n}\n", kind="code", language="bash")
+    assert found.headings == ()
+    assert [each.name for each in found.definitions] == ["pour"]
+
+
+def test_a_list_has_its_lead_and_its_items():
+    """The paragraph before a list introduces it; items keep what is indented below them."""
+    text = "Steps to take\nbefore tea:\n\n1. Boil.\n   Wait.\n\n   Longer.\n2. Pour.\n   - slowly\n\nThen drink.\n"
+    found, content = read(text, "a.md", "markdown")
+    (steps,) = found.passages
+    assert content[slice(*steps.lead)] == b"Steps to take\nbefore tea:"
+    assert content[steps.start : steps.end].endswith(b"- slowly")
+    assert [content[place : place + 8].strip() for place in steps.parts] == [b"1. Boil.", b"2. Pour.", b"- slo"]
+
+
+def test_a_fence_in_an_item_belongs_to_the_list():
+    """Numbered steps with code between them are one list, and what follows the code is still read."""
+    text = "1. Boil:\n\n   ```sh\n   # no\n   ```\n\n2. Pour.\n\n# Tea\n"
+    found, content = read(text, "a.md", "markdown")
+    assert [heading.title for heading in found.headings] == ["Tea"]
+    assert [(each.kind, len(each.parts)) for each in found.passages] == [("list", 2), ("code", 0)]
+    assert content[found.passages[0].start : found.passages[0].end].endswith(b"2. Pour.")
+
+
+def test_a_paragraph_that_does_not_introduce_is_no_lead():
+    """Without a colon a paragraph above a blank line stands for itself."""
+    assert passages("Tea is hot.\n\n- a pot\n- water\n", "a.md", "markdown") == [("list", "- a pot\n- water", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "path", "found"),
+    [
+        (
+            "| a | b |\n|---|---|\n| 1 | 2 |\n",
+            "markdown",
+            "a.md",
+            [("table", "| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |")],
+        ),
+        ("a | b\n--|--\n1 | 2\n\nx\n", "markdown", "a.md", [("table", "a | b\n--|--\n1 | 2", "a | b")]),
+        (
+            "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n",
+            "rst",
+            "a.rst",
+            [("table", "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+", "| a | b |")],
+        ),
+        (
+            "== ==\na  b\n== ==\n1  2\n== ==\n\nx\n",
+            "rst",
+            "a.rst",
+            [("table", "== ==\na  b\n== ==\n1  2\n== ==", "a  b")],
+        ),
+        ("> Tea\n> hot\n\nx\n", "markdown", "a.md", [("quotation", "> Tea\n> hot", None)]),
+        ("---\ntitle: Tea\n---\nx\n", "markdown", "a.md", [("front matter", "---\ntitle: Tea\n---", None)]),
+        ("x\n\n    code()\n\ny\n", "markdown", "a.md", [("code", "    code()", None)]),
+        ("```sh\nls\n```\nx\n", "markdown", "a.md", [("code", "```sh\nls\n```", None)]),
+        (".. code-block:: sh\n\n   ls\n\nx\n", "rst", "a.rst", [("code", ".. code-block:: sh\n\n   ls", None)]),
+        ("Do::\n\n  ls\n\nx\n", "rst", "a.rst", [("code", "  ls", None)]),
+        (
+            "|===\n|a |b\n|===\n\n____\nTea\n____\n",
+            "text",
+            "a.adoc",
+            [("table", "|===\n|a |b\n|===", None), ("quotation", "____\nTea\n____", None)],
+        ),
+        (
+            "You need:\n\\begin{itemize}\n\\item tea\n\\end{itemize}\n",
+            "text",
+            "a.tex",
+            [("list", "\\begin{itemize}\n\\item tea\n\\end{itemize}", "You need:")],
+        ),
+        (
+            "<ul><li>a<ul><li>b</ul></ul><pre><ul></pre>",
+            "html",
+            "a.html",
+            [
+                ("list", "<ul><li>a<ul><li>b</ul></ul>", None),
+                ("list", "<ul><li>b</ul>", None),
+                ("code", "<pre><ul></pre>", None),
+            ],
+        ),
+    ],
+)
+def test_passages_of_every_format(text, language, path, found):
+    """Tables with their header, quotations, code and front matter are known as what they are."""
+    assert passages(text, path, language) == found
+
+
+def test_messages_of_a_chat():
+    """A chat is known by its speakers; a stamp in front gives the time."""
+    content = (
+        b"[2024-05-01, 10:00:00] Ada: Tea?\n[2024-05-01, 10:01:00] Bob: Yes.\nWith milk.\n"
+        b"[2024-05-01, 10:02:00] Ada: Now.\n"
+    )
+    found = structure(content, kind="prose", language="text", path="chat.txt").messages
+    assert [(each.speaker, each.time) for each in found] == [
+        ("Ada", 1714557600),
+        ("Bob", 1714557660),
+        ("Ada", 1714557720),
+    ]
+    assert content[found[1].start : found[1].end].endswith(b"With milk.\n")
+
+
+def test_messages_as_the_loader_of_chats_writes_them():
+    """`User (time): words` in paragraphs."""
+    content = (
+        b"# Tea\n\nUser (2024-05-01T10:00:00Z): Hot?\n\nAssistant (2024-05-01T10:00:05Z): Yes.\n\n"
+        b"User (2024-05-01T10:01:00Z): Good.\n"
+    )
+    found = structure(content, kind="prose", language="markdown", path="chat.md").messages
+    assert [(each.speaker, each.time) for each in found] == [
+        ("User", 1714557600),
+        ("Assistant", 1714557605),
+        ("User", 1714557660),
+    ]
+
+
+def test_messages_of_mails():
+    """A mail and a mailbox have a speaker and a time each."""
+    mail = b'Subject: Tea\nFrom: "Ada" <ada@example.org>\nDate: Wed, 1 May 2024 10:00:00 +0000\n\nHot.\n'
+    (found,) = structure(mail, kind="prose", language="text", path="a.eml").messages
+    assert (found.speaker, found.time, found.end) == ("Ada", 1714557600, len(mail))
+    box = b"From ada Wed May  1 2024\n" + mail + b"\nFrom bob Wed May  1 2024\n" + mail.replace(b"Ada", b"Bob")
+    assert [each.speaker for each in structure(box, kind="prose", language="text").messages] == ["Ada", "Bob"]
+
+
+def test_a_list_of_keys_is_no_chat():
+    """Where every speaker speaks once nobody speaks."""
+    keys = b"".join(b"Key%s: value\n" % bytes([65 + at]) for at in range(20))
+    assert structure(keys, kind="prose", language="text").messages == ()
+
+
+def test_records_keep_time_and_category():
+    """Rows of a table and entries of a log, as the outline reads them."""
+    table = structure(b"date,kind\n2024-05-01,tea\n", kind="data", language="csv")
+    assert [(each.time, each.category) for each in table.records] == [(1714521600, "tea")]
+    assert table.header == (0, 9)
+    log = structure(b"2024-05-01 10:00:00 ERROR no\n", kind="data", language="log")
+    assert [(each.time, each.category) for each in log.records] == [(1714557600, "ERROR")]
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "found"),
+    [
+        (
+            b"import os\nfrom a import (\n    b,\n)\nx = 'import no'\n",
+            "python",
+            ["import os", "from a import (\n    b,\n)"],
+        ),
+        (
+            b"import {\n  a\n} from 'a';\nconst b = require('b');\n",
+            "javascript",
+            ["import {\n  a\n} from 'a';", "const b = require('b');"],
+        ),
+        (b"#include <a.h>\nint a;\n", "c", ["#include <a.h>"]),
+        (b'package a\n\nimport (\n\t"b"\n)\n', "go", ["package a", 'import (\n\t"b"\n)']),
+        (b"use a::{b, c};\n// use no;\n", "rust", ["use a::{b, c};"]),
+    ],
+)
+def test_imports(source, language, found):
+    """What brings in other sources is known, over lines where brackets go on."""
+    imports = structure(source, kind="code", language=language).imports
+    assert [source[start:end].decode() for start, end in imports] == found
