@@ -270,9 +270,13 @@ def _covered(
 
 
 def _defined(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> Scores:
-    """What each unit is worth for the names of the question that it defines; the rarest word is worth one."""
-    worths = [each.weight * rarity(each.census, len(ground)) for each in sought]
-    most = max(worths, default=0.0) or 1.0
+    """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
+
+    A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
+    """
+    rarities = [each.weight * rarity(each.census, len(ground)) for each in sought]
+    most = max(rarities, default=0.0) or 1.0
+    worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, sought, strict=True)]
     found = np.zeros(len(chosen))
     for worth, defines in zip(worths, definitions(ground, chosen, sought), strict=True):
         found += worth / most * defines

@@ -35,7 +35,8 @@ BLOCK_UNITS = 16
 DEEPEST = 6
 """Levels of headings."""
 
-_LEAST_TOLD = 3  # words that only this language has, before it counts as one of the corpus
+_LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
+_LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
 _KEPT_PLACES_BYTES = 24 << 20
@@ -234,10 +235,23 @@ class Ground:
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the corpus: those whose own little words it has, the commonest first."""
-        told = {language: sum(self.census(word) for word in own) for language, own in _TELLING.items()}
-        most = max(told.values(), default=0)
-        known = [name for name, count in told.items() if count >= _LEAST_TOLD and count * _LEAST_SHARE >= most]
+        """The languages of the corpus: those of whose own little words it has several, the commonest first.
+
+        One such word may be a name, a number in hexadecimals or another language's: how many different ones there are
+        decides, against the language that has most.
+        """
+        found = {
+            language: [count for word in own if (count := self.census(word))] for language, own in _TELLING.items()
+        }
+        told = {language: sum(counts) for language, counts in found.items()}
+        most, widest = max(told.values(), default=0), max(map(len, found.values()), default=0)
+        known = [
+            name
+            for name, counts in found.items()
+            if len(counts) >= _LEAST_TOLD
+            and len(counts) * _LEAST_BREADTH >= widest
+            and told[name] * _LEAST_SHARE >= most
+        ]
         return tuple(sorted(known, key=lambda name: (-told[name], name)))
 
     # ---- units

@@ -42,6 +42,8 @@ END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
+FEW_NOTES = 20_000
+"""Bytes of a corpus whose language can't be told by its little words."""
 MOST_MISSING = 16
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
@@ -149,7 +151,7 @@ def search(
         forms_of_words,
         _senses(ground, forms, mended),
         missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
-        lacking=round(lacking / max(worth + lacking, 1e-9), 6) if _words_decide(ground, query) else 0.0,
+        lacking=round(lacking / max(worth + lacking, 1e-9), 6) if _words_decide(ground, query, missing) else 0.0,
         covered=field.covered / MILLION,
         read=read,
         relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
@@ -214,13 +216,20 @@ def _missing(
     )
 
 
-def _words_decide(ground: Ground, query: Query) -> bool:
-    """Whether words that no document has say that nothing answers: not in a paste, nor in a foreign language."""
+def _words_decide(ground: Ground, query: Query, missing: Sequence[_Missing]) -> bool:
+    """Whether words that no document has say that nothing answers.
+
+    Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words.
+    """
     words = [asked.term for asked in query.terms if not asked.is_part]
-    if len(words) + query.left_out > MOST_DECIDING:
+    lost = {each.word for each in missing}
+    names = _written_as_names(query)
+    if len(words) + query.left_out > MOST_DECIDING or (names and names.isdisjoint(lost)):
         return False
     counts = {language: sum(only_asks(word, (language,)) for word in words) for language in LANGUAGES}
-    own = max((counts[language] for language in ground.languages), default=0)
+    # A few notes have too few words to tell their language by: they are taken for English.
+    languages = ground.languages or (("en",) if ground.length < FEW_NOTES else ())
+    own = max((counts[language] for language in languages), default=-1)
     return max(counts.values(), default=0) <= own
 
 
