@@ -208,3 +208,12 @@ def test_repair_is_named_and_can_be_switched_off(ask):
     mended = ask(texts)("when is a reciept checked")
     assert [(each.word, each.term) for each in mended.corrections] == [(b"reciept", b"receipt")]
     assert ask(texts)("when is a reciept checked", repair=False).corrections == ()
+
+
+@pytest.mark.parametrize("mark", ["'", "\u2019"])
+def test_an_owner_is_found_by_what_is_hers(ask, mark):
+    """`Caroline's` asks about Caroline, though no text writes it so."""
+    texts = {"a.md": f"{FILLER * 6}Caroline bought a novella.", "b.md": f"{FILLER * 9}A novella lay there."}
+    context = ask(texts)(f"what was Caroline{mark}s novella?", budget=60)
+    assert "Caroline bought" in context.text
+    assert context.relevance.missing == ()

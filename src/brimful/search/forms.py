@@ -29,6 +29,7 @@ _LEAST_LETTERS = 3
 _LEAST_PART = 5  # bytes of a word that is looked for inside of others
 _COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv"})  # languages that write compounds as one word
 _LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
+_POSSESSIVES = (b"'s", "\u2019s".encode(), b"'")
 _LONGER_BY = 8  # characters; no inflection adds more
 _LONGEST_SPLIT = 32
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -95,6 +96,7 @@ def forms_of(
     if asked.is_prefix:
         found += _beginnings(asked.term, words, weights)
     found += _inflections(asked.term, words, languages, weights)
+    found += _owners(asked.term, words, languages, weights)
     if census < HARDLY:
         found += _splits(asked.term, words, weights)
     if not found and not _COMPOUNDING.isdisjoint(languages):
@@ -162,6 +164,15 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
             if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
                 found.setdefault(name, Form((name,), how, weight))
     return list(found.values())
+
+
+def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+    """Whoever something belongs to: `Caroline` and her forms for `Caroline's`."""
+    owner = next((term[: -len(end)] for end in _POSSESSIVES if term.endswith(end)), b"")
+    if len(owner) < _LEAST_LETTERS or not _is_word(owner):
+        return []
+    itself = [Form((owner,), "inflection", weights.inflection)] if words.census(owner) else []
+    return [*itself, *_inflections(owner, words, languages, weights)]
 
 
 def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
