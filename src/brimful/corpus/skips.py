@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,6 +11,8 @@ from brimful.errors import SettingError, choose
 Reason = Literal[
     "hidden",
     "ignored",
+    "derived",
+    "excluded",
     "secret",
     "binary",
     "too_large",
@@ -31,7 +33,16 @@ Reason = Literal[
 """Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-OVERRIDABLE: tuple[Reason, ...] = ("hidden", "ignored", "secret", "binary", "too_large", "outside", "encoding")
+OVERRIDABLE: tuple[Reason, ...] = (
+    "hidden",
+    "ignored",
+    "derived",
+    "secret",
+    "binary",
+    "too_large",
+    "outside",
+    "encoding",
+)
 """What `allow` may name. Behind every other reason there is nothing that could be read."""
 
 
@@ -67,6 +78,9 @@ class SourceSettings:
     # What can only be converted as a whole (PDF, Office, mail, HTML, chats) and is therefore held in memory.
     max_whole_bytes: int = 50_000_000
     ignore_files: tuple[str, ...] = (".gitignore", ".ignore")  # a later name overrules an earlier one
+    # Patterns as in an ignore file: what is left out beside all else, and what alone is taken in (empty: everything).
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     # What a converted file may become: its text, its pages or messages, and its parts when unzipped.
     max_text_bytes: int = 100_000_000
     max_pages: int = 20_000
@@ -85,6 +99,12 @@ class SourceSettings:
         for reason in self.allow:
             choose(reason, OVERRIDABLE, what="reason to allow")
         object.__setattr__(self, "allow", frozenset(self.allow))
+        for name in ("exclude", "include"):
+            value = getattr(self, name)
+            several = (value,) if isinstance(value, str) else tuple(value)
+            if not all(isinstance(each, str) and each.strip() and "\n" not in each for each in several):
+                raise SettingError(f"{name} is {value!r}; it is a pattern such as '*.log' or 'old/', or several")
+            object.__setattr__(self, name, several)
         for name in (name for name in self.__slots__ if name.startswith("max_")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -102,6 +122,39 @@ class SourceSettings:
     def allows(self, reason: Reason) -> bool:
         """Whether the caller lifted this reason."""
         return reason in self.allow
+
+
+_OTHERS_CODE = frozenset({"node_modules", "bower_components", "jspm_packages", "site-packages", "Pods"})
+_CACHES = frozenset({"__pycache__", "CVS"})
+_BUILT = {  # what a build makes, beside the file that says how it is built
+    "target": ("pom.xml", "Cargo.toml", "build.sbt"),
+    "build": ("pyproject.toml", "setup.py", "build.gradle", "build.gradle.kts", "CMakeLists.txt"),
+    "dist": ("pyproject.toml", "setup.py", "webpack.config.js", "rollup.config.js", "vite.config.js", "vite.config.ts"),
+    "_build": ("conf.py", "mix.exs", "dune-project"),
+    "bin": ("obj/",),
+    "obj": ("bin/",),
+}
+
+
+def derived_folder(name: str, *, beside: Collection[str], inside: Collection[str]) -> str:
+    """What a folder is that nobody wrote by hand: others' code, build output, a cache; nothing if it may be anything.
+
+    >>> derived_folder("node_modules", beside=(), inside=())
+    "others' code, as a package manager put it there"
+    >>> derived_folder("build", beside={"setup.py"}, inside=())
+    'what a build made, beside setup.py'
+    >>> derived_folder("build", beside={"conf.py"}, inside=())
+    ''
+    """
+    if name in _OTHERS_CODE:
+        return "others' code, as a package manager put it there"
+    if name in _CACHES or name.endswith(".egg-info"):
+        return "what a program keeps for itself"
+    if maker := next((each for each in _BUILT.get(name, ()) if each in beside), ""):
+        return f"what a build made, beside {maker}"
+    if "pyvenv.cfg" in inside:
+        return "a virtual environment of Python"
+    return "a cache, as its CACHEDIR.TAG says" if "CACHEDIR.TAG" in inside else ""
 
 
 class Refusal(Exception):  # noqa: N818 - never leaves the package: it becomes a Skipped

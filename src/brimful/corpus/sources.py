@@ -21,7 +21,7 @@ from pathlib import Path
 
 from brimful.corpus.ignores import MAX_IGNORE_BYTES, IgnoreRules, glob_pattern
 from brimful.corpus.secrets import secret_folder, secret_name
-from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.corpus.skips import Skipped, SourceSettings, derived_folder
 from brimful.errors import DocumentError
 
 _BINARY = frozenset(
@@ -124,6 +124,7 @@ class _Folder:
     prefix: str  # its path relative to the root, "" or ending with a slash
     absolute: str
     entries: list[tuple[str, os.DirEntry[str]]]
+    names: frozenset[str]  # of all entries, folders with a slash
     rules: _Rules
 
 
@@ -135,6 +136,8 @@ class _Walk:
         self.inside = self.root.rstrip("/") + "/"
         self.settings = settings
         self.seen: set[tuple[int, int]] = set()
+        self.excluded = IgnoreRules.parse("\n".join(settings.exclude)) if settings.exclude else None
+        self.included = IgnoreRules.parse("\n".join(settings.include)) if settings.include else None
         self.rules: dict[str, _Rules] = {}  # of the folders that links lead to
         self.depth: int | None = None
         self.wanted: re.Pattern[str] | None = None
@@ -175,7 +178,8 @@ class _Walk:
             return _unreadable(prefix or "./", error)
         entries.sort(key=lambda pair: pair[0], reverse=True)
         self.seen.add((status.st_dev, status.st_ino))
-        return _Folder(prefix, absolute, entries, self._rules(prefix, absolute, rules, {key for key, _ in entries}))
+        names = frozenset(key for key, _ in entries)
+        return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))
 
     def _rules(self, prefix: str, absolute: str, above: _Rules, names: Collection[str] | None = None) -> _Rules:
         """The rules that hold in a folder: its own before those above it."""
@@ -198,7 +202,8 @@ class _Walk:
             if isinstance(target, Skipped):
                 return target
             absolute = target
-        return self._enter(path, absolute, parent.rules)
+        opened = self._enter(path, absolute, parent.rules)
+        return opened if isinstance(opened, Skipped) else self._derived(opened, entry.name, parent) or opened
 
     def _follow(self, path: str, absolute: str, parent: str) -> str | Skipped:
         """Where a link to a folder leads, if it is to be walked there: only outside, and only once."""
@@ -282,11 +287,29 @@ class _Walk:
             if not path.endswith("/") and secret_name(name) and not settings.allows("secret"):
                 return Skipped(path, "secret", "its name is that of a secret")
             return Skipped(path, "hidden", "its name begins with a dot")
+        if self.excluded is not None and self.excluded.verdict(path):
+            return Skipped(path, "excluded", "a pattern to exclude names it")
+        if self.included is not None and not path.endswith("/") and not _names_any(self.included, path):
+            return Skipped(path, "excluded", "no pattern to include names it")
         for drop, each in rules:
             verdict = each.verdict(path[drop:])
             if verdict is not None:
                 return Skipped(path, "ignored", "an ignore file names it") if verdict else None
         return None
+
+    def _derived(self, folder: _Folder, name: str, parent: _Folder) -> Skipped | None:
+        """Why a folder is left out for what it is: others' code, what a build made, what a program keeps for itself."""
+        is_kept = any(each.verdict(folder.prefix[drop:]) is False for drop, each in parent.rules)
+        if is_kept or self.settings.allows("derived"):
+            return None
+        what = derived_folder(name, beside=parent.names, inside=folder.names)
+        return Skipped(folder.prefix, "derived", what) if what else None
+
+
+def _names_any(rules: IgnoreRules, path: str) -> bool:
+    """Whether patterns name a file, or a folder above it."""
+    above = [path[: at + 1] for at, sign in enumerate(path) if sign == "/"]
+    return any(rules.verdict(each) for each in (*above, path))
 
 
 def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSettings) -> Found | Skipped:

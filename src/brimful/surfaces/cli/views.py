@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_CITATIONS = 20
 _MOST_OMITTED = 8
 _MOST_SKIPS = 5
-_QUIET_REASONS = ("hidden", "ignored", "empty")  # what nobody expects to be read
+_QUIET_REASONS = ("hidden", "ignored", "excluded", "empty")  # what nobody expects to be read
 _LABEL = 10
 
 
