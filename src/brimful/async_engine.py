@@ -164,9 +164,19 @@ class AsyncEngine:
 
     # ---- questions
 
-    async def search(self, question: str, *, limit: int = 10, field: FieldSettings | None = None) -> Found:
+    async def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        field: FieldSettings | None = None,
+        operators: bool = True,
+        repair: bool = True,
+        **filters: Any,
+    ) -> Found:
         """The units that matter most for a question, and how it was understood."""
-        return await self.call(lambda engine: engine.search(question, limit=limit, field=field))
+        asked = {"limit": limit, "field": field, "operators": operators, "repair": repair, **filters}
+        return await self.call(lambda engine: engine.search(question, **asked))
 
     async def context(
         self,

@@ -278,7 +278,9 @@ def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm], *, 
     at = 0
     while sign := _MARK.search(text, at):
         at = sign.end()
-        if not operators and not (sign["straight"] or sign["opener"] or sign["negated"]):
+        if not operators and sign["negated"]:
+            at = sign.start("negated")  # a dash before a quotation, which raises like any other
+        elif not operators and not (sign["straight"] or sign["opener"]):
             at = sign.start() + 1  # text
         elif sign["filter"]:
             at = _filter(sign, marks, at_end=at >= last)
