@@ -113,15 +113,16 @@ class Relevance:
 def relevance_of(found: Found, context: Context) -> Relevance:
     """What a search says about how far its answer can be trusted."""
     end = found.hits[found.relevant - 1].score if found.relevant else 0.0
-    reason = None if context.windows else _why_empty(found, context)
+    reason = None if context.windows else why_empty(found, is_full=bool(context.omitted))
     nearest = bool(reason and found.is_unanswerable and found.hits and not context.omitted)
     return Relevance(found.covered, found.lacking, found.missing, end, reason, nearest)
 
 
-def _why_empty(found: Found, context: Context) -> str:
+def why_empty(found: Found, *, is_full: bool = False) -> str:
+    """Why there is nothing to show; `is_full` says that something was found and did not fit."""
     query = found.query
     narrows = query.has_filters or query.phrases or query.excluded or query.excluded_phrases
-    if context.omitted:
+    if is_full:
         return "what was found does not fit into the budget"
     if found.missing and (found.is_unanswerable or not narrows):
         return f"no document has: {', '.join(found.missing)}"
