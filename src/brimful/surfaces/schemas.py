@@ -451,6 +451,7 @@ class ChoicesBody(BaseModel):
     packings: list[str]
     fills: list[str]
     orders: list[str]
+    kinds: list[str]
     models: list[str]
     densify: list[str]
 
