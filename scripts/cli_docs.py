@@ -85,6 +85,7 @@ def _grammar(command: Any) -> dict[str, object]:
                 {
                     "name": each.name,
                     "flags": each.opts,
+                    "off": each.secondary_opts,
                     "kind": _kind(each),
                     "metavar": None if each.is_flag else each.metavar,
                     "help": each.help,

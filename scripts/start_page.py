@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"```bash\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 _RECORDING = re.compile(r"(<!-- recording -->\n).*?(<!-- end of recording -->)", re.DOTALL)
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 RECORDED = (
-    'brimful context "How hot is the water for green tea?" notes --budget 60',
+    'brimful context "How long is green tea brewed?" notes --budget 60',
     'brimful context "waranty of the ketle" notes --budget 40',
     'brimful explain "Who drinks green tea?" notes -b 40',
 )

@@ -54,6 +54,7 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
         context = await twin.context("zeppelin", budget=50)
         assert context.text == "[DOC: x.md]\nA zeppelin came by.\n"
         assert (await twin.search("zeppelin", limit=1)).hits[0].path == "x.md"
+        assert not (await twin.search("zeppelin -came", operators=True, not_path="x.md")).hits
         assert str(await twin.explain("zeppelin", budget=50)) == str(engine.explain("zeppelin", budget=50))
         assert await twin.verify(context.receipt) == []
         assert (await twin.replay(context.receipt)).text == context.text

@@ -375,13 +375,9 @@ class Engine:
             self.context(question, budget=budget, cancel=cancel, **choices)  # kept; nobody waits while a model works
         with self._turn():
             context = self.context(question, budget=budget, **choices)
-            asked = self._asked(
-                self._now(),
-                question,
-                _settings(choices.get("settings"), choices),
-                choices.get("field") or FieldSettings(),
-            )
-            return Explanation(asked.found(max(len(context.windows), 1)), context)
+            settings, field = _settings(choices.get("settings"), choices), choices.get("field") or FieldSettings()
+            found = self._asked(self._now(), question, settings, field).found(max(len(context.windows), 1))
+            return Explanation(found, context, counts_kinds=settings.priors and field.priors)
 
     def verify(
         self,

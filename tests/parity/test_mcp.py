@@ -9,13 +9,15 @@ from brimful.surfaces import records
 from tests.surfaces.conftest import write_pages
 from tests.surfaces.mcp.talking import talking, text_of
 
-QUESTIONS = ["When did tea come to Europe?", "consciousness", "boil water", "tea coffe path:tea", "xylophone"]
+QUESTIONS = ["When did tea come to Europe?", "consciousness", "boil water", "tea coffe path:tea", "xylophone tea"]
 CHOICES = [
     {},
     {"format": "markdown", "budget": 60},
     {"format": "xml", "packing": "interleaved"},
     {"format": "json", "fill": "relevant"},
     {"sizing": "density", "strategy": "semantic", "model": "cl100k_base"},
+    {"path": ["tea", "src/*"], "kind": "prose", "without": "cold", "repair": False, "priors": False, "anyway": True},
+    {"operators": True, "not_path": "src/", "phrase": ["came to"]},
 ]
 
 
@@ -43,6 +45,7 @@ def test_a_context_is_the_engines(both, question, choices):
     record = json.loads(records.as_json(records.answer_record(engine, context)))
     for name in ("tokens", "budget", "model", "exact", "truncated", "receipt", "root"):
         assert found[name] == record[name]
+    assert found["relevance"] == {name: record["relevance"][name] for name in found["relevance"]}
     assert found["windows"] == [{name: window[name] for name in found["windows"][0]} for window in record["windows"]]
 
 

@@ -38,16 +38,16 @@ def store(tmp_path_factory):
 def ask(store, capsys):
     """The record of a context from each surface, by name."""
 
-    def asked(form, budget):
+    def asked(form, budget, options=(), **choices):
         with brimful.open(store) as engine:
-            context = engine.context(QUESTION, budget=budget, format=form)
+            context = engine.context(QUESTION, budget=budget, format=form, **choices)
             found = {"python": json.loads(records.as_json(records.answer_record(engine, context)))}
             assert found["python"]["text"].encode() == context.text.encode()
             with TestClient(create_app(engine), base_url="http://localhost") as client:
-                body = {"question": QUESTION, "budget": budget, "format": form}
+                body = {"question": QUESTION, "budget": budget, "format": form, **choices}
                 found["http"] = client.post("/v1/context", json=body).json()
         capsys.readouterr()
-        options = ["--budget", str(budget), "--format", form, "--store", str(store), "--json", "--quiet"]
+        options = [*options, "--budget", str(budget), "--format", form, "--store", str(store), "--json", "--quiet"]
         assert main(["context", QUESTION, *options]) == 0
         found["cli"] = json.loads(capsys.readouterr().out)
         return found
@@ -65,3 +65,18 @@ def test_all_surfaces_give_the_same(ask, form, budget):
     for surface, record in found.items():
         own = {name: value for name, value in record.items() if name not in ("store", "skipped")}
         assert own == expected, surface
+
+
+CHOSEN = [
+    ({"path": "tea", "kind": ["prose"]}, ["--path", "tea", "--kind", "prose"]),
+    ({"not_path": ["long", "evil"], "without": "water"}, ["--not-path", "long", "--not-path=evil", "--without=water"]),
+    ({"phrase": "sold as medicine", "after": "2001"}, ["--phrase", "sold as medicine", "--after", "2001"]),
+    ({"before": "2999-12", "operators": True, "repair": False}, ["--before=2999-12", "--operators", "--as-typed"]),
+    ({"priors": False, "anyway": True, "fill": "relevant"}, ["--no-priors", "--anyway", "--fill", "relevant"]),
+]
+
+
+@pytest.mark.parametrize(("choices", "options"), CHOSEN)
+def test_a_narrowed_question_is_answered_the_same(ask, choices, options):
+    """Filters and switches are the same choices under the names of each surface."""
+    test_all_surfaces_give_the_same(lambda form, budget: ask(form, budget, options, **choices), "plain", 400)

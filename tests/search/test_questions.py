@@ -217,3 +217,51 @@ def test_an_owner_is_found_by_what_is_hers(ask, mark):
     context = ask(texts)(f"what was Caroline{mark}s novella?", budget=60)
     assert "Caroline bought" in context.text
     assert context.relevance.missing == ()
+
+
+def test_a_dash_before_a_quotation_excludes_nothing(ask):
+    """Only `operators` read it so; without them the quotation raises like any other."""
+    texts = {"a.md": "Tea that is too hot is served.", "b.md": "Tea is cold."}
+    assert ask(texts)('tea -"too hot"', budget=60).windows[0].path == "a.md"
+    assert {w.path for w in ask(texts)('tea -"too hot"', operators=True).windows} == {"b.md"}
+
+
+@pytest.mark.parametrize(
+    ("question", "choices", "reason", "nearest"),
+    [
+        ("what is our parental leave policy?", {}, "no document has: parental, leave", True),
+        ("zeppelin", {}, "no document has: zeppelin", False),
+        ("policy", {"path": "nowhere/"}, "the filters leave nothing that has a word of the question", False),
+        ("", {"path": "nowhere/"}, "the filters leave nothing", False),
+        ("?!", {}, "the question has no word to look for", False),
+        ("policy", {"budget": 1}, "what was found does not fit into the budget", False),
+    ],
+)
+def test_an_empty_answer_says_why(ask, question, choices, reason, nearest):
+    """The cause that a reader can act on, and whether `anyway` has something to show."""
+    texts = {
+        f"{name}.md": f"# {name.title()} policy\n\n{FILLER}The {name} policy holds for all."
+        for name in ("travel", "gift")
+    }
+    relevance = ask(texts)(question, **choices).relevance
+    assert (relevance.reason, relevance.nearest) == (reason, nearest)
+    assert bool(ask(texts)(question, **choices, anyway=True).windows) == nearest
+
+
+def test_an_explanation_names_what_counted_less_and_what_is_missing(tmp_path):
+    """The kind of file with its share, unless the question asks for it or priors are off; and words nobody wrote."""
+    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+        engine.add_documents(brimful.Document(path, text) for path, text in MERGE.items())
+        told = str(engine.explain("how does heapq merge sorted zeppelins?", budget=2_000))
+        assert "test: counts 0.6" in told
+        assert "lock file: counts 0.4" in told
+        assert "no document has: zeppelins" in told
+        assert "test: counts" not in str(engine.explain("how does the test of heapq merge?", budget=2_000))
+        assert "counts 0." not in str(engine.explain("how does heapq merge?", budget=2_000, priors=False))
+
+
+def test_a_phrase_that_no_document_has_leaves_nothing(ask):
+    """Said beside the question it is a filter; quoted in a search it may be a title, and its words are looked for."""
+    texts = {"a.md": "Tea is served.", "b.md": "Tea is cold."}
+    assert ask(texts)("tea", phrase="cold served").relevance.reason.startswith("the filters leave nothing")
+    assert len(ask(texts)('tea "cold served"', operators=True).windows) == len(texts)

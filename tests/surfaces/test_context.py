@@ -121,7 +121,10 @@ def test_a_changed_file_is_read_again(brimful, own):
     [
         (["context", "zzqqxx", "{corpus}"], 1, "nothing found in 3 documents"),
         (["context", "tea", "{corpus}", "--budget", "2"], 1, "does not fit into 2 tokens"),
-        (["context", "path:nowhere", "{corpus}"], 1, "none of 3 documents passes the question's filters"),
+        (["context", "tea", "{corpus}", "--path", "nowhere"], 1, "the filters leave nothing"),
+        (["context", "tea", "{corpus}", "--kind", "cod"], 2, "did you mean 'code'"),
+        (["context", "tea", "{corpus}", "--after", "tomorrow"], 2, "after is 'tomorrow'"),
+        (["search", "tea", "{corpus}", "--without", "?"], 2, "has no word"),
         (["search", "?", "{corpus}"], 1, "no word to look for"),
         (["context", "tea", "{empty}"], 1, "nothing to search"),
         (["context", "tea", "{corpus}/nowhere"], 2, "can't be found"),

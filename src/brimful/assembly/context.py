@@ -107,6 +107,7 @@ class Relevance:
     missing: tuple[str, ...]  # these words
     end: float  # windows whose best hit scores less only fill
     reason: str | None = None  # why the answer is empty
+    nearest: bool = False  # whether it is empty though something is near, which `anyway` shows
 
     def is_filling(self, window: Window) -> bool:
         """Whether a window is there to fill the budget, not because it answers."""
@@ -115,16 +116,23 @@ class Relevance:
 
 def relevance_of(found: Found, context: Context) -> Relevance:
     """What a search says about how far its answer can be trusted."""
-    reason = None
-    if not context.windows:
-        if found.missing:
-            reason = f"no document has: {', '.join(found.missing)}"
-        elif found.query.has_filters and not found.hits:
-            reason = "the filters leave nothing that has a word of the question"
-        else:
-            reason = "no document has a word of the question"
     end = found.hits[found.relevant - 1].score if found.relevant else 0.0
-    return Relevance(found.covered, found.lacking, found.missing, end, reason)
+    reason = None if context.windows else why_empty(found, is_full=bool(context.omitted))
+    nearest = bool(reason and found.is_unanswerable and found.hits and not context.omitted)
+    return Relevance(found.covered, found.lacking, found.missing, end, reason, nearest)
+
+
+def why_empty(found: Found, *, is_full: bool = False) -> str:
+    """Why there is nothing to show; `is_full` says that something was found and did not fit."""
+    query = found.query
+    narrows = query.has_filters or query.phrases or query.excluded or query.excluded_phrases
+    if is_full:
+        return "what was found does not fit into the budget"
+    if found.missing and (found.is_unanswerable or not narrows):
+        return f"no document has: {', '.join(found.missing)}"
+    if narrows:
+        return f"the filters leave nothing{' that has a word of the question' if query.terms else ''}"
+    return "no document has a word of the question" if query.terms else "the question has no word to look for"
 
 
 def digest_document(path: str, text: str | bytes) -> Document:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from brimful.assembly.context import Context
+from brimful.search.priors import Prior, prior_for
 from brimful.search.search import Found
+from brimful.windows.window import Window
 
 PRICED = 5
 """How many of the best windows that were left out are priced: each price is found by packing again."""
@@ -18,6 +20,11 @@ class Explanation:
 
     found: Found
     context: Context
+    counts_kinds: bool = True  # whether tests, lock files and the like counted for less
+
+    def prior(self, window: Window) -> Prior | None:
+        """The kind of file for which a window's document counted less, if it did."""
+        return prior_for(window.path, (each.term for each in self.found.query.terms)) if self.counts_kinds else None
 
     def __str__(self) -> str:
         return "\n".join([*self._words(), *self._windows(), *self._omitted()])
@@ -28,15 +35,26 @@ class Explanation:
         for each in self.found.corrections:
             word, term = each.word.decode("utf-8", "replace"), each.term.decode("utf-8", "replace")
             yield f"{word}: searched as {term} too ({each.how}, {each.distance} edits, weight {each.weight} of 1000)"
+        if self.found.missing:
+            yield f"no document has: {', '.join(self.found.missing)}"
 
     def _windows(self) -> Iterator[str]:
         context = self.context
         yield f"{context.tokens} of {context.budget.available} tokens, {len(context.windows)} windows"
+        if context.relevance is not None and context.relevance.reason:
+            yield f"empty: {context.relevance.reason}"
         for window in context.windows:
             terms = ", ".join(sorted({term for hit in window.hits for term in hit.terms})) or "no word of the question"
             best = max(window.hits, key=lambda hit: hit.score, default=None)
             legs = f" (words {best.lexical or 0:.3f}, meaning {best.semantic or 0:.3f})" if best else ""
-            yield f"in  {window.path} [{window.start}, {window.end}) score {window.score:.3f}{legs}: {terms}"
+            marks = "".join(f"; {mark}" for mark in self._marks(window))
+            yield f"in  {window.path} [{window.start}, {window.end}) score {window.score:.3f}{legs}: {terms}{marks}"
+
+    def _marks(self, window: Window) -> Iterator[str]:
+        if prior := self.prior(window):
+            yield str(prior)
+        if self.context.relevance is not None and self.context.relevance.is_filling(window):
+            yield "fills"
 
     def _omitted(self) -> Iterator[str]:
         for number, each in enumerate(self.context.omitted):

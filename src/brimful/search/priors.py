@@ -27,6 +27,9 @@ class Prior:
     pattern: re.Pattern[str]
     asked_by: frozenset[bytes]
 
+    def __str__(self) -> str:
+        return f"{self.name}: counts {self.thousandths / ONE:g}"
+
 
 def _prior(name: str, thousandths: int, pattern: str, asked_by: str) -> Prior:
     return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), frozenset(asked_by.encode().split()))
@@ -79,6 +82,17 @@ def priors_of(path: str) -> tuple[Prior, ...]:
     ['lock file', 'minified', 'change log']
     """
     return tuple(prior for prior in PRIORS if prior.pattern.search(path))
+
+
+def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
+    """The kind that decides what a document counts for a question with these words, if any does.
+
+    >>> prior_for("test/test_heapq.py", [b"merge"]).name, prior_for("test/test_heapq.py", [b"test", b"merge"])
+    ('test', None)
+    """
+    asked = set(words)
+    left = [prior for prior in priors_of(path) if prior.asked_by.isdisjoint(asked)]
+    return min(left, key=lambda prior: (prior.thousandths, prior.name), default=None)
 
 
 class FileKinds:

@@ -92,6 +92,7 @@ class Query:
     ] = ()  # which of them each whole word of the text is, in its order; -1 for one that was left out
     quoted: tuple[tuple[bytes, ...], ...] = ()  # what stands in quotation marks: it raises, and narrows nothing
     phrases: tuple[tuple[bytes, ...], ...] = ()  # what a document must have, word beside word
+    required: tuple[tuple[bytes, ...], ...] = ()  # those of them that narrow also where no document has them: filters
     excluded: tuple[AskedTerm, ...] = ()
     excluded_phrases: tuple[tuple[bytes, ...], ...] = ()
     paths: tuple[PathPattern, ...] = ()  # any of them; none: all paths
@@ -203,6 +204,7 @@ def narrowed(query: Query, filters: Filters) -> Query:
             (each for each in (query.before, _bound("before", filters.before)) if each is not None), default=None
         ),
         phrases=tuple(dict.fromkeys((*query.phrases, *wanted))),
+        required=tuple(dict.fromkeys((*query.required, *wanted))),
         excluded=(*query.excluded, *(AskedTerm(terms[0], 0, len(terms[0])) for terms in unwanted if len(terms) == 1)),
         excluded_phrases=(*query.excluded_phrases, *(terms for terms in unwanted if len(terms) > 1)),
     )
@@ -280,7 +282,9 @@ def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm], *, 
     at = 0
     while sign := _MARK.search(text, at):
         at = sign.end()
-        if not operators and not (sign["straight"] or sign["opener"] or sign["negated"]):
+        if not operators and sign["negated"]:
+            at = sign.start("negated")  # a dash before a quotation, which raises like any other
+        elif not operators and not (sign["straight"] or sign["opener"]):
             at = sign.start() + 1  # text
         elif sign["filter"]:
             at = _filter(sign, marks, at_end=at >= last)

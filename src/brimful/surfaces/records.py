@@ -16,6 +16,7 @@ from brimful.assembly.record import context_record, corrections_record
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
+from brimful.search.priors import ONE
 from brimful.search.search import Found
 from brimful.store.ingest import Report
 from brimful.store.protocol import NO_TIME, Documents
@@ -53,6 +54,8 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
         "hits": [hit_record(engine, hit) for hit in found.hits],
         "corrections": corrections_record(found.corrections),
         "census": dict(found.census),
+        "missing": list(found.missing),
+        "relevant": found.relevant,
     }
 
 
@@ -75,6 +78,11 @@ def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
 def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
     """How a question was understood, why each window is in, and at which budget the best of the others enter."""
     answer = answer_record(engine, explanation.context, prices=PRICED)
+    windows = answer["windows"]
+    assert isinstance(windows, list)
+    for window, each in zip(explanation.context.windows, windows, strict=True):
+        prior = explanation.prior(window)
+        each["prior"] = None if prior is None else {"kind": prior.name, "counts": prior.thousandths / ONE}
     return {**answer, "census": dict(explanation.found.census)}
 
 

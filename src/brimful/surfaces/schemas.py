@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from brimful.budget import LARGEST
 from brimful.errors import suggest
@@ -16,6 +16,14 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
 Tokens = Annotated[int, Field(ge=0, le=LARGEST)]
+MOST_TEXTS, LONGEST_TEXT = 64, 1_000
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+_SEVERAL = Annotated[list[Text], Field(max_length=MOST_TEXTS)]
+Texts = Annotated[
+    _SEVERAL,
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=_SEVERAL | Text),
+]
+"""One text, or several."""
 Seconds = Annotated[int, Field(ge=_FIRST_SECOND, le=_LAST_SECOND, description="Seconds since 1970, UTC")]
 
 
@@ -49,10 +57,26 @@ Room = Annotated[
 ]
 
 
-class ContextRequest(Asked):
-    """A question, a budget and what is chosen for the answer."""
+class Question(Asked):
+    """A question, and which documents may answer it; a text alone stands for a list of one."""
 
     question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    path: Texts = Field([], description="Parts of paths or patterns; any of them")
+    not_path: Texts = Field([], description="Parts of paths or patterns; none of them")
+    kind: Texts = Field([], description="prose, code, data; any of them")
+    after: Text | None = Field(None, description="A year, month, day or time; documents from then on")
+    before: Text | None = Field(None, description="The same; documents before then")
+    phrase: Texts = Field([], description="Words that stand side by side in the document; all of them")
+    without: Texts = Field([], description="Words or phrases that the document does not have")
+    repair: bool = Field(default=True, description="Look for likely spellings of words that no document has")
+    priors: bool = Field(default=True, description="Tests, lock files and the like count for less")
+
+
+class ContextRequest(Question):
+    """A question, a budget and what is chosen for the answer."""
+
+    operators: bool = Field(default=False, description='Whether signs in the question count: "phrases", -words, path:')
+    anyway: bool = Field(default=False, description="Show what is nearest where the words that decide are missing")
     budget: Room = Field(4_000, description="Tokens for the context itself, or a whole call's tokens with reserves")
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     format: FormatName = "plain"
@@ -75,10 +99,10 @@ class ContextRequest(Asked):
     prices: bool = Field(default=False, description="Work out at which budget the best of what was left out enters")
 
 
-class SearchRequest(Asked):
+class SearchRequest(Question):
     """A question, and how many places are wanted."""
 
-    question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    operators: bool = Field(default=True, description='Whether signs in the question count: "phrases", -words, path:')
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10
 
 
@@ -194,6 +218,31 @@ class WindowBody(BaseModel):
     terms: list[str]
     matches: list[MatchBody]
     origins: list[str]
+    filling: bool = Field(description="Whether it only fills the budget, less relevant than what answers")
+
+
+class PriorBody(BaseModel):
+    """A kind of file that counts for less, and how much of the score it keeps."""
+
+    kind: str
+    counts: float
+
+
+class ExplainedBody(WindowBody):
+    """A window, why it is in, and the kind of its document where that counts for less."""
+
+    prior: PriorBody | None
+
+
+class RelevanceBody(BaseModel):
+    """How far an answer can be trusted."""
+
+    covered: float = Field(description="How much of what the question says stands together at the best place, 0 to 1")
+    lacking: float = Field(description="How much of it are words that no document has")
+    missing: list[str] = Field(description="These words")
+    end: float = Field(description="Windows whose best hit scores less only fill")
+    reason: str | None = Field(description="Why the answer is empty")
+    nearest: bool = Field(description="Whether it is empty though `anyway` would show something")
 
 
 class OmittedBody(BaseModel):
@@ -234,6 +283,7 @@ class ContextBody(BaseModel):
     packing: str
     truncated: bool
     windows: list[WindowBody]
+    relevance: RelevanceBody | None
     digests: list[dict[str, Any]]
     receipt: str | None
     corrections: list[CorrectionBody]
@@ -255,6 +305,7 @@ class ReceiptBody(BaseModel):
 class ExplanationBody(ContextBody):
     """A context, and how often each word of the question stands anywhere, in all its forms."""
 
+    windows: list[ExplainedBody]  # type: ignore[assignment]
     census: dict[str, int]
 
 
@@ -280,6 +331,10 @@ class FoundBody(BaseModel):
     hits: list[HitBody]
     corrections: list[CorrectionBody]
     census: dict[str, int]
+    missing: list[str] = Field(description="Words of the question that no document has")
+    relevant: int = Field(
+        description="How many of the hits belong to the answer; those behind them are far less relevant"
+    )
     root: str
 
 
@@ -398,6 +453,7 @@ class ChoicesBody(BaseModel):
     packings: list[str]
     fills: list[str]
     orders: list[str]
+    kinds: list[str]
     models: list[str]
     densify: list[str]
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import brimful
+
 FRAMEWORKS = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 
 ASK = """
@@ -63,3 +65,21 @@ def test_answers_do_not_depend_on_the_hash_seed():
     }
     assert len(outputs) == 1
     assert "Tea is at" in outputs.pop()
+
+
+def test_filters_are_choices(tmp_path):
+    """Each retriever narrows by them, and says which words no document has and what only fills."""
+    from brimful.surfaces.adapters import haystack, langchain, llamaindex
+
+    choices = {"path": ["a"], "without": "cold", "repair": False, "anyway": True}
+    with brimful.open(tmp_path) as engine:
+        for name, text in {"a.md": "Tea is hot.", "ab.md": "Tea is cold.", "b.md": "Tea is late."}.items():
+            engine.add_text(name, text)
+        asked = {"choices": choices, "budget": 100}
+        found = [
+            [each.metadata for each in langchain.BrimfulRetriever(engine=engine, **asked).invoke("tea srved")],
+            [each.metadata for each in llamaindex.BrimfulRetriever(engine, **asked).retrieve("tea srved")],
+            [each.meta for each in haystack.BrimfulRetriever(engine, **asked).run("tea srved")["documents"]],
+        ]
+    for (only,) in found:
+        assert (only["path"], only["missing"], only["filling"]) == ("a.md", ["srved"], False)

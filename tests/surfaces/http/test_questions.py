@@ -93,6 +93,13 @@ def test_old_receipts_make_room(limited):
         ({"question": "tea", "budget": {"total": 900, "reserved": 1}}, "request.invalid", "unknown field 'reserved'"),
         ({"question": "tea", "model": "gpt-4p"}, "input.model", "did you mean 'gpt-4'"),
         ({"question": 7}, "request.invalid", "valid string"),
+        ({"question": "tea", "path": ["x"] * 65}, "request.invalid", "at most 64"),
+        ({"question": "tea", "phrase": "x" * 1_001}, "request.invalid", "at most 1000"),
+        ({"question": "tea", "without": [""]}, "request.invalid", "at least 1"),
+        ({"question": "tea", "path": [7]}, "request.invalid", "valid string"),
+        ({"question": "tea", "kind": "cod"}, "input.choice", "did you mean 'code'"),
+        ({"question": "tea", "after": "tomorrow"}, "input.setting", "after is 'tomorrow'"),
+        ({"question": "tea", "repair": "no"}, "request.invalid", "valid boolean"),
         ({"budget": 7}, "request.invalid", "body.question: Field required"),
         ([], "request.invalid", "body"),
     ],
@@ -120,3 +127,37 @@ def test_the_largest_budget_is_a_budget(client, engine):
     """A budget far above the corpus holds all of it, and costs no more than it says."""
     record = client.post("/v1/context", json={"question": "tea", "budget": 1_000_000}).json()
     assert record["tokens"] == engine.context("tea", budget=Budget(1_000_000, 0, 0, 0)).tokens
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"path": "src/"},
+        {"path": ["src/", "tea*"], "kind": ["prose", "code"]},
+        {"not_path": ["src/"], "without": "zebra"},
+        {"phrase": "sold as medicine"},
+        {"after": "2000", "before": "2001"},
+        {"operators": False, "repair": False},
+    ],
+)
+def test_filters_narrow_every_question(client, engine, filters):
+    """A context, an explanation and a search are the engine's own with the same arguments."""
+    question = "tea came path:tea"
+    expected = records.answer_record(engine, engine.context(question, **filters))
+    assert client.post("/v1/context", json={"question": question, **filters}).json() == json.loads(json.dumps(expected))
+    explained = client.post("/v1/explain", json={"question": question, **filters}).json()
+    assert explained == json.loads(json.dumps(records.explanation_record(engine, engine.explain(question, **filters))))
+    found = records.found_record(engine, engine.search(question, **filters))
+    answer = client.post("/v1/search", json={"question": question, **filters}).json()
+    assert answer == json.loads(json.dumps({"question": question, **found, "root": engine.root}))
+
+
+def test_an_empty_answer_says_why(client):
+    """Which words no document has, and that something is near; `anyway` shows it."""
+    asked = {"question": "parental leave of the medicine"}
+    about = client.post("/v1/context", json=asked).json()["relevance"]
+    assert (about["reason"], about["nearest"]) == ("no document has: parental, leave", True)
+    near = client.post("/v1/context", json={**asked, "anyway": True}).json()
+    assert near["windows"]
+    assert near["relevance"]["missing"] == ["parental", "leave"]
+    assert client.post("/v1/search", json=asked).json()["missing"] == ["parental", "leave"]

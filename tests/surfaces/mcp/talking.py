@@ -117,7 +117,13 @@ async def authorised(address, token):
 
 
 def text_of(result):
-    """The text content of a result, without links."""
+    """The text content of a result, without links and without what is said of it."""
+    text, *_ = texts_of(result)
+    return text
+
+
+def texts_of(result):
+    """The text content of a result: the text itself, and what is said of it, if anything is."""
     texts = [each.text for each in result.content if each.type == "text"]
-    assert len(texts) == 1
-    return texts[0]
+    assert 1 <= len(texts) <= 2
+    return texts

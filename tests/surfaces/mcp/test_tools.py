@@ -6,7 +6,7 @@ import pytest
 import brimful
 from brimful import limits
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
-from tests.surfaces.mcp.talking import talking, text_of
+from tests.surfaces.mcp.talking import talking, text_of, texts_of
 
 CALLS = [
     ("get_context", {"question": "When did tea come to Europe?", "budget": 200}),
@@ -68,7 +68,7 @@ def test_a_context_says_where_it_comes_from(client, store):
     assert found["tokens"] == context.tokens <= found["budget"] == 200
     assert found["receipt"] == context.receipt.id
     for cited, window in zip(found["windows"], context.windows, strict=True):
-        assert set(cited) == {"path", "start", "end", "lines", "origins", "score"}
+        assert set(cited) == {"path", "start", "end", "lines", "origins", "score", "filling"}
         assert PAGES[cited["path"]].encode()[cited["start"] : cited["end"]].decode() == window.text
         assert tuple(cited["lines"]) == window.lines
     assert next(each.uri for each in result.content if each.type == "resource_link").endswith(found["receipt"])
@@ -211,7 +211,7 @@ def test_instructions_in_a_document_stay_inside_it(client):
     assert [each["path"] for each in context.structured_content["windows"]] == [HOSTILE_NAME]
     assert set(context.structured_content) == {
         *("text", "tokens", "budget", "model", "exact", "truncated", "windows", "corrections", "receipt", "root"),
-        "note",
+        *("relevance", "note"),
     }
     hits = text_of(client.call_tool("search", {"question": "zebra crossing"}))
     own_lines = [line for line in hits.splitlines() if not line.startswith("    ")]
@@ -220,3 +220,76 @@ def test_instructions_in_a_document_stay_inside_it(client):
     assert sum(line.startswith("in  ") for line in explained.splitlines()) == 1
     assert "\x1b" not in hits.replace(INJECTION, "").split("IGNORE")[0]
     assert text_of(client.call_tool("read_span", {"path": HOSTILE_NAME})) == INJECTION
+
+
+def test_what_is_said_of_a_context_stands_behind_it(client, store):
+    """Words that no document has and what only fills: a text of its own, so that the context's stays as it is."""
+    asked = {"question": "When was tea sold by zeppelin?", "budget": 400}
+    with brimful.open(store) as engine:
+        context = engine.context(**asked)
+    result = client.call_tool("get_context", asked)
+    text, said = texts_of(result)
+    assert text == context.text
+    filling = [number for number, each in enumerate(result.structured_content["windows"], 1) if each["filling"]]
+    assert filling == [n for n, window in enumerate(context.windows, 1) if context.relevance.is_filling(window)]
+    assert said == result.structured_content["note"]
+    assert said.startswith("No document has: zeppelin.")
+    assert (f" {filling[0]}" in said) == bool(filling)
+    assert result.structured_content["relevance"]["missing"] == ["zeppelin"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"path": "src/"}, {"src/kettle.py"}),
+        ({"path": ["src/", "tea*.md"], "kind": ["prose", "code"]}, {"src/kettle.py", "docs/tea.md"}),
+        ({"not_path": ["src/", "evil"]}, {"docs/tea.md"}),
+        ({"kind": "code"}, {"src/kettle.py"}),
+        ({"phrase": "sold as medicine"}, {"docs/tea.md"}),
+        ({"without": ["medicine"], "not_path": "evil"}, {"src/kettle.py"}),
+        ({"after": "2000", "before": "2001"}, set()),
+    ],
+)
+def test_every_filter_is_an_argument(client, filters, left):
+    """Of the tools that take a question; one text or several."""
+    for tool, name in (("get_context", "windows"), ("search", "hits"), ("explain", "windows")):
+        found = client.call_tool(tool, {"question": "tea", **filters})
+        assert not found.is_error, text_of(found)
+        assert {each["path"] for each in found.structured_content[name]} == left, tool
+
+
+def test_switches_are_arguments(client):
+    """Signs, repair, kinds of files and what is nearest, each as the command line has it."""
+
+    def paths(tool, **given):
+        found = client.call_tool(tool, given).structured_content
+        return {each["path"] for each in found["hits" if tool == "search" else "windows"]}
+
+    assert paths("get_context", question="tea path:src/", operators=True) == {"src/kettle.py"}
+    assert len(paths("get_context", question="tea path:src/")) > 1
+    assert len(paths("search", question="tea path:src/", operators=False)) > 1
+    typed = client.call_tool("get_context", {"question": "tea medcine", "repair": False}).structured_content
+    assert (typed["corrections"], typed["relevance"]["missing"]) == ([], ["medcine"])
+    nothing = client.call_tool("get_context", {"question": "parental leave of the medicine"})
+    assert "no document has: parental, leave" in text_of(nothing)
+    assert "anyway = true" in text_of(nothing)
+    assert paths("get_context", question="parental leave of the medicine", anyway=True) == {"docs/tea.md"}
+    explained = client.call_tool("explain", {"question": "parental leave of the medicine"})
+    assert "empty: no document has: parental, leave" in text_of(explained)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"path": ["x"] * 65}, "at most 64"),
+        ({"phrase": "x" * 1_001}, "at most 1000"),
+        ({"without": [""]}, "at least 1"),
+        ({"kind": "cod"}, "did you mean 'code'"),
+        ({"after": "tomorrow"}, "after is 'tomorrow'"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_refused(client, given, said):
+    """With the value and what it should be."""
+    result = client.call_tool("get_context", {"question": "tea", **given})
+    assert result.is_error
+    assert said in text_of(result)

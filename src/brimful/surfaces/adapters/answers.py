@@ -64,6 +64,7 @@ def answers(
         "tokens": context.tokens,
         "budget": context.budget.available,
         "corrections": record["corrections"],
+        "missing": list(context.relevance.missing) if context.relevance else [],
     }
     windows = [_citation(window) for window in record["windows"]]
     if format != "windows":
@@ -86,4 +87,5 @@ def _citation(record: Mapping[str, Any]) -> dict[str, Any]:
         "origins": list(record["origins"]),
         "score": record["score"],
         "terms": record["terms"],
+        "filling": record["filling"],
     }

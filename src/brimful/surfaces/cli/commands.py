@@ -6,11 +6,13 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from brimful.assembly.context import why_empty
 from brimful.budget import budget_of
 from brimful.corpus.ignores import glob_pattern
 from brimful.corpus.skips import Skipped, SourceSettings
@@ -18,7 +20,7 @@ from brimful.corpus.sources import root_of, walk
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import chosen
+from brimful.settings import FieldSettings, chosen
 from brimful.store.ingest import Report, preview
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -53,6 +55,7 @@ def context(
     packing: str,
     fill: str,
     densify: str | None,
+    how: Mapping[str, Any],
     receipt: str | None,
     copy: bool,
     store: str | None,
@@ -62,6 +65,7 @@ def context(
 ) -> int:
     """Index what is named, fill the budget, cite."""
     settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
+    settings = replace(settings, **how)
     budget_of(budget)
     tokens_for(model)  # an unknown model is named before anything is read
     if densify is not None:
@@ -88,7 +92,15 @@ def context(
 
 
 def search(
-    *, question: str, paths: Sequence[str], limit: int, copy: bool, store: str | None, as_json: bool, quiet: bool
+    *,
+    question: str,
+    paths: Sequence[str],
+    limit: int,
+    how: Mapping[str, Any],
+    copy: bool,
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """The places that matter most."""
     if limit < 1:
@@ -96,15 +108,18 @@ def search(
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        found = engine.search(question, limit=limit)
+        narrowing = {name: value for name, value in how.items() if name != "priors"}
+        found = engine.search(question, limit=limit, field=FieldSettings(priors=how["priors"]), **narrowing)
         record = {"question": question, **records.found_record(engine, found)}
         text = records.as_json(_whole(corpus, record)) if as_json else views.hits(record)
         show(text)
         copied = _copied(text) if copy and found.hits else None
         if not quiet:
             views.show_corrections(found.corrections)
-            if not found.hits:
-                views.show_nothing(len(engine.ground.documents), question=question)
+            if found.hits:
+                views.show_missing(found.missing)
+            else:
+                views.show_nothing(len(engine.ground.documents), why_empty(found))
             _show_copied(copied)
             views.show_skips(corpus.report.skipped)
     return exit_for(corpus, found=bool(found.hits))

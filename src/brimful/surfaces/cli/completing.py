@@ -71,7 +71,8 @@ def fish() -> str:
         seen = f"complete -c brimful -n '__fish_seen_subcommand_from {name}'"
         for option in command["options"]:
             flags = " ".join(
-                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option["flags"]
+                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
+                for flag in (*option["flags"], *option["off"])
             )
             words = _words_for(option)
             value = "" if option["kind"] == "flag" else f" -x -a {_quoted(' '.join(words))}" if words else " -r"
@@ -94,7 +95,8 @@ def _bash_values(commands: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flags(command: Mapping[str, Any]) -> list[str]:
-    return [flag for option in command["options"] for flag in option["flags"] if flag.startswith("--")] + [*_COMMON]
+    named = (flag for option in command["options"] for flag in (*option["flags"], *option["off"]))
+    return [flag for flag in named if flag.startswith("--")] + [*_COMMON]
 
 
 def _words_for(option: Mapping[str, Any]) -> Sequence[str]:

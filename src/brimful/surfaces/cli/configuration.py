@@ -18,7 +18,7 @@ from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, S
 
 PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"
-DEFAULTS: Mapping[str, str | int | None] = {
+DEFAULTS: Mapping[str, str | int | bool | None] = {
     "budget": 4_000,
     "model": DEFAULT_MODEL,
     "format": "plain",
@@ -26,6 +26,9 @@ DEFAULTS: Mapping[str, str | int | None] = {
     "strategy": "adjacent",
     "packing": "greedy",
     "fill": "brim",
+    "repair": True,
+    "priors": True,
+    "anyway": False,
     "densify": None,
     "condenser": "extractive:",
     "store": None,
@@ -38,6 +41,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "packing": PACKINGS,
     "fill": FILLS,
 }
+_SWITCHES = ("repair", "priors", "anyway")
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _PERSONAL = ("densify", "condenser")
 
 
@@ -117,7 +122,7 @@ def put(file: Path, key: str, value: str) -> str | int:
     choose(key, DEFAULTS, what="setting")
     new = _from_file(file, key, checked(key, value))
     kept = [line for line in _text(file).splitlines() if line.partition("=")[0].strip() != key]
-    kept.append(f"{key} = {new if isinstance(new, int) else _quoted(str(value))}")
+    kept.append(f"{key} = {str(new).lower() if isinstance(new, int) else _quoted(str(value))}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(kept) + "\n", encoding="utf-8")
@@ -133,6 +138,8 @@ def _converted(key: str, value: object) -> str | int:
         number = _whole(value)
         budget_of(number)
         return number
+    if key in _SWITCHES:
+        return _switched(key, value)
     if not isinstance(value, str) or not value:
         raise InputError(f"{key} is {value!r}; it must be a text in quotes")
     if key in _CHOICES:
@@ -146,6 +153,15 @@ def _converted(key: str, value: object) -> str | int:
 
         model_for(value)
     return value
+
+
+def _switched(key: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.lower() if isinstance(value, str) else ""
+    if word not in _WORDS:
+        raise InputError(f"{key} is {value!r}; it is true or false")
+    return _WORDS[word]
 
 
 def _whole(value: object) -> int:

@@ -29,7 +29,9 @@ _MODULE_OF = {
 }
 
 
-_LISTS = ("paths", "allow", "hosts", "models")
+_LISTS = ("paths", "allow", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
+_HOW = ("path", "not_path", "kind", "after", "before", "phrase", "without", "operators", "repair", "priors", "anyway")
+"""How a question is read and what may answer it: handed on together, as fields of the settings."""
 
 
 def run(command: str, values: Mapping[str, Any]) -> int:
@@ -39,4 +41,7 @@ def run(command: str, values: Mapping[str, Any]) -> int:
         gc.freeze()  # what was read stays to the end, and is not looked at again
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
-    return work(**{name: () if value is None and name in _LISTS else value for name, value in values.items()})
+    given = {name: () if value is None and name in _LISTS else value for name, value in values.items()}
+    if "repair" in given:
+        given["how"] = {name: given.pop(name) for name in _HOW if name in given}
+    return work(**given)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from typer.models import OptionInfo
 
+from brimful.search.query import KINDS
 from brimful.settings import FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
 
 PREFIX = "BRIMFUL_"
@@ -19,6 +20,13 @@ def setting(*flags: str, key: str, metavar: str, text: str) -> OptionInfo:
 
 def _option(*flags: str, metavar: str, text: str) -> OptionInfo:
     option = typer.Option(*flags, metavar=metavar, help=text)
+    assert isinstance(option, OptionInfo)
+    return option
+
+
+def switch(flags: str, *, key: str, text: str) -> OptionInfo:
+    """An option that is on or off."""
+    option = typer.Option(flags, help=f"{text} [env: {PREFIX}{key.upper()}]")
     assert isinstance(option, OptionInfo)
     return option
 
@@ -61,6 +69,43 @@ Condenser = Annotated[
         metavar="MODEL",
         text="Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.",
     ),
+]
+
+Within = Annotated[
+    list[str] | None,
+    typer.Option("--path", metavar="TEXT", help="Only where the path has this, or fits this pattern; any of several."),
+]
+NotWithin = Annotated[list[str] | None, typer.Option("--not-path", metavar="TEXT", help="Not where the path has this.")]
+Kind = Annotated[
+    list[str] | None, typer.Option("--kind", metavar="|".join(KINDS), help="Only this kind of text; any of several.")
+]
+After = Annotated[
+    str | None, typer.Option("--after", metavar="TIME", help="Only from this year, month, day or time on.")
+]
+Before = Annotated[str | None, typer.Option("--before", metavar="TIME", help="Only before it.")]
+Phrase = Annotated[
+    list[str] | None, typer.Option("--phrase", metavar="WORDS", help="Only with these words side by side; all of them.")
+]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", metavar="WORDS", help="Only without this word or phrase.")
+]
+Operators = Annotated[
+    bool,
+    typer.Option(
+        "--operators/--no-operators", help='Whether "phrases", -words, stars and path: in the question count.'
+    ),
+]
+Repair = Annotated[
+    bool,
+    switch("--repair/--as-typed", key="repair", text="Look for likely spellings, or take every word as it is typed."),
+]
+Priors = Annotated[
+    bool,
+    switch("--priors/--no-priors", key="priors", text="Let tests, lock files and the like count for less, or not."),
+]
+Anyway = Annotated[
+    bool,
+    switch("--anyway/--not-anyway", key="anyway", text="Show what is nearest where words that decide are missing."),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON; an error too, on standard error.")]

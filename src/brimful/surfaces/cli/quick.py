@@ -49,7 +49,9 @@ def read(
     if not arguments or arguments[0] not in commands:
         return None
     grammar = commands[arguments[0]]
-    given = _given(arguments[1:], {flag: option for option in grammar["options"] for flag in option["flags"]})
+    given = _given(
+        arguments[1:], {flag: each for each in grammar["options"] for flag in (*each["flags"], *each["off"])}
+    )
     if given is None:
         return None
     values, words = given
@@ -79,7 +81,7 @@ def _given(words: Sequence[str], options: Mapping[str, Any]) -> tuple[dict[str, 
             if option is None or (option["kind"] == "flag" and is_joined):
                 return None
             if option["kind"] == "flag":
-                values[option["name"]] = True
+                values[option["name"]] = flag not in option["off"]
                 continue
             taken = _value(option["kind"], value if is_joined else next(left, None))
             if taken is None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from brimful.assembly.checking import check, check_files
 from brimful.assembly.offline import Findings
@@ -77,12 +79,14 @@ def explain(
     strategy: str,
     packing: str,
     fill: str,
+    how: Mapping[str, Any],
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Ask a question, or a receipt's own again, and say why each window is in."""
     settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
+    settings = replace(settings, **how)
     cited = _receipt(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
@@ -96,9 +100,7 @@ def explain(
         lines = [each.window.lines for each in why.context.omitted]
         show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
         if not quiet:
-            views.show_corrections(why.context.corrections)
-            if not why.context.windows and not why.context.omitted:
-                views.show_nothing(len(engine.ground.documents), question=why.context.question or "")
+            views.show_understood(len(engine.ground.documents), why.context)
             views.show_skips(corpus.report.skipped)
     return exit_for(corpus, found=bool(why.context.windows))
 

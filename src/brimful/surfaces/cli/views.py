@@ -14,7 +14,6 @@ from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
-from brimful.search.query import parse_query
 from brimful.search.repair import Correction
 from brimful.surfaces.cli.exits import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
@@ -28,6 +27,7 @@ _MOST_OMITTED = 8
 _MOST_SKIPS = 5
 _QUIET_REASONS = ("hidden", "ignored", "excluded", "empty")  # what nobody expects to be read
 _LABEL = 10
+_FILLS = "  fills"
 
 
 def payload(context: Context) -> str:
@@ -44,12 +44,8 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     documents = len(engine.ground.documents)
     if context.windows:
         say()
-    show_corrections(context.corrections)
+    show_understood(documents, context)
     if not context.windows:
-        if context.omitted:
-            say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
-        else:
-            show_nothing(documents, question=context.question or "")
         return
     room, paths = context.budget.available, {window.path for window in context.windows}
     counted = context.model if context.exact else f"{context.model}, estimated"
@@ -66,7 +62,9 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     say(bar([part[:3] for part in parts], width()))
     say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
     for window in context.windows[:_MOST_CITATIONS]:
-        say(f"  {tint('path', shortened(citation(engine, window), width() - 2))}")
+        is_filling = context.relevance is not None and context.relevance.is_filling(window)
+        place = shortened(citation(engine, window), width() - 2 - len(_FILLS) * is_filling)
+        say(f"  {tint('path', place)}{tint('faint', _FILLS) if is_filling else ''}")
     for digest in context.digests:
         words = f"{digest.path} is {digest.source}, condensed by {digest.model}"
         say(tint("warn", shortened(one_line(words), width())))
@@ -126,26 +124,42 @@ def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> str:
     return f"{one_line(path)}, {first if first == last else f'{first} to {last}'}"
 
 
-def show_nothing(documents: int, *, question: str) -> None:
-    """Why there is no answer."""
-    asked = parse_query(question)
-    if documents and not asked.terms and asked.has_filters:
-        say(f"none of {_count(documents, 'document')} passes the question's filters; widen them")
-    elif documents and not asked.terms:
-        say("the question names no word to look for; signs alone find nothing")
-    elif documents:
-        say(f"nothing found in {_count(documents, 'document')}; ask with other words")
+def show_understood(documents: int, context: Context) -> None:
+    """How a question was read, and why there is no answer where there is none."""
+    show_corrections(context.corrections)
+    about = context.relevance
+    if context.windows:
+        show_missing(() if about is None else about.missing)
+    elif context.omitted:
+        say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
     else:
+        show_nothing(documents, (about and about.reason) or "", nearest=about is not None and about.nearest)
+
+
+def show_missing(words: Sequence[str]) -> None:
+    """Which words of the question no document has."""
+    if words:
+        say(tint("warn", f"no document has: {one_line(', '.join(words))}"))
+
+
+def show_nothing(documents: int, reason: str, *, nearest: bool = False) -> None:
+    """Why there is no answer, and what to do about it."""
+    if not documents:
         say("nothing to search: no documents could be read there")
+        return
+    say(f"nothing found in {_count(documents, 'document')}; {one_line(reason)}")
+    if nearest:
+        say("--anyway shows what is nearest")
 
 
 def show_corrections(corrections: Iterable[Correction]) -> None:
-    """Which words were searched for in place of others."""
+    """Which words were searched for in place of others, and how to undo it."""
     meant: dict[str, list[str]] = {}
     for each in corrections:
         meant.setdefault(each.word.decode("utf-8", "replace"), []).append(each.term.decode("utf-8", "replace"))
-    for word, terms in meant.items():
-        say(tint("warn", f"searched for {one_line(', '.join(terms))} instead of {one_line(word)}"))
+    for number, (word, terms) in enumerate(meant.items(), 1):
+        undo = f"; --as-typed takes {'it' if number == 1 else 'all'} as typed" if number == len(meant) else ""
+        say(tint("warn", f"searched for {one_line(', '.join(terms))} instead of {one_line(word)}{undo}"))
 
 
 def show_skips(skipped: Sequence[Skipped]) -> None:
@@ -232,6 +246,8 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     """How a question was understood, then a line for each window: in, or out with the reason."""
     words = ", ".join(f"{one_line(word)} {number:,}×" for word, number in record["census"].items())
     lines = [f"{_out('strong', 'words')}  {words or 'none'}"]
+    if missing := (record["relevance"] or {}).get("missing"):
+        lines.append(f"       no document has: {one_line(', '.join(missing))}")
     if cited := record.get("cited"):
         said = (
             _out("good", "the same bytes again") if cited["same"] else _out("bad", "not the same: the corpus changed")
@@ -244,7 +260,7 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [
             f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
-            f"    {each['score']:.2f} ({legs}): {terms}",
+            f"    {each['score']:.2f} ({legs}): {terms}{_marks(each)}",
         ]
     for each, numbers in zip(record["omitted"][:_MOST_OMITTED], omitted_lines, strict=False):
         price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
@@ -253,6 +269,12 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     if len(record["omitted"]) > _MOST_OMITTED:
         lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _marks(window: Mapping[str, Any]) -> str:
+    """What else is known of a window: that its kind of file counts less, that it only fills."""
+    prior = f"; {window['prior']['kind']}: counts {window['prior']['counts']:g}" if window["prior"] else ""
+    return f"{prior}; fills" if window["filling"] else prior
 
 
 def _where(window: Mapping[str, Any], lines: Sequence[int] | None) -> str:

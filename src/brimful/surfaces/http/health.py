@@ -8,6 +8,7 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from brimful.search.query import KINDS
 from brimful.settings import FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION, AskSettings
 from brimful.surfaces import records
 from brimful.surfaces.http import metrics
@@ -73,6 +74,7 @@ def _offered(house: House) -> dict[str, object]:
             "packings": PACKINGS,
             "fills": FILLS,
             "orders": ORDERS,
+            "kinds": KINDS,
             "models": KNOWN_MODELS,
             "densify": settings.densify_models,
         },

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from brimful.assembly.explain import PRICED
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
-from brimful.settings import AskSettings
+from brimful.settings import AskSettings, FieldSettings
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import described, tagged_bytes
 from brimful.surfaces.http.house import House
@@ -31,6 +31,7 @@ from brimful.surfaces.schemas import (
 )
 
 _OUTSIDE = {"question", "budget", "prices"}
+_BESIDE = {"question", "limit", "priors"}
 ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
@@ -113,7 +114,8 @@ def _found(house: House, body: SearchRequest) -> records.Record:
     house.check_question(body.question)
     house.check_results(body.limit, most=house.settings.results)
     with house.engine.one_state():
-        found = house.engine.search(body.question, limit=body.limit)
+        field = FieldSettings(priors=body.priors)
+        found = house.engine.search(body.question, limit=body.limit, field=field, **body.model_dump(exclude=_BESIDE))
         record = records.found_record(house.engine, found)
         return {"question": body.question, **record, "root": house.engine.root}
 

@@ -45,6 +45,28 @@ class Citation(Place):
     score: float = Field(description="How much it matters; higher is better, comparable within one result.")
 
 
+class ShownCitation(Citation):
+    """A window of a context, and whether it answers."""
+
+    filling: bool = Field(description="Whether it only fills the budget, and is far less relevant than the others.")
+
+
+class Relevance(Output):
+    """How far an answer can be trusted."""
+
+    missing: list[str] = Field(description="Words of the question that no document has.")
+    covered: float = Field(description="How much of the question stands together at the best place, 0 to 1.")
+    reason: str | None = Field(description="Why the answer is empty.")
+    nearest: bool = Field(description="Whether it is empty though `anyway` would show something.")
+
+
+class Prior(Output):
+    """A kind of file that counts for less."""
+
+    kind: str
+    counts: float
+
+
 class Correction(Output):
     """A word of the question that was read as another."""
 
@@ -61,11 +83,14 @@ class ContextResult(Output):
     model: str
     exact: bool = Field(description="Whether the count is the model's own, not an estimate.")
     truncated: bool = Field(description="Whether something that was found did not fit.")
-    windows: list[Citation] = Field(description="Where the text comes from, in reading order.")
+    windows: list[ShownCitation] = Field(description="Where the text comes from, in reading order.")
     corrections: list[Correction]
+    relevance: Relevance | None
     receipt: str = Field(description="Id for explain, and for the resource brimful://receipts/{id}.")
     root: str = Field(description="State of the corpus: the same root, the same answer.")
-    note: str = Field(default="", description="What to do next where nothing was found.")
+    note: str = Field(
+        default="", description="Which words no document has, what only fills, what to do where nothing was found."
+    )
 
 
 class FoundPlace(Citation):
@@ -80,7 +105,8 @@ class SearchResult(Output):
 
     hits: list[FoundPlace]
     corrections: list[Correction]
-    note: str = Field(default="", description="What to do next where nothing was found.")
+    missing: list[str] = Field(description="Words of the question that no document has.")
+    note: str = Field(default="", description="The same as a sentence, and what to do where nothing was found.")
 
 
 class PassageResult(Place):
@@ -103,6 +129,8 @@ class ExplainedWindow(Place):
     lexical: float | None = Field(default=None, description="The share of words.")
     semantic: float | None = Field(default=None, description="The share of meaning.")
     terms: list[str]
+    filling: bool = Field(default=False, description="Whether it only fills the budget.")
+    prior: Prior | None = Field(default=None, description="The kind of its file, where that counts for less.")
 
 
 class OmittedWindow(Place):
@@ -129,6 +157,7 @@ class ExplainResult(Output):
     budget: Natural
     census: dict[str, int] = Field(default={}, description="How often each word of the question occurs.")
     corrections: list[Correction]
+    relevance: Relevance | None = None
     windows: list[ExplainedWindow]
     omitted: list[OmittedWindow] = Field(description="The best of those that are not in.")
     omitted_total: Natural

@@ -13,10 +13,11 @@ from mcp_types import CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from pydantic import Field
 
 from brimful import limits
+from brimful.assembly.context import why_empty
 from brimful.densify.plan import DensifySettings
 from brimful.engine import Engine
 from brimful.errors import InputError
-from brimful.settings import DEFAULT_MODEL, AskSettings, Fill, Packing, Sizing, Strategy
+from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Fill, Packing, Sizing, Strategy
 from brimful.surfaces import records
 from brimful.surfaces.mcp import views
 from brimful.surfaces.mcp.checked import make_tool, refusal
@@ -29,6 +30,7 @@ from brimful.surfaces.mcp.schemas import (
     PassageResult,
     SearchResult,
 )
+from brimful.surfaces.schemas import Text, Texts
 from brimful.text.spans import Span
 
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
@@ -39,12 +41,31 @@ Question = Annotated[
     Field(
         min_length=1,
         max_length=limits.MODEL_QUESTION_CHARACTERS,
+        description="What you want to know, in words that the documents may use. It is text: nothing in it narrows.",
+    ),
+]
+Searched = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=limits.MODEL_QUESTION_CHARACTERS,
         description=(
-            "What you want to know, in words that the documents may use. "
-            '"phrases", begin* , -excluded and filters such as path:src or kind:code are understood.'
+            "What to find, in words that the documents may use. "
+            '"phrases", begin*, -excluded and filters such as path:src or kind:code are understood.'
         ),
     ),
 ]
+Within = Annotated[Texts, Field(description="Only documents whose path has one of these, or fits the pattern.")]
+NotWithin = Annotated[Texts, Field(description="No documents whose path has one of these.")]
+KindOf = Annotated[Texts, Field(description="Only prose, code or data; any of them.")]
+After = Annotated[Text | None, Field(description="Only documents from this year, month, day or time on: 2024-05-12.")]
+Before = Annotated[Text | None, Field(description="Only documents before it.")]
+Phrases = Annotated[Texts, Field(description="Only documents that have these words side by side; all of them.")]
+Without = Annotated[Texts, Field(description="Only documents without these words or phrases.")]
+Operators = Annotated[bool, Field(description='Whether "phrases", -words, stars and path: in the question count.')]
+Repair = Annotated[bool, Field(description="Look for likely spellings of words that no document has.")]
+Priors = Annotated[bool, Field(description="Let tests, lock files and the like count for less.")]
+Anyway = Annotated[bool, Field(description="Show what is nearest where words that decide are missing.")]
 BudgetTokens = Annotated[
     int,
     Field(
@@ -146,6 +167,17 @@ class Tools:
         condense: Annotated[
             bool, Field(description="Condense what does not fit into a part of the budget, without any model.")
         ] = False,
+        path: Within = (),  # type: ignore[assignment]
+        not_path: NotWithin = (),  # type: ignore[assignment]
+        kind: KindOf = (),  # type: ignore[assignment]
+        after: After = None,
+        before: Before = None,
+        phrase: Phrases = (),  # type: ignore[assignment]
+        without: Without = (),  # type: ignore[assignment]
+        operators: Operators = False,
+        repair: Repair = True,
+        priors: Priors = True,
+        anyway: Anyway = False,
     ) -> Annotated[CallToolResult, ContextResult]:
         """The text content is `context.text`, byte for byte, the structured content adds the citations."""
         settings = AskSettings(
@@ -156,12 +188,23 @@ class Tools:
             packing=packing,
             fill=fill,
             densify="extractive:" if condense else None,
+            path=tuple(path),
+            not_path=tuple(not_path),
+            kind=tuple(kind),
+            after=after,
+            before=before,
+            phrase=tuple(phrase),
+            without=tuple(without),
+            operators=operators,
+            repair=repair,
+            priors=priors,
+            anyway=anyway,
         )
         context = self.engine.context(question, budget=budget, settings=settings)
         assert context.receipt is not None  # the engine gives every context one
         self.receipts.keep(context.receipt)
         record = records.answer_record(self.engine, context)
-        result = ContextResult.of({**record, "note": "" if context.windows else views.NOTHING})
+        result = ContextResult.of({**record, "note": views.note(context)})
         link = ResourceLink(
             type="resource_link",
             uri=receipt_uri(context.receipt.id),
@@ -170,19 +213,42 @@ class Tools:
             description="What is cited, from which state, and why the rest is not in.",
         )
         answer = _answer(result, context.text or result.note)
-        return answer.model_copy(update={"content": [*answer.content, link]})
+        said = [TextContent(type="text", text=result.note)] if context.text and result.note else []
+        return answer.model_copy(update={"content": [*answer.content, *said, link]})
 
     def search(
         self,
         *,
-        question: Question,
+        question: Searched,
         limit: Annotated[int, Field(ge=1, le=limits.MODEL_RESULTS, description="Hits at most.")] = 10,
+        path: Within = (),  # type: ignore[assignment]
+        not_path: NotWithin = (),  # type: ignore[assignment]
+        kind: KindOf = (),  # type: ignore[assignment]
+        after: After = None,
+        before: Before = None,
+        phrase: Phrases = (),  # type: ignore[assignment]
+        without: Without = (),  # type: ignore[assignment]
+        operators: Operators = True,
+        repair: Repair = True,
+        priors: Priors = True,
     ) -> Annotated[CallToolResult, SearchResult]:
         """Hits with their text, each cut to a bounded length."""
-        found = self.engine.search(question, limit=limit)
-        result = SearchResult.of(
-            {**records.found_record(self.engine, found), "note": "" if found.hits else views.NOTHING}
+        found = self.engine.search(
+            question,
+            limit=limit,
+            field=FieldSettings(priors=priors),
+            path=path,
+            not_path=not_path,
+            kind=kind,
+            after=after,
+            before=before,
+            phrase=phrase,
+            without=without,
+            operators=operators,
+            repair=repair,
         )
+        note = views.missing(found.missing) if found.hits else views.nothing(why_empty(found))
+        result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
         cut = [hit.model_copy(update={"text": hit.text[: limits.HIT_CHARACTERS]}) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
         return _answer(result, views.hits(result))
@@ -222,6 +288,17 @@ class Tools:
         receipt: Annotated[str, Field(max_length=200, description="Or the id of a receipt of this session.")] = "",
         budget: BudgetTokens = 4_000,
         model: CountedFor = DEFAULT_MODEL,
+        path: Within = (),  # type: ignore[assignment]
+        not_path: NotWithin = (),  # type: ignore[assignment]
+        kind: KindOf = (),  # type: ignore[assignment]
+        after: After = None,
+        before: Before = None,
+        phrase: Phrases = (),  # type: ignore[assignment]
+        without: Without = (),  # type: ignore[assignment]
+        operators: Operators = False,
+        repair: Repair = True,
+        priors: Priors = True,
+        anyway: Anyway = False,
     ) -> Annotated[CallToolResult, ExplainResult]:
         """By question with prices, or by receipt with what has changed since."""
         if bool(question) == bool(receipt):
@@ -230,7 +307,22 @@ class Tools:
             kept = self.receipts.get(receipt)
             record = records.cited_record(kept, self.engine.verify(kept))
         else:
-            explanation = self.engine.explain(question, budget=budget, model=model)
+            explanation = self.engine.explain(
+                question,
+                budget=budget,
+                model=model,
+                path=path,
+                not_path=not_path,
+                kind=kind,
+                after=after,
+                before=before,
+                phrase=phrase,
+                without=without,
+                operators=operators,
+                repair=repair,
+                priors=priors,
+                anyway=anyway,
+            )
             assert explanation.context.receipt is not None
             self.receipts.keep(explanation.context.receipt)
             record = records.explanation_record(self.engine, explanation)

@@ -5,14 +5,53 @@ Text of documents is indented, and their names are kept on one line, so that non
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from brimful.assembly.context import Context, Relevance
 from brimful.surfaces.mcp.schemas import CaptureResult, Citation, ExplainResult, SearchResult
 
-NOTHING = (
-    "Nothing in the corpus matches. Use other words for the same thing, fewer filters, "
-    "or name what a document on it would say."
-)
+NOTHING = "Use other words for the same thing, fewer filters, or name what a document on it would say."
+ANYWAY = "Call again with anyway = true to see what is nearest."
+
+
+def note(context: Context) -> str:
+    """What a model should know of an answer that is empty, or that lacks words of the question."""
+    about = context.relevance
+    if about is None:
+        return ""
+    if context.windows:
+        return " ".join(filter(None, (missing(about.missing), _filling(context, about))))
+    return nothing(about.reason or "", nearest=about.nearest)
+
+
+def _filling(context: Context, about: Relevance) -> str:
+    numbers = [number for number, window in enumerate(context.windows, 1) if about.is_filling(window)]
+    return f"Passages that only fill the budget, in reading order: {ranges(numbers)}." if numbers else ""
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Growing numbers in few words.
+
+    >>> ranges([2, 3, 4, 7, 9, 10])
+    '2-4, 7, 9-10'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def missing(words: Sequence[str]) -> str:
+    """Which words of the question no document has."""
+    return f"No document has: {', '.join(map(one_line, words))}." if words else ""
+
+
+def nothing(reason: str, *, nearest: bool = False) -> str:
+    """Why there is no answer, and what to do next."""
+    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + ANYWAY if nearest else ''}"
 
 
 def one_line(text: str) -> str:
@@ -33,12 +72,11 @@ def place(citation: Citation) -> str:
 
 def hits(found: SearchResult) -> str:
     """A search's hits, best first."""
-    if found.note:
-        return found.note
-    return "\n".join(
+    listed = (
         f"{number}. {place(hit)}, score {hit.score:.3f}\n{indented(hit.text)}"
         for number, hit in enumerate(found.hits, 1)
     )
+    return "\n".join([*([found.note] if found.note else ()), *listed])
 
 
 def indented(text: str) -> str:
@@ -56,10 +94,16 @@ def _explained(result: ExplainResult) -> Iterator[str]:
         yield f"{one_line(word)}: occurs {count} times"
     for each in result.corrections:
         yield f"{one_line(each.word)}: searched as {one_line(each.term)} too"
+    if result.relevance is not None and result.relevance.missing:
+        yield f"no document has: {', '.join(map(one_line, result.relevance.missing))}"
+    if result.relevance is not None and result.relevance.reason:
+        yield f"empty: {one_line(result.relevance.reason)}"
     yield f"{result.tokens} of {result.budget} tokens, {len(result.windows)} windows, receipt {result.receipt}"
     for window in result.windows:
         terms = ", ".join(map(one_line, window.terms)) or "no word of the question"
-        yield f"in  {one_line(window.path)} bytes {window.start}-{window.end}, score {window.score:.3f}: {terms}"
+        prior = f"; {window.prior.kind}: counts {window.prior.counts:g}" if window.prior else ""
+        marks = f"{prior}; fills" if window.filling else prior
+        yield f"in  {one_line(window.path)} bytes {window.start}-{window.end}, score {window.score:.3f}: {terms}{marks}"
     for omitted in result.omitted:
         where = f"{one_line(omitted.path)} bytes {omitted.start}-{omitted.end}, score {omitted.score:.3f}"
         price = f", enters at a budget of {omitted.enters_at}" if omitted.enters_at else ""

@@ -33,7 +33,14 @@ const KNOBS = [
   ]],
   ["Fill", [
     ["brim", "windows grow until the next sentence would not fit"],
-    ["relevant", "nothing is added to what was found"],
+    ["relevant", "stops where what is relevant ends"],
+  ]],
+  ["Filters", [
+    ["several", "stand behind each other, with ; between them"],
+    ["path, not path", "a part of the path, or a pattern: *.md"],
+    ["after, before", "a year, month, day or time: 2024-05-12"],
+    ["phrase, without", "words side by side that a document has, or has not"],
+    ["signs", 'in the question: "phrases", -words, beginnings*, path:'],
   ]],
 ];
 

@@ -1,10 +1,24 @@
 // Which settings are there, and what was chosen?
 
 import { find, make, number } from "./dom.js";
-import { DEFAULTS, RESERVES, reserved } from "./state.js";
+import { DEFAULTS, FILTERS, RESERVES, SWITCHES, narrowed, reserved } from "./state.js";
 
 const CHOICES = { sizing: "sizings", strategy: "strategies", packing: "packings", fill: "fills", format: "formats" };
 const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
+const SHAPES = {
+  path: "docs/; *.md",
+  not_path: "drafts/",
+  after: "2024-05-12",
+  before: "2025",
+  phrase: "words side by side",
+  without: "a word; a phrase",
+};
+const SAID = {
+  operators: "Signs in the question count",
+  repair: "Repair misspelt words",
+  priors: "Tests, lock files count less",
+  anyway: "Show what is nearest",
+};
 const SMALLEST = 100;
 const LARGEST = 200_000;
 
@@ -39,14 +53,41 @@ export class Knobs {
       ...[...this.fields].map(([name, field]) => labelled(name, field)),
       make("datalist", { id: "models" }, choices.models.map((each) => make("option", { value: each }))),
     );
+    this.setUpFilters(choices.kinds);
+  }
+
+  /** What narrows a question, and how it is read. */
+  setUpFilters(kinds) {
+    const any = make("option", { value: "" }, "any");
+    this.filters = new Map(FILTERS.map((name) => [name, name === "kind"
+      ? make("select", { id: name }, any, kinds.map(option))
+      : make("input", { id: name, placeholder: SHAPES[name], spellcheck: "false", autocapitalize: "off" })]));
+    for (const [name, field] of this.filters) {
+      field.addEventListener("change", () => this.turned({ [name]: field.value.trim() }, { settled: true }));
+    }
+    this.switches = new Map(SWITCHES.map((name) => [name, make("input", { id: name, type: "checkbox" })]));
+    for (const [name, box] of this.switches) {
+      box.addEventListener("change", () => this.turned({ [name]: box.checked }, { settled: true }));
+    }
+    find("narrow").replaceChildren(
+      ...[...this.filters].map(([name, field]) => labelled(name.replaceAll("_", " "), field)),
+      ...[...this.switches].map(([name, box]) =>
+        make("p", { class: "check" }, box, make("label", { for: name }, SAID[name]))),
+    );
+  }
+
+  showFilters(run) {
+    for (const [name, field] of this.filters || []) put(field, run[name]);
+    for (const [name, box] of this.switches || []) box.checked = run[name];
+    const set = Object.keys(narrowed(run)).length;
+    find("filters-sum").textContent = set ? `${set} set` : "";
   }
 
   show(run) {
     for (const [name, field] of this.fields || []) {
-      field.value = run[name];
-      if (field.value !== run[name]) field.append(option(run[name])); // a link may hold no choice: the server says so
-      field.value = run[name];
+      put(field, run[name]);
     }
+    this.showFilters(run);
     for (const [name, field] of this.reserves) field.value = String(run[name]);
     find("kept-sum").textContent = reserved(run) ? number(reserved(run)) : "";
     if (document.activeElement !== find("budget")) find("budget").value = String(run.budget);
@@ -89,6 +130,12 @@ export class Knobs {
     const share = Math.log(Math.max(budget, SMALLEST) / SMALLEST) / Math.log(LARGEST / SMALLEST);
     return Math.round(1000 * Math.min(share, 1));
   }
+}
+
+function put(field, value) {
+  field.value = value;
+  if (field.value !== value) field.append(option(value)); // a link may hold no choice: the server says so
+  field.value = value;
 }
 
 const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));

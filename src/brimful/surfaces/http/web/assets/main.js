@@ -8,7 +8,7 @@ import { COPIES, copy } from "./copying.js";
 import { openCorpus, showCorpusLine } from "./corpus.js";
 import * as dialog from "./dialog.js";
 import { openDocument } from "./documents.js";
-import { find, make, named, plural } from "./dom.js";
+import { button, find, make, named, plural } from "./dom.js";
 import { openHelp } from "./help.js";
 import { listen } from "./keys.js";
 import { Knobs } from "./knobs.js";
@@ -16,7 +16,7 @@ import { showMaps } from "./maps.js";
 import { hideNotice, refuse, warn } from "./notice.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
-import { DEFAULTS, asked, differences, read, write } from "./state.js";
+import { DEFAULTS, FILTERS, asked, differences, read, write } from "./state.js";
 import { nextTheme, showTheme } from "./theming.js";
 import { Windows } from "./windows.js";
 
@@ -43,7 +43,9 @@ async function start() {
   } catch (error) {
     return refused(error, start);
   }
-  for (const name of Object.keys(DEFAULTS)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
+  for (const name of Object.keys(DEFAULTS)) {
+    if (!FILTERS.includes(name)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
+  }
   knobs.setUp(state.status.choices);
   showCorpusLine(state.status);
   await arrive();
@@ -147,15 +149,25 @@ function showAnswer() {
 const paths = (answer) => new Set(answer.windows.map((window) => window.path));
 
 function showHeard(answer) {
+  const { corrections, relevance } = answer;
   const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` beside ${named(word)}`];
-  find("heard").replaceChildren(...answer.corrections.flatMap(said));
+  const undo = button("As typed", () => turn({ repair: false }, { settled: true }), { class: "quiet", id: "as-typed" });
+  const missing = answer.windows.length && relevance?.missing.length ? make("span", { id: "missing" }, lacks(relevance.missing)) : null;
+  find("heard").replaceChildren(
+    ...corrections.flatMap(said), ...(corrections.length ? [undo] : []), ...(missing ? [missing] : []));
 }
+
+const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
+
+const lacks = (words) => `No document has: ${words.join(", ")}`;
 
 function nothingFound(answer) {
   const [title, hint] = answer.omitted.length
     ? [`Nothing fits in ${plural(answer.budget, "token")}.`, "Raise the budget to let the best window in."]
-    : ["Nothing found.", `Not in ${plural(state.status.documents, "document")}. Try other words, or fewer filters.`];
-  return [make("h2", {}, title), make("p", {}, hint)];
+    : ["Nothing found.", sentence(answer.relevance?.reason || `Not in ${plural(state.status.documents, "document")}`)];
+  const near = () => turn({ anyway: true }, { settled: true });
+  return [make("h2", {}, title), make("p", {}, hint),
+    ...(answer.relevance?.nearest ? [button("Show what is nearest", near, { id: "nearest" })] : [])];
 }
 
 function clear() {

@@ -2,7 +2,11 @@
 
 export const RESERVES = ["reserved_system", "reserved_query", "reserved_response"];
 export const CHOICES = ["sizing", "strategy", "packing", "fill", "format", "model"];
-const KNOBS = ["budget", ...RESERVES, ...CHOICES];
+/** Which documents may answer; several texts of one stand behind each other with `;` between them. */
+export const FILTERS = ["path", "not_path", "kind", "after", "before", "phrase", "without"];
+export const SWITCHES = ["operators", "repair", "priors", "anyway"];
+const ALONE = ["after", "before"];
+const KNOBS = ["budget", ...RESERVES, ...CHOICES, ...FILTERS, ...SWITCHES];
 
 /** What the settings are until somebody turns a knob; the server's own word replaces this at the start. */
 export const DEFAULTS = {
@@ -16,6 +20,11 @@ export const DEFAULTS = {
   fill: "brim",
   format: "plain",
   model: "o200k_base",
+  ...Object.fromEntries(FILTERS.map((name) => [name, ""])),
+  operators: false,
+  repair: true,
+  priors: true,
+  anyway: false,
 };
 
 /** `run` is the question with its settings, `pinned` what it is compared with, `root` the state it was seen on. */
@@ -42,11 +51,22 @@ export const differences = (one, other) => ["question", ...KNOBS].filter((name) 
 /** What the call keeps for itself. */
 export const reserved = (run) => RESERVES.reduce((sum, name) => sum + run[name], 0);
 
+/** The filters and switches that are not as they are by default, as the server takes them. */
+export function narrowed(run) {
+  const filters = FILTERS.filter((name) => run[name].trim()).map((name) => [name, texts(name, run[name])]);
+  const switches = SWITCHES.filter((name) => run[name] !== DEFAULTS[name]).map((name) => [name, run[name]]);
+  return Object.fromEntries([...filters, ...switches]);
+}
+
+const texts = (name, value) =>
+  ALONE.includes(name) ? value.trim() : value.split(";").map((each) => each.trim()).filter(Boolean);
+
 /** The body of a request for this run. */
 export function asked(run, more = {}) {
   const kept = Object.fromEntries(RESERVES.map((name) => [name, run[name]]));
   const budget = reserved(run) ? { total: run.budget, ...kept } : run.budget;
-  return { question: run.question, budget, ...Object.fromEntries(CHOICES.map((name) => [name, run[name]])), ...more };
+  const choices = Object.fromEntries(CHOICES.map((name) => [name, run[name]]));
+  return { question: run.question, budget, ...choices, ...narrowed(run), ...more };
 }
 
 function part(given, prefix) {
@@ -55,7 +75,8 @@ function part(given, prefix) {
   for (const name of KNOBS) {
     const value = given.get(prefix + name);
     if (value === null || value === "") continue;
-    found[name] = CHOICES.includes(name) ? value : whole(value, DEFAULTS[name]);
+    if (SWITCHES.includes(name)) found[name] = value === "true";
+    else found[name] = CHOICES.includes(name) || FILTERS.includes(name) ? value : whole(value, DEFAULTS[name]);
   }
   return found;
 }

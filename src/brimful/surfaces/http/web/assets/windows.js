@@ -74,13 +74,14 @@ class Card {
     this.facts = make("p", { class: "facts" });
     this.why = make("p", { class: "why" });
     this.change = make("span", { class: "change" });
+    this.fills = make("span", { class: "fills" }, "fills the budget");
     const text = make("code", {}, marked(window.text, window.matches, window.start));
     this.text = make("pre", { class: folds ? "folded" : "" }, text);
     this.fold = folds && button("", () => this.unfold(), { class: "quiet unfold" });
     const named = { "data-key": key(window), "aria-labelledby": title };
     this.element = make("article", { class: "window", tabindex: "-1", ...named },
       make("header", {},
-        make("h3", { id: title }, citation(window, place(window), () => open(window))), this.change, this.facts),
+        make("h3", { id: title }, citation(window, place(window), () => open(window))), this.change, this.fills, this.facts),
       this.text, this.fold, this.why);
     if (folds) this.label();
   }
@@ -96,6 +97,8 @@ class Card {
     this.why.replaceChildren(...reasons(window, rank));
     this.change.textContent = change?.said || "";
     this.change.hidden = !change?.said;
+    this.fills.hidden = !window.filling;
+    this.element.classList.toggle("filling", window.filling);
   }
 
   unfold() {
