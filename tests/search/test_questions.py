@@ -249,3 +249,10 @@ def test_an_explanation_names_what_counted_less_and_what_is_missing(tmp_path):
         assert "no document has: zeppelins" in told
         assert "test: counts" not in str(engine.explain("how does the test of heapq merge?", budget=2_000))
         assert "counts 0." not in str(engine.explain("how does heapq merge?", budget=2_000, priors=False))
+
+
+def test_a_phrase_that_no_document_has_leaves_nothing(ask):
+    """Said beside the question it is a filter; quoted in a search it may be a title, and its words are looked for."""
+    texts = {"a.md": "Tea is served.", "b.md": "Tea is cold."}
+    assert ask(texts)("tea", phrase="cold served").relevance.reason.startswith("the filters leave nothing")
+    assert len(ask(texts)('tea "cold served"', operators=True).windows) == len(texts)

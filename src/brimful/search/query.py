@@ -92,6 +92,7 @@ class Query:
     ] = ()  # which of them each whole word of the text is, in its order; -1 for one that was left out
     quoted: tuple[tuple[bytes, ...], ...] = ()  # what stands in quotation marks: it raises, and narrows nothing
     phrases: tuple[tuple[bytes, ...], ...] = ()  # what a document must have, word beside word
+    required: tuple[tuple[bytes, ...], ...] = ()  # those of them that narrow also where no document has them: filters
     excluded: tuple[AskedTerm, ...] = ()
     excluded_phrases: tuple[tuple[bytes, ...], ...] = ()
     paths: tuple[PathPattern, ...] = ()  # any of them; none: all paths
@@ -201,6 +202,7 @@ def narrowed(query: Query, filters: Filters) -> Query:
             (each for each in (query.before, _bound("before", filters.before)) if each is not None), default=None
         ),
         phrases=tuple(dict.fromkeys((*query.phrases, *wanted))),
+        required=tuple(dict.fromkeys((*query.required, *wanted))),
         excluded=(*query.excluded, *(AskedTerm(terms[0], 0, len(terms[0])) for terms in unwanted if len(terms) == 1)),
         excluded_phrases=(*query.excluded_phrases, *(terms for terms in unwanted if len(terms) > 1)),
     )

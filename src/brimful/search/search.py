@@ -375,7 +375,8 @@ def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
         has = ground.document_counts(literal(ground, phrase)) > 0
-        if has.any():  # one that stands nowhere is a title, or somebody's words: it narrows nothing
+        # A quotation that stands nowhere is a title, or somebody's words: it narrows nothing; a filter does.
+        if has.any() or phrase in query.required:
             allowed &= has
     unwanted = [following(ground, form.terms) for asked in query.excluded for form in forms_of(asked, ground)]
     for places in (*unwanted, *(literal(ground, terms) for terms in query.excluded_phrases)):
