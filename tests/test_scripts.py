@@ -20,7 +20,7 @@ def test_demo_shows_a_context_and_a_receipt_that_verifies():
     assert done.returncode == 0, done.stderr
     assert "█" in done.stdout
     assert "searched for budget instead of bugdet" in done.stdout
-    assert "as cited: " in done.stdout
+    assert "verified: " in done.stdout
     assert "the cited bytes are no longer there" in done.stdout
     assert "http://127.0.0.1:" in done.stdout.splitlines()[-1]
     assert "\033" not in done.stdout

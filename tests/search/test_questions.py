@@ -265,3 +265,15 @@ def test_a_phrase_that_no_document_has_leaves_nothing(ask):
     texts = {"a.md": "Tea is served.", "b.md": "Tea is cold."}
     assert ask(texts)("tea", phrase="cold served").relevance.reason.startswith("the filters leave nothing")
     assert len(ask(texts)('tea "cold served"', operators=True).windows) == len(texts)
+
+
+def test_a_few_notes_do_not_refuse_a_question_for_plain_words(ask):
+    """Whoever asks three notes how hot the water is for tea is answered from the note on tea."""
+    texts = {
+        "tea.md": "# Green tea\n\nGreen tea is brewed at 80 degrees for two minutes.",
+        "a.md": FILLER,
+        "b.md": FILLER,
+    }
+    context = ask(texts)("How hot is the water for green tea?")
+    assert "80 degrees" in context.text
+    assert context.relevance.missing == ("hot", "water")

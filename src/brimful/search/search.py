@@ -48,6 +48,7 @@ MOST_MISSING = 16
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
 _WEIGHTS = FormWeights(inflection=990)  # the word itself decides only where nothing else does
@@ -140,8 +141,7 @@ def search(
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
-    worth = sum(each.weight * rarity(each.census, len(ground)) for each in sought if not each.is_minor)
-    lacking = sum(each.worth for each in missing)
+    lacking = _lacking(ground, query, sought, missing)
     return Found(
         query,
         hits,
@@ -151,7 +151,7 @@ def search(
         forms_of_words,
         _senses(ground, forms, mended),
         missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
-        lacking=round(lacking / max(worth + lacking, 1e-9), 6) if _words_decide(ground, query, missing) else 0.0,
+        lacking=lacking,
         covered=field.covered / MILLION,
         read=read,
         relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
@@ -214,6 +214,23 @@ def _missing(
         and not only_asks(asked.term, (*ground.languages, "en"))
         and not len(ground.titles.of(asked.term))
     )
+
+
+def _lacking(ground: Ground, query: Query, sought: Sequence[Sought], missing: Sequence[_Missing]) -> float:
+    """How much of what a question says are words that no document has; nothing where they decide nothing.
+
+    In a few notes every word is rare or common by chance: there a word counts by how common it is anywhere.
+    """
+    if not missing or not _words_decide(ground, query, missing):
+        return 0.0
+    present = [each for each in sought if not each.is_minor]
+    if ground.length < FEW_NOTES:
+        lost = sum(tells(each.word) ** _ANYWHERE for each in missing)
+        whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
+    else:
+        lost = sum(each.worth for each in missing)
+        whole = lost + sum(each.weight * rarity(each.census, len(ground)) for each in present)
+    return round(lost / whole, 6)
 
 
 def _words_decide(ground: Ground, query: Query, missing: Sequence[_Missing]) -> bool:
