@@ -79,12 +79,10 @@ def inside(snapshot: Snapshot, path: str) -> tuple[MapEntry, ...]:
 def entries_of(content: bytes, found: Structure) -> tuple[MapEntry, ...]:
     r"""The headings or definitions of a document, in their order.
 
-        >>> from brimful.search.priors import priors_of
-    from brimful.store.protocol import Documents, Snapshot
-    from brimful.text.structure import structure
-        >>> code = b"class Pot:\n    def pour(self,\n             cups=1):\n        return cups\n"
-        >>> [(each.depth, each.text) for each in entries_of(code, structure(code, kind="code", language="python"))]
-        [(1, 'class Pot'), (2, 'def pour(self, cups=1)')]
+    >>> from brimful.text.structure import structure
+    >>> code = b"class Pot:\n    def pour(self,\n             cups=1):\n        return cups\n"
+    >>> [(each.depth, each.text) for each in entries_of(code, structure(code, kind="code", language="python"))]
+    [(1, 'class Pot'), (2, 'def pour(self, cups=1)')]
     """
     spans = [(each.start, each.section_end, each.title, each.title) for each in found.headings] + [
         (each.start, each.end, each.name, _signature(content, each, found.language)) for each in found.definitions
