@@ -61,6 +61,8 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
         assert await twin.verify_determinism("zeppelin", budget=50)
         assert await twin.document("x.md") == engine.document("x.md")
         assert await twin.origins("x.md", 0, 5) == ()
+        assert await twin.documents("x.md", lines=True) == engine.documents("x.md", lines=True)
+        assert await twin.map(budget=50, question="zeppelin") == engine.map(budget=50, question="zeppelin")
         assert (await twin.root(), await twin.roots()) == (engine.root, engine.roots)
         assert (await twin.capture("Tea is at four. Cake is at five.", name="plan")).status == "done"
         assert [capture.name for capture in await twin.captures()] == ["plan"]

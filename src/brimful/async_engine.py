@@ -10,7 +10,7 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -29,10 +29,12 @@ from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
 from brimful.search.search import Found
-from brimful.settings import AskSettings, FieldSettings, Meaning
+from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Meaning
 from brimful.store.ingest import Report
+from brimful.store.protocol import Listed
 
 if TYPE_CHECKING:
+    from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
     from brimful.densify.model import Model
@@ -152,6 +154,10 @@ class AsyncEngine:
         """A stored document as it is now, whole."""
         return await self.call(lambda engine: engine.document(path))
 
+    async def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
+        """The stored documents by path, or those whose path fits."""
+        return await self.call(lambda engine: engine.documents(path, lines=lines))
+
     async def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line that a range of a document touches."""
         return await self.call(lambda engine: engine.lines(path, start, end))
@@ -183,6 +189,17 @@ class AsyncEngine:
                 question, limit=limit, field=field, operators=operators, repair=repair, meaning=meaning, **filters
             )
         )
+
+    async def map(
+        self,
+        *,
+        budget: Budget | int = 4_000,
+        question: str | None = None,
+        model: str = DEFAULT_MODEL,
+        path: str | Sequence[str] = (),
+    ) -> CorpusMap:
+        """What the corpus holds, within a budget: files with their headings and definitions."""
+        return await self.call(lambda engine: engine.map(budget=budget, question=question, model=model, path=path))
 
     async def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Let the model read every passage of the corpus now."""

@@ -42,18 +42,30 @@ from brimful.index.embedders import Embedder, identity_of
 from brimful.index.minilm import INSTALL
 from brimful.index.named import late_embedder
 from brimful.index.vectors import TermVectors
+from brimful.search.filters import PathPattern
 from brimful.search.ground import Ground
 from brimful.search.late import Late, all_passages
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
-from brimful.settings import FILTER_NAMES, MEANINGS, VERSION, AskSettings, FieldSettings, Filters, Meaning
+from brimful.settings import (
+    DEFAULT_MODEL,
+    FILTER_NAMES,
+    MEANINGS,
+    VERSION,
+    AskSettings,
+    FieldSettings,
+    Filters,
+    Meaning,
+)
 from brimful.store.ingest import Report, ingest, place_of, preview
+from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.whole import WholeDocuments
 from brimful.text.vocabularies import tokens_for
 
 if TYPE_CHECKING:
+    from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
@@ -67,6 +79,8 @@ KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
 WARMED = 256
 """Passages that are read between two words of progress."""
+MAPPED = 50
+"""Documents that a map for a question opens at most."""
 _ANY_ROOM = 1 << 30
 
 
@@ -245,6 +259,18 @@ class Engine:
                 raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
             return self._documents.many(ground.snapshot, [path], as_stored=False)[path]
 
+    def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
+        """The stored documents by path, or those whose path has one of some parts or fits one of some patterns.
+
+        Nothing of their text is read, unless their `lines` are to be counted.
+        """
+        with self._turn():
+            ground = self._now()
+            found = tuple(ground.documents.listed(row) for row in _rows(ground, path))
+            if not lines:
+                return found
+            return tuple(each._replace(lines=self._line_count(ground.snapshot, each.path)) for each in found)
+
     def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line that a range of a document touches; it need not be held for that."""
         with self._turn():
@@ -315,6 +341,38 @@ class Engine:
                 repair=repair,
                 operators=operators,
                 filters=Filters(**filters),
+            )
+
+    def map(
+        self,
+        *,
+        budget: Budget | int = 4_000,
+        question: str | None = None,
+        model: str = DEFAULT_MODEL,
+        path: str | Sequence[str] = (),
+    ) -> CorpusMap:
+        """What the corpus holds, within a budget: files with their headings and definitions, as indented lines.
+
+        Every file is named before any is opened; with a question, the documents that it finds come first, opened, and
+        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several.
+        """
+        from brimful.assembly.outline_map import by_importance, draw, inside  # its rules take a while to load
+
+        room, counter = budget_of(budget).available, tokens_for(model)
+        with self._turn():
+            ground = self._now()
+            paths = ground.documents.paths
+            rows = by_importance(ground.documents, _rows(ground, path))
+            found = None if question is None else self.search(question, limit=MAPPED, path=_several(path))
+            best = [] if found is None else [each for each, _ in found.documents][:MAPPED]
+            files = dict.fromkeys([*best, *(paths[row] for row in rows)])
+            return draw(
+                tuple(files),
+                partial(inside, ground.snapshot),
+                counter=counter,
+                room=room,
+                asked=len(best),
+                words=() if found is None else _asked_words(found),
             )
 
     def context(
@@ -733,6 +791,11 @@ class Engine:
                 self._readers -= 1
                 self._unread.notify_all()
 
+    def _line_count(self, snapshot: Snapshot, path: str) -> int:
+        row = snapshot.row(path)
+        assert row is not None
+        return self._documents.lines(snapshot, path, max(row.length - 1, 0), row.length)[1]
+
     def _now(self) -> Ground:
         self._refresh()
         if self._ground is None:
@@ -753,6 +816,22 @@ def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSe
     """The settings with what was chosen beside them."""
     chosen = {name: value for name, value in choices.items() if name not in ("settings", "field", "densify", "cancel")}
     return replace(settings or AskSettings(), **chosen) if chosen else settings or AskSettings()
+
+
+def _rows(ground: Ground, path: str | Sequence[str]) -> list[int]:
+    """The documents whose path is meant, all where none is named."""
+    patterns = [PathPattern(each) for each in _several(path)]
+    paths = ground.documents.paths
+    return [row for row in range(len(paths)) if not patterns or any(each.matches(paths[row]) for each in patterns)]
+
+
+def _several(path: str | Sequence[str]) -> tuple[str, ...]:
+    return Filters(path=path if isinstance(path, str) else tuple(path)).path  # type: ignore[arg-type]  # one is several
+
+
+def _asked_words(found: Found) -> tuple[frozenset[bytes], ...]:
+    """The words of a question that say something, each with the terms that it may stand as."""
+    return tuple(frozenset(term for form in sense.forms for term in form) for sense in found.senses)
 
 
 def _passed(document: Document, gate: SourceSettings) -> Document:

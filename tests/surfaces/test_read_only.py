@@ -34,9 +34,12 @@ def fixed(own, tmp_path, brimful):
     return run
 
 
-@pytest.mark.parametrize("words", [("search", "tea"), ("context", "tea", "-q"), ("status",), ("doctor",)])
+QUESTIONS = [("search", "tea"), ("context", "tea", "-q"), ("status",), ("doctor",)]
+
+
+@pytest.mark.parametrize("words", [*QUESTIONS, ("ls",), ("map", "--budget", "99"), ("get", "tea.md")])
 def test_a_fixed_store_can_be_asked(fixed, words):
-    """Search, context, status and doctor answer as they do elsewhere, and leave no traceback."""
+    """Questions and what only looks answer as they do elsewhere, and leave no traceback."""
     done = fixed(*words)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert done.stdout

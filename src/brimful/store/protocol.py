@@ -56,6 +56,18 @@ class Card(NamedTuple):
     language: str | None
 
 
+class Listed(NamedTuple):
+    """What is told of a document in a list; its lines only where they were counted."""
+
+    path: str
+    title: str | None
+    bytes: int
+    kind: Kind
+    language: str | None
+    time: int | None
+    lines: int | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
     """All live documents in columns, by path: a row means the same after any history, a number does not."""
@@ -90,6 +102,18 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def listed(self, row: int) -> Listed:
+        """What is told of one of them."""
+        time = int(self.times[row])
+        return Listed(
+            self.paths[row],
+            self.titles[row],
+            int(self.lengths[row]),
+            self.kinds[row],
+            self.languages[row],
+            None if time == NO_TIME else time,
+        )
 
     def description(self) -> str:
         """A hash of what search uses beside path, time and content, which are under the root: titles, kinds, languages.

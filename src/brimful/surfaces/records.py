@@ -19,10 +19,11 @@ from brimful.engine import Engine
 from brimful.search.priors import ONE
 from brimful.search.search import Found
 from brimful.store.ingest import Report
-from brimful.store.protocol import NO_TIME, Documents
+from brimful.store.protocol import Listed
 from brimful.text.spans import Span, back_to_code_point
 
-if TYPE_CHECKING:  # loaded only when something is condensed
+if TYPE_CHECKING:  # loaded only when it is asked for
+    from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
 
@@ -191,7 +192,7 @@ def documents_record(engine: Engine, *, after: str | None = None, limit: int) ->
         known = engine.ground.documents
         start = 0 if after is None else bisect_right(known.paths, after)
         rows = range(start, min(start + limit, len(known)))
-        page = [_listed(known, row) for row in rows]
+        page = [listed_record(known.listed(row)) for row in rows]
         more = bool(page) and start + limit < len(known)
         return {
             "documents": page,
@@ -201,16 +202,17 @@ def documents_record(engine: Engine, *, after: str | None = None, limit: int) ->
         }
 
 
-def _listed(known: Documents, row: int) -> dict[str, object]:
-    time = int(known.times[row])
-    return {
-        "path": known.paths[row],
-        "title": known.titles[row],
-        "bytes": int(known.lengths[row]),
-        "kind": known.kinds[row],
-        "language": known.languages[row],
-        "time": None if time == NO_TIME else time,
-    }
+def listed_record(listed: Listed) -> dict[str, object]:
+    """A document in a list, with its lines where they were counted."""
+    found = listed._asdict()
+    if listed.lines is None:
+        del found["lines"]
+    return found
+
+
+def map_record(drawn: CorpusMap) -> dict[str, object]:
+    """A map of the corpus, and how much of it is named."""
+    return asdict(drawn)
 
 
 def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ app, upkeep, options   which commands and options are there?
 quick                  how is help shown, and a plain line read, without waiting for the parser?
 dispatch               what runs a command?
 commands               what does each do?              digests, evaluating, receipts, following, serving,
-                                                       examining, configuring, completing likewise
+                                                       examining, configuring, completing, looking likewise
 configuration          which value does a setting have, and where does it come from?
 views                  what does a person see of a result?
 stores                 which store does a command mean?

@@ -217,6 +217,60 @@ def status(
     return run("status", locals())
 
 
+@app.command("map", short_help="Show what is there: files, headings, definitions.")
+def show_map(
+    paths: to.Paths = None,
+    *,
+    budget: to.Budget = 4_000,
+    question: Annotated[
+        str | None, typer.Option("--question", metavar="QUESTION", help="Show first what this question is about.")
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="TEXT", help="Only paths that have this, or fit this pattern; any of several."),
+    ] = None,
+    model: to.Model = DEFAULT_MODEL,
+    copy: to.Copy = False,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Show a map of the corpus in at most --budget tokens: files with their headings and definitions.
+
+    Every file is named before any is opened; with --question, the files that it finds come first.
+    """
+    return run("map", locals())
+
+
+@app.command("ls", short_help="List the stored documents.")
+def list_documents(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FOLDER] [PATTERN]", help="What was asked before; a part or pattern of the paths."),
+    ] = None,
+    *,
+    lines: Annotated[bool, typer.Option("--lines", help="Count the lines too, which reads the documents.")] = False,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+) -> int:
+    """List the stored documents: size, kind, time, path. Through a pipe one path a line."""
+    return run("ls", locals())
+
+
+@app.command("get", short_help="Print a stored document, or some of its lines.")
+def get(
+    place: Annotated[
+        str, typer.Argument(metavar="PATH[:LINES]", help="A path as it is cited; lines as in tea.md:12-30 or tea.md:7.")
+    ],
+    *,
+    copy: to.Copy = False,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+) -> int:
+    """Print the stored text of a document, or of some of its lines, exactly as it is stored."""
+    return run("get", locals())
+
+
 @app.command(short_help="Forget documents.")
 def remove(
     paths: Annotated[

@@ -1,0 +1,172 @@
+"""What does a store hold? Commands that only look: a map, a list, a document or some of its lines."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from brimful.budget import budget_of
+from brimful.corpus.documents import Document
+from brimful.engine import Engine
+from brimful.engine import open as open_store
+from brimful.errors import InputError, SpanError
+from brimful.store.protocol import Listed
+from brimful.surfaces import records
+from brimful.surfaces.cli import views
+from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
+from brimful.surfaces.cli.exits import FOUND, NOTHING
+from brimful.surfaces.cli.stores import cached_store, store_to_ask
+from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
+from brimful.text.spans import Span
+from brimful.text.vocabularies import tokens_for
+
+_LINES = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
+_MOST_WORDS = 2  # of `ls`
+_UNITS = ("", "k", "M", "G", "T")
+_STEP = 1_000
+
+
+def map(  # noqa: A001  (the command's name)
+    *,
+    paths: Sequence[str],
+    budget: int,
+    question: str | None,
+    path: Sequence[str] | None,
+    model: str,
+    copy: bool,
+    store: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Files with their headings and definitions, within a budget."""
+    budget_of(budget)
+    tokens_for(model)  # an unknown model is named before anything is read
+    question = None if question is None else asked(question)
+    corpus = corpus_of(store, paths)
+    with corpus.engine as engine:
+        drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()))
+        record = {"question": question, **records.map_record(drawn), "root": engine.root, "store": str(engine.path)}
+        text = records.as_json(record) if as_json else drawn.text
+        give(text)
+        if copy and drawn.text:
+            _copy(text, quiet=quiet)
+        if not quiet:
+            counted = drawn.model if drawn.exact else f"{drawn.model}, estimated"
+            total = drawn.files + drawn.files_left_out
+            say(
+                tint("strong", f"{drawn.tokens:,} of {drawn.budget:,} tokens ({counted})")
+                + f": {drawn.files:,} of {total:,} files, {drawn.names:,} headings and definitions in them"
+            )
+            views.show_skips(corpus.report.skipped)
+    return exit_for(corpus, found=bool(drawn.files))
+
+
+def ls(*, words: Sequence[str] | None, lines: bool, store: str | None, as_json: bool) -> int:
+    """The stored documents, or those whose path fits."""
+    place, pattern = _place_and_pattern(store, list(words or ()))
+    with open_store(place) as engine:
+        found = engine.documents(pattern or (), lines=lines)
+        if as_json:
+            listed = [records.listed_record(each) for each in found]
+            show(records.as_json({"documents": listed, "root": engine.root, "store": str(engine.path)}))
+        elif sys.stdout.isatty():
+            show("".join(_listed(each) for each in found))
+        else:
+            give("".join(f"{one_line(each.path)}\n" for each in found))
+        if not found and not as_json:
+            _say_nothing(engine, pattern)
+    return FOUND if found else NOTHING
+
+
+def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
+    """A stored document, or some of its lines."""
+    with open_store(store_to_ask(store)) as engine, engine.one_state():
+        document, span = _found(engine, place)
+        text = document.text(span.start, span.end)
+        if as_json:
+            record = records.passage_record(engine, document, span, most_bytes=len(document))
+            text = records.as_json({**record, "root": engine.root, "store": str(engine.path)})
+        give(text)
+    if copy:
+        _copy(text, quiet=False)
+    return FOUND
+
+
+# ---- what they share
+
+
+def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Path, str | None]:
+    """Which store is meant, and which of its documents: a single word is a folder if it has a store of its own."""
+    if len(words) > _MOST_WORDS:
+        raise InputError(f"{len(words)} words are too many for ls; give a folder, a pattern, or both: ls docs '*.md'")
+    if len(words) == _MOST_WORDS:
+        return store_to_ask(store, words[:1]), words[1]
+    if not words:
+        return store_to_ask(store), None
+    if store is None and cached_store(words).is_file():
+        return store_to_ask(None, words), None
+    return store_to_ask(store), words[0]
+
+
+def _found(engine: Engine, place: str) -> tuple[Document, Span]:
+    """The document that a place names, and its bytes; a path may itself end like lines."""
+    named = None if engine.length(place) is not None else _LINES.fullmatch(place)
+    document = engine.document(place if named is None else named["path"])
+    if named is None:
+        return document, Span(0, len(document))
+    first, last = int(named["first"]), int(named["last"] or named["first"])
+    if last > document.line_count or not 1 <= first <= last:
+        raise SpanError(
+            f"{document.path!r:.200} has no lines {first}-{last}: it has {document.line_count:,} "
+            f"{'line' if document.line_count == 1 else 'lines'}, and the first is line 1"
+        )
+    return document, document.span_of_lines(first, last)
+
+
+def _say_nothing(engine: Engine, pattern: str | None) -> None:
+    total = len(engine.ground.documents)
+    if pattern is None or not total:
+        say("the store has no documents; brimful add PATH brings some in")
+    else:
+        say(f"none of {total:,} paths has {one_line(pattern)!r} in it, or fits it as a pattern")
+
+
+def _listed(each: Listed) -> str:
+    """A document on a line of its own, for a person."""
+    when = "" if each.time is None else _day(each.time)
+    lines = "" if each.lines is None else f"{each.lines:>9,} "
+    path = tint("path", one_line(each.path), stream=sys.stdout)
+    return f"{_size(each.bytes):>6} {lines}{each.kind:<5} {when:<10} {path}\n"
+
+
+def _size(number: int) -> str:
+    """Bytes in a few digits.
+
+    >>> _size(999), _size(1_500), _size(2_345_678)
+    ('999', '1.5k', '2.3M')
+    """
+    if number < _STEP:
+        return str(number)
+    power = 0
+    value = float(number)
+    while value >= _STEP and power < len(_UNITS) - 1:
+        value, power = value / _STEP, power + 1
+    return f"{value:.1f}{_UNITS[power]}"
+
+
+def _day(seconds: int) -> str:
+    try:
+        return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):  # a time that no calendar has
+        return ""
+
+
+def _copy(text: str, *, quiet: bool) -> None:
+    from brimful.surfaces.cli.clipboard import copy
+
+    by = copy(text)
+    if not quiet:
+        say(f"copied to the clipboard by {by}")

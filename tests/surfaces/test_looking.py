@@ -1,0 +1,160 @@
+"""`map`, `ls` and `get`: what only looks at a store."""
+
+import json
+import os
+
+import pytest
+
+from brimful.surfaces.cli.stores import cached_store
+from brimful.text.vocabularies import tokens_for
+
+from .conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES, on_a_terminal
+
+
+@pytest.fixture(scope="module")
+def store(corpus, tmp_path_factory):
+    """The store of the shared corpus."""
+    from brimful.surfaces.cli import main
+
+    place = tmp_path_factory.mktemp("store") / "notes.db"
+    assert main(["add", str(corpus), "--store", str(place), "--quiet"]) == 0
+    return place
+
+
+def test_a_folder_is_mapped_in_one_step(brimful, own):
+    """Files with headings and definitions on standard output, what they count on standard error."""
+    done = brimful("map", own)
+    assert done.code == 0
+    assert done.out == "mind.md\n  Mind\nsrc/kettle.py\n  def boil(water)\ntea.md\n  Tea\n"
+    tokens = tokens_for("gpt-4o").count(done.out)
+    assert f"{tokens} of 4,000 tokens (o200k_base): 3 of 3 files, 3 headings and definitions in them" in done.err
+
+
+def test_a_map_is_as_large_as_its_budget(brimful, store):
+    """What does not fit is counted, quietly if wanted, and nothing that fits nowhere is shown."""
+    done = brimful("map", "--store", store, "--budget", "9", "--quiet")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("… 2 more files\n")
+    assert tokens_for("gpt-4o").count(done.out) <= 9
+    assert brimful("map", "--store", store, "--budget", "1").code == 1
+
+
+def test_a_map_can_be_for_a_question_and_for_some_paths(brimful, store):
+    """--question ranks, --path narrows, --json tells the counts."""
+    assert brimful("map", "--store", store, "--question", "when came tea to Europe?").out.startswith("tea.md\n  Tea\n")
+    record = json.loads(brimful("map", "--store", store, "--path", "src/", "--path", "mind", "--json").out)
+    assert record["text"] == "mind.md\n  Mind\nsrc/kettle.py\n  def boil(water)\n"
+    assert (record["files"], record["names"], record["files_left_out"]) == (2, 2, 0)
+    assert record["tokens"] == tokens_for("gpt-4o").count(record["text"])
+
+
+def test_documents_are_listed_one_path_a_line(brimful, store):
+    """Through a pipe nothing but paths; a part or a pattern narrows them."""
+    assert brimful("ls", "--store", store).out == "mind.md\nsrc/kettle.py\ntea.md\n"
+    assert brimful("ls", "*.md", "--store", store).out == "mind.md\ntea.md\n"
+    assert brimful("ls", "src/", "--store", store).out == "src/kettle.py\n"
+
+
+def test_a_list_as_json_has_size_kind_time_and_lines(brimful, store):
+    """Lines are counted only where they are asked for."""
+    record = json.loads(brimful("ls", "kettle", "--store", store, "--lines", "--json").out)["documents"][0]
+    assert isinstance(record.pop("time"), int)
+    size = len(PAGES["src/kettle.py"].encode())
+    shown = {"path": "src/kettle.py", "title": None, "bytes": size, "kind": "code", "language": "python", "lines": 3}
+    assert record == shown
+    assert "lines" not in json.loads(brimful("ls", "--store", store, "--json").out)["documents"][0]
+
+
+def test_a_person_sees_size_kind_and_time(store):
+    """On a terminal a line has all of them, and the path last."""
+    code, shown = on_a_terminal("ls", "tea", "--store", store, "--lines", NO_COLOR="1")
+    size, lines, kind, _day, path = shown.split()
+    assert (code, size, lines, kind, path) == (0, str(len(PAGES["tea.md"])), "5", "prose", "tea.md")
+
+
+def test_a_list_of_nothing_says_why(brimful, store):
+    """Exit code 1, and the pattern that nothing fits."""
+    done = brimful("ls", "*.docx", "--store", store)
+    assert (done.code, done.out) == (1, "")
+    assert "none of 3 paths has '*.docx' in it" in done.err
+
+
+def test_a_folder_is_listed_by_its_own_store(brimful, own, monkeypatch):
+    """A word is the folder if that was asked before, else a pattern for the store that is found here."""
+    assert brimful("search", "tea", own).code == 0
+    assert brimful("ls", own).out == "mind.md\nsrc/kettle.py\ntea.md\n"
+    assert brimful("ls", own, "kettle").out == "src/kettle.py\n"
+    monkeypatch.chdir(own)
+    assert brimful("ls", "src").out == "src/kettle.py\n"
+    assert brimful("ls", own, "kettle", "more").code == 2
+
+
+def test_only_looking_makes_no_store(brimful, own):
+    """`ls` of a folder that was never asked is an error with the remedy."""
+    done = brimful("ls", own, "tea")
+    assert done.code == 2
+    assert "has no store yet; ask it first" in done.err
+    assert not cached_store([os.fspath(own)]).exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("tea.md", PAGES["tea.md"]),
+        ("tea.md:1", "# Tea\n"),
+        ("tea.md:3-5", "Tea came to Europe in 1610. It was sold as medicine.\n\nCoffee came first.\n"),
+        ("src/kettle.py:2-2", "    '''Boil the water for tea.'''\n"),
+    ],
+)
+def test_lines_are_printed_exactly(brimful, store, place, shown):
+    """The stored text of a document or of some lines, with the end of the last one."""
+    done = brimful("get", place, "--store", store)
+    assert (done.code, done.out, done.err) == (0, shown, "")
+
+
+def test_lines_as_json_say_where_they_stand(brimful, store):
+    """Bytes, lines, text and how long the document is."""
+    record = json.loads(brimful("get", "tea.md:3", "--store", store, "--json").out)
+    assert (record["path"], record["start"], record["lines"], record["document_lines"]) == ("tea.md", 7, [3, 3], 5)
+    assert record["text"] == "Tea came to Europe in 1610. It was sold as medicine.\n"
+
+
+@pytest.mark.parametrize("lines", ["6", "3-6", "0", "0-2", "4-3", "999999999999"])
+def test_lines_that_are_not_there_are_an_error(brimful, store, lines):
+    """It says how many lines the document has, and prints none."""
+    done = brimful("get", f"tea.md:{lines}", "--store", store)
+    assert (done.code, done.out) == (2, "")
+    assert "'tea.md' has no lines" in done.err
+    assert "it has 5 lines" in done.err
+
+
+def test_an_unknown_path_is_an_error_with_close_ones(brimful, store):
+    """With lines behind it or not."""
+    for place in ("kettle.py", "kettle.py:2"):
+        done = brimful("get", place, "--store", store)
+        assert (done.code, done.out) == (2, "")
+        assert "did you mean 'src/kettle.py'?" in done.err
+
+
+def test_a_path_may_itself_end_like_lines(brimful, tmp_path):
+    """A stored path that is meant exactly comes before lines of another."""
+    import brimful as library
+
+    with library.open(tmp_path / "odd.db", vectors=False) as engine:
+        engine.add_text("log", "one\ntwo\n")
+        engine.add_text("log:2", "three\nfour\n")
+    assert brimful("get", "log:2", "--store", tmp_path / "odd.db").out == "three\nfour\n"
+    assert brimful("get", "log:2:2", "--store", tmp_path / "odd.db").out == "four\n"
+    assert brimful("get", "log:1", "--store", tmp_path / "odd.db").out == "one\n"
+
+
+def test_names_and_texts_can_not_steer_a_terminal(tmp_path):
+    """What a file is called or holds is written out where a person looks at it."""
+    import brimful as library
+
+    with library.open(tmp_path / "evil.db", vectors=False) as engine:
+        engine.add_text(HOSTILE_NAME, "# Red \x1b[31m\n\n" + HOSTILE_TEXT)
+    for words in (("ls",), ("map",), ("get", HOSTILE_NAME)):
+        code, shown = on_a_terminal(*words, "--store", tmp_path / "evil.db", NO_COLOR="1")
+        assert code == 0
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown), words
