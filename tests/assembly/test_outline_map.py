@@ -233,7 +233,7 @@ def test_what_matters_less_gives_way_first(engine):
 
 def test_a_question_puts_its_files_and_names_first(engine):
     """The document that it finds comes first, opened at the name that it uses, with what that stands in."""
-    boiled = engine.map(budget=30, question="boil").text
+    boiled = engine.map(budget=30, question="boil(cups)").text
     assert boiled == "src/kettle.py\n  class Kettle\n    def boil(self, cups)\n  … 3 more\n… 5 more files\n"
     assert engine.map(budget=30, question="how long does it steep?").text.startswith("src/pot.rs\n  impl Pot\n")
 

@@ -43,6 +43,12 @@ BOUNDED = {
     "brimful.densify.classify._QUOTA": "a provider's message of 4,000 characters",
     "brimful.densify.extractive._TEXT": "a prompt of our own, which always ends with what it looks for",
     "brimful.testing.provider._TEXT": "the same",
+    "brimful.text.markup._MAN": "the first 2,000 bytes of a text",
+    "brimful.text.statements._OWNER": "the 400 bytes before a name",
+    **{
+        f"brimful.text.columns._CLOSERS{at}": "tried at the start of a line only"
+        for at in ("", *(f"[{n}]" for n in range(1, 6)))
+    },
     "brimful.text.kinds._CODE_END": "the first 300 bytes of a line",
     "brimful.text.vocabularies._BEDROCK": "the name of a model",
     **{f"brimful.text.grammars._RULES{at}": "a grammar's names" for at in ("", *(f"[{n}]" for n in range(1, 12)))},

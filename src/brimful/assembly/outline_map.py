@@ -30,7 +30,7 @@ _LONGEST_LINE = 100  # characters of a name with its signature
 _INDENT = "  "
 _LOOK_AHEAD = 8
 _ATTRIBUTE = re.compile(r"\s*(?:@[\w.:]+|#(?=\[))")
-_OPEN = re.compile(r"(?:\s*[{:]|\s+do|\s*=>?)\s*$")
+_OPEN = re.compile(r"(?<!\s)\s*+(?:[{:]|=>?|(?<=\s)do)\s*+$")
 _COMMENT = re.compile(r"[ \t]#[ \t].*")
 _BROKEN = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # where a signature went on in the next line
 _CLOSERS = {"(": ")", "[": "]"}

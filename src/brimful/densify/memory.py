@@ -69,7 +69,7 @@ class Memory:
 
     def _prepare(self) -> None:
         cursor = self._connection.cursor()
-        found = fetch(cursor, "PRAGMA application_id")[0][0]
+        found = cursor.execute("PRAGMA application_id").fetchall()[0][0]
         if found not in (0, _APPLICATION_ID) or (not found and fetch(cursor, "SELECT 1 FROM sqlite_schema LIMIT 1")):
             raise StoreVersionError(f"{self.path} is no memory of this package; give another path")
         cursor.execute("PRAGMA journal_mode = WAL")

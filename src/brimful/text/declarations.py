@@ -84,7 +84,7 @@ def heads_in(source: Source, rule: Rule) -> list[Head]:
     return heads
 
 
-_RECEIVER = re.compile(rb"([A-Za-z_\x80-\xff][\w\x80-\xff]*+)(?:\[[^\]]*\])?[ \t]*\)")
+_RECEIVER = re.compile(rb"(?<![\w\x80-\xff])([A-Za-z_\x80-\xff][\w\x80-\xff]*+)(?:\[[^\[\]]*+\])?[ \t]*+\)")
 _GO_TYPE = re.compile(rb"[ \t]*(?:\[[^\]\n]*\][ \t]*)?(struct|interface)\b")
 
 
@@ -119,7 +119,7 @@ def _kind_and_name(
 
 
 _IMPL = re.compile(
-    r"(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?\s*(?:.*?\bfor\s+(?!<))?(?:[&*]|mut\s|dyn\s|'\w+\s|!)*\s*([\w:]+|\(|\[)",
+    r"(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?\s*+(?:.*?\bfor\s+(?!<))?(?:[&*]|mut\s|dyn\s|'\w+\s|!)*\s*+([\w:]+|\(|\[)",
     re.DOTALL,
 )
 

@@ -19,7 +19,7 @@ _TURN = re.compile(
 _HEADER = re.compile(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
 _MBOX = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
-_ADDRESS = re.compile(r"\s*<[^<>]*>\s*$")
+_ADDRESS = re.compile(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
 
 
 @dataclass(frozen=True, slots=True)

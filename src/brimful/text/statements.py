@@ -44,7 +44,7 @@ _NOT_NAMES = frozenset(
 _BEGINNING = rb"[A-Za-z_~\x80-\xff](?<![\w\x80-\xff][A-Za-z_~\x80-\xff])"  # never the middle of a word
 _CALL = re.compile(
     rb"(?=" + _BEGINNING + rb")"
-    rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]*+)|~?[ \t]*+" + NAME + rb"))"
+    rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]{0,200}+)|~?[ \t]*+" + NAME + rb"))"
     rb"\s*+(?:\x05++)?\s*+(?P<list>\x02\x01*+)(?!\s*+\x02)"
 )
 _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")

@@ -24,7 +24,7 @@ def _on_atx(reading: Reading, found: re.Match[bytes]) -> int:
     line = found["atx"].rstrip()
     start = found.start("atx") - 1
     level = len(line) - len(line.lstrip(b"#"))
-    title = re.sub(rb"[ \t]+#+\Z", b"", line[level:]).strip()
+    title = re.sub(rb"(?<![ \t])[ \t]++#++\Z", b"", line[level:]).strip()
     _add_heading(reading, start, start + len(line), level, title)
     return found.end()
 
@@ -32,7 +32,7 @@ def _on_atx(reading: Reading, found: re.Match[bytes]) -> int:
 def _on_title(reading: Reading, found: re.Match[bytes]) -> int:
     line = found["title"].rstrip()
     start, level = found.start("title") - 1, len(found["signs"])
-    title = re.sub(rb"[ \t]+:[\w@:]+:\Z|[ \t]+=+\Z", b"", line[level:]).strip()
+    title = re.sub(rb"(?<![ \t])[ \t]++(?::[\w@:]+:|=++)\Z", b"", line[level:]).strip()
     _add_heading(reading, start, start + len(line), level, title)
     return found.end()
 
@@ -151,7 +151,7 @@ def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
     )
     if opened < 0 or closed is None or closed.start() < opened:
         return found.end()
-    title = re.sub(rb"<[^>]*+>|\xc2\xb6", b"", reading.text[opened + 1 : closed.start()])
+    title = re.sub(rb"<[^<>]*+>|\xc2\xb6", b"", reading.text[opened + 1 : closed.start()])
     _add_heading(reading, found.start() - 1, closed.end() - 1, int(found["level"]), b" ".join(title.split()))
     return closed.end()
 

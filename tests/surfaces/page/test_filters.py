@@ -72,7 +72,7 @@ def test_a_repair_is_undone_by_a_button(tab):
 
 def test_an_empty_answer_has_its_reason_and_a_way_on(tab):
     """Words that no document has are named; a button shows what is nearest, with the words named above it."""
-    page = tab.open("parental leave scones", budget=300)
+    page = tab.open("parental leave tea", budget=300)
     expect(page.locator("#empty")).to_contain_text("No document has: parental, leave")
     with tab.answering():
         page.get_by_role("button", name="Show what is nearest").click()
