@@ -199,10 +199,8 @@ def narrowed(query: Query, filters: Filters) -> Query:
         paths=(*query.paths, *map(PathPattern, filters.path)),
         excluded_paths=(*query.excluded_paths, *map(PathPattern, filters.not_path)),
         kinds=tuple(dict.fromkeys((*query.kinds, *map(_kind, filters.kind)))),
-        after=max((each for each in (query.after, _bound("after", filters.after)) if each is not None), default=None),
-        before=min(
-            (each for each in (query.before, _bound("before", filters.before)) if each is not None), default=None
-        ),
+        after=max(_given(query.after, _bound("after", filters.after)), default=None),
+        before=min(_given(query.before, _bound("before", filters.before)), default=None),
         phrases=tuple(dict.fromkeys((*query.phrases, *wanted))),
         required=tuple(dict.fromkeys((*query.required, *wanted))),
         excluded=(*query.excluded, *(AskedTerm(terms[0], 0, len(terms[0])) for terms in unwanted if len(terms) == 1)),
