@@ -12,12 +12,12 @@ import atexit
 import contextlib
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -93,7 +93,7 @@ class Box:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            _put(process.stdin, pickle.dumps((family, name, path, settings, seconds)), raw)
+            _put(process.stdin, _request(family, name, path, settings, seconds), raw)
             return _answer(process.stdout, settings)
         except (OSError, EOFError, LookupError, TypeError, ValueError) as error:
             raise self._died(settings, seconds) from error
@@ -159,6 +159,12 @@ def close_box() -> None:
         _BOXES.pop().close()
 
 
+def _request(family: str, name: str, path: str, settings: SourceSettings, seconds: int) -> bytes:
+    """What is asked, as JSON; the file itself follows."""
+    chosen = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    return json.dumps([family, name, path, {**chosen, "allow": sorted(settings.allow)}, seconds]).encode()
+
+
 # ---- the other end
 
 
@@ -170,14 +176,15 @@ def serve() -> None:
     before = _address_bytes()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            request, raw = pickle.loads(_take(source, limit=None)), _take(source, limit=None)  # noqa: S301
+            request, raw = json.loads(_take(source, limit=None)), _take(source, limit=None)
             _put(target, *_loaded(request, raw, before))
     os._exit(0)
 
 
-def _loaded(request: tuple[str, str, str, SourceSettings, int], raw: bytes, before: int | None) -> list[bytes]:
+def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[bytes]:
     """The answer: a header of JSON, then each document's content."""
-    family, name, path, settings, seconds = request
+    family, name, path, chosen, seconds = request
+    settings = SourceSettings(**{**chosen, "ignore_files": tuple(chosen["ignore_files"])})
     try:
         _limit(settings.max_parser_bytes, seconds, before)
         loader: Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
