@@ -360,6 +360,12 @@ def test_a_filter_key_of_ones_own_is_refused(client, key):
     """Fields and parameters come from a list; what is not on it is refused, not passed over."""
     assert "unknown field" in problem(client.post("/v1/search", json={**ASK, key: "x"}), 422, "request.invalid")
     assert "unknown parameter" in problem(client.get("/v1/documents", params={key: "x"}), 422, "request.invalid")
+
+
+@pytest.mark.parametrize("key", ["path", "kind"])
+def test_a_filter_of_a_search_is_none_of_a_listing(client, key):
+    """What one route takes, another refuses all the same."""
+    assert "unknown parameter" in problem(client.get("/v1/documents", params={key: "x"}), 422, "request.invalid")
     assert client.get("/v1/status", params={key: "x"}).status_code == 422
 
 
