@@ -14,7 +14,7 @@ from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
-from brimful.search.late import Late
+from brimful.search.late import Everything, Late
 from brimful.search.meaning import QuestionVectors
 from brimful.search.pools import pools_of, related_to
 from brimful.search.search import Found, search, with_matches
@@ -46,6 +46,7 @@ class Asked:
     field: FieldSettings
     counter: TokenCounter
     late: Late | None = None
+    everything: Everything | None = None
     _tide: Tide = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
@@ -123,7 +124,8 @@ class Asked:
             recent_days=chosen.recent_half_life_days if chosen.prefer_recent else None,
             operators=chosen.operators,
             filters=chosen.filters,
-            late=self.late if chosen.meaning == "late" else None,
+            late=self.late,
+            everything=self.everything,
         )
 
     def _line(self, found: Found, room: Budget) -> int:

@@ -180,7 +180,7 @@ class AsyncEngine:
         field: FieldSettings | None = None,
         operators: bool = True,
         repair: bool = True,
-        meaning: Meaning = "late",
+        meaning: Meaning = "auto",
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood."""

@@ -44,7 +44,7 @@ from brimful.index.named import late_embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.filters import PathPattern
 from brimful.search.ground import Ground
-from brimful.search.late import Late, all_passages
+from brimful.search.late import Everything, Late
 from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.search import Found, search
 from brimful.settings import (
@@ -77,8 +77,6 @@ STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
-WARMED = 256
-"""Passages that are read between two words of progress."""
 MAPPED = 50
 """Documents that a map for a question opens at most."""
 _ANY_ROOM = 1 << 30
@@ -315,7 +313,7 @@ class Engine:
         field: FieldSettings | None = None,
         operators: bool = True,
         repair: bool = True,
-        meaning: Meaning = "late",
+        meaning: Meaning = "auto",
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
@@ -331,13 +329,15 @@ class Engine:
             choose(name, FILTER_NAMES, what="filter")
         with self._turn():
             ground = self._now()
+            late, everything = self._readers_of(ground, self._meant(ground, meaning))
             return search(
                 ground,
                 question,
                 limit=limit,
                 settings=field,
                 vectors=self._vectors(ground),
-                late=self._late if meaning == "late" else None,
+                late=late,
+                everything=everything,
                 repair=repair,
                 operators=operators,
                 filters=Filters(**filters),
@@ -402,6 +402,7 @@ class Engine:
             return self._condensed(question, room, settings, field, densify or settings.densify, cancel)
         with self._turn():
             ground = self._now()
+            settings = replace(settings, meaning=self._meant(ground, settings.meaning))
             key = _key(ground, question, room, settings, field)
             if key not in self._contexts:
                 context, found = self._asked(ground, question, settings, field).fullest(room)
@@ -696,8 +697,32 @@ class Engine:
             settings,
             field,
             tokens_for(settings.model),
-            self._late if settings.meaning == "late" else None,
+            *self._readers_of(ground, self._meant(ground, settings.meaning)),
         )
+
+    def _meant(self, ground: Ground, meaning: Meaning) -> Meaning:
+        """Who decides beside words, where "auto" leaves it to what is there."""
+        if meaning != "auto":
+            return meaning
+        if self._late is None:
+            return "words"
+        return "late" if self._late.everything(ground) is None else "full"
+
+    def _readers_of(self, ground: Ground, meaning: Meaning) -> tuple[Late | None, Everything | None]:
+        """Who reads for a question, and everything that it has read where all of it is compared."""
+        if meaning == "words" or (self._late is None and meaning == "late"):
+            return None, None
+        if self._late is None:
+            raise SettingError(f"meaning is 'full', and no model reads here; name one (late=…), or install MiniLM: {INSTALL}")
+        if meaning == "late":
+            return self._late, None
+        everything = self._late.everything(ground)
+        if everything is None and len(ground):
+            raise SettingError(
+                f"meaning is 'full', and {self._late.missing(ground)} of {len(ground.documents)} documents of "
+                f"{self.path} were not read by {self._late.name}; `brimful warm` reads them, or ask with meaning 'late'"
+            )
+        return self._late, everything
 
     @cached_property
     def _late(self) -> Late | None:
@@ -719,15 +744,8 @@ class Engine:
             late = self._late
         if late is None:
             raise SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
-        done = 0
         with self._own_moment() as moment:
-            passages = list(all_passages(Ground(moment)))
-            for low in range(0, len(passages), WARMED):
-                late.vectors(passages[low : low + WARMED])
-                done = min(low + WARMED, len(passages))
-                if progress is not None:
-                    progress(done, len(passages))
-        return done
+            return late.warm(Ground(moment), progress=progress)
 
     def _vectors(self, ground: Ground) -> TermVectors | QuestionVectors | None:
         """Whoever made the store's vectors."""

@@ -14,7 +14,7 @@ Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "ends"]
 Fusion = Literal["field", "rrf"]
-Meaning = Literal["late", "words"]
+Meaning = Literal["auto", "late", "full", "words"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
@@ -130,6 +130,10 @@ class FieldSettings:
     # The same where a model reads the best places when they are asked for, and how many units that are.
     late: float = 0.8
     late_candidates: int = 200
+    # Units that are candidates because their codes are near to the question's, whatever their words; and passages,
+    # where a model has read all of them.
+    near_candidates: int = 32
+    full_candidates: int = 32
     # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
     fusion: Fusion = "field"
     leg_k: int | None = None
@@ -239,8 +243,9 @@ class AskSettings:
     repair: bool = True
     # Tests, examples, change logs, lock files, minified and generated files count for less.
     priors: bool = True
-    # "late" lets the engine's model read the best places, if it has one; "words" leaves it out.
-    meaning: Meaning = "late"
+    # "late" lets the engine's model read the best places, if it has one; "full" compares every passage, and needs a
+    # corpus that was warmed; "auto" does so where it was; "words" leaves the model out.
+    meaning: Meaning = "auto"
     # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
     anyway: bool = False
     # A share of the budget for related terms (085b §5.5); not with sizing "field".

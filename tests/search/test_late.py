@@ -6,7 +6,7 @@ import pytest
 import brimful
 from brimful.errors import EndpointError, SettingError
 from brimful.index.embedders import wrap
-from brimful.search.late import CELL_BYTES, all_passages
+from brimful.search.late import CELL_BYTES, all_passages, passage_text
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
 TEXTS = {
@@ -96,7 +96,7 @@ def test_what_was_asked_before_changes_nothing(tmp_path, counting):
             if before is None:
                 assert engine.warm() == len(list(all_passages(engine.ground)))
                 read = len(counting.read)
-            texts.append(engine.context(QUESTION, budget=250).text)
+            texts.append(engine.context(QUESTION, budget=250, meaning="late").text)
             if before is None:
                 assert counting.read[read:] == [QUESTION]
     assert texts[0] == texts[1] == texts[2]
@@ -106,7 +106,8 @@ def test_passages_cover_every_byte_once(tmp_path, counting):
     """Every unit is in one passage, passages follow each other, and none is much longer than its cell."""
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
-        passages = list(all_passages(engine.ground))
+        ground = engine.ground
+        passages = [passage_text(ground, each) for each in all_passages(ground)]
         for path, text in TEXTS.items():
             own = [each.removeprefix(f"{path}: ") for each in passages if each.startswith(f"{path}: ")]
             assert "".join(own) == text

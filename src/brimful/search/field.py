@@ -84,20 +84,24 @@ def relevance(
     sequence: Sequence[int] = (),
     pointed_at: Sequence[tuple[int, int]] = (),
     lacking: float = 0.0,
+    extra: Ids | None = None,
 ) -> Field:
     """The field over the most promising blocks.
 
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row. `sequence`
     are the words of the question in its order, as numbers of `sought`; `pointed_at` are bytes of documents, by row,
-    that it points at; `lacking` is what its words are worth that the corpus does not have.
+    that it points at; `lacking` is what its words are worth that the corpus does not have. `extra` are units
+    that are looked at whatever their words.
     """
     present = [each for each in sought if each.census or _is_name(ground, each)]
-    if not present or not len(ground):
+    extra = np.zeros(0, np.int64) if extra is None else extra
+    if not (present or len(extra)) or not len(ground):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(ground.documents), np.int64)
         return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents, 0)
     documents = _documents(ground, sought, settings)
-    chosen = Chosen(ground, _promising(ground, present, documents, settings, most=blocks, allowed=allowed))
+    blocks_chosen = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
+    chosen = Chosen(ground, _units_of(ground, np.union1d(blocks_chosen, ground.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
     counts = [_counts(each, chosen) for each in sought]
     above = Headings(ground, chosen)
@@ -120,6 +124,7 @@ def relevance(
         lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
     if settings.called:
         lexical = lexical + settings.called * called_by(ground, sought)[rows]
+    lexical = lexical * _known_share(ground, sought, lacking)
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
     np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
@@ -132,7 +137,7 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
-    has = np.array([count > 0 for count in counts])
+    has = np.array([count > 0 for count in counts], bool).reshape(len(sought), len(chosen))
     literal = [at for at, each in enumerate(sought) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
@@ -183,7 +188,7 @@ def _promising(
     most: int,
     allowed: NDArray[np.bool_] | None,
 ) -> Ids:
-    """The units of the blocks that have most of the rare words, with their surroundings."""
+    """The blocks that have most of the rare words, ascending."""
     found: list[tuple[float, Ids]] = []
     read = 0
     for each in sorted(sought, key=lambda each: (each.is_minor, each.census, each.word)):
@@ -205,6 +210,11 @@ def _promising(
         ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows[kept]]) * MILLION).astype(np.int64)
         order = np.lexsort((ground.block_offsets[chosen], rows[kept], -ranks))
         chosen = np.sort(chosen[order[:most]])
+    return chosen
+
+
+def _units_of(ground: Ground, chosen: Ids, settings: FieldSettings) -> Ids:
+    """The units of some blocks, with their surroundings."""
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
     return ground.between(firsts, lasts, reach=settings.wide_reach)
@@ -260,13 +270,21 @@ def _covered(
     settings: FieldSettings,
 ) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
-    covered, whole = np.zeros(len(counts[0])), lacking
+    covered, whole = np.zeros(len(near)), lacking
     for each, count, heading in zip(sought, counts, told, strict=True):
         if not each.is_minor:
             worth = each.weight * rarity(each.census, len(ground))
             covered += worth * (near.sums(count, settings.near_reach) + heading > 0)
             whole += worth
     return round(float(covered.max(initial=0.0)) / whole * MILLION) if whole else 0
+
+
+def _known_share(ground: Ground, sought: Sequence[Sought], lacking: float) -> float:
+    """What words say of a question at all: less where the corpus has only those that ask, and lacks what is asked for."""
+    if any(each.census and not each.is_minor for each in sought):
+        return 1.0
+    worth = sum(each.weight * rarity(each.census, len(ground)) for each in sought)
+    return worth / (worth + lacking) if worth else 0.0
 
 
 def _defined(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> Scores:
@@ -353,6 +371,9 @@ class _Surroundings:
         self._first = np.repeat(begins, sizes)
         self._last = np.repeat(begins + sizes - 1, sizes)
         self._at = np.arange(len(units))
+
+    def __len__(self) -> int:
+        return len(self._at)
 
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
         return np.maximum(self._at - reach, self._first), np.minimum(self._at + reach, self._last) + 1

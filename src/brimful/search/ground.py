@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
-from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, similarities
 from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
 from brimful.search.priors import FileKinds
@@ -279,6 +279,10 @@ class Ground:
                 found.append(first + np.flatnonzero(np.diff(before)))
         return _joined(found)
 
+    def blocks_of(self, units: Ids) -> Ids:
+        """The blocks that some units stand in, ascending."""
+        return np.unique(self.block_firsts.searchsorted(units, side="right") - 1)
+
     @cached_property
     def _block_starts(self) -> list[tuple[int, Numbers]]:
         """Of each plot the number of its first block, and where its blocks begin on the axis."""
@@ -343,6 +347,32 @@ class Ground:
                     return None
                 codes[low:high] = stored
         return codes
+
+    def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
+        """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
+
+        Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
+        may be looked at, by row.
+        """
+        units, scores = [], []
+        for plot in self.plots:
+            codes = plot.view.codes
+            if codes is None:
+                continue
+            likeness = similarities(codes if plot.stored is None else codes[plot.stored], meaning)
+            known = likeness != NOTHING
+            if allowed is not None:
+                known &= allowed[self.rows[plot.first : plot.first + len(plot)]]
+            found = np.flatnonzero(known)
+            if len(found) > limit:
+                of_found = likeness[found]
+                found = found[of_found >= np.partition(of_found, len(found) - limit)[len(found) - limit]]
+            units.append(found + plot.first)
+            scores.append(likeness[found].astype(np.int64))
+        near, worth = _joined(units), _joined(scores)
+        order = np.lexsort((self.offsets[near], self.rows[near], -worth))
+        best: Ids = np.sort(near[order[:limit]])
+        return best
 
     def head_parents(self, number: int) -> Numbers:
         """The heading above each heading of a plot; their number stands for none."""

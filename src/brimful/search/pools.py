@@ -35,10 +35,10 @@ def pools_of(ground: Ground, found: Found, *, tokens: int, related: Sequence[Rel
 
     Without related terms all of the budget is direct. What a pool leaves unspent is filled when windows are packed.
     """
-    words = [word for word, census in found.census if census and not only_asks(word.encode(), ground.languages)]
-    words = [word for word in words if any(word in hit.terms for hit in found.hits)]
-    words = words or [word for word, census in found.census if census]
-    if not words:  # filters alone, or nothing
+    had = {word for hit in found.hits for word in hit.terms}
+    present = [word for word, census in found.census if census and word in had]
+    words = [word for word in present if not only_asks(word.encode(), ground.languages)] or present
+    if not words:  # filters alone, what is only alike, or nothing
         return [Pool(found.hits, tokens)] if found.hits else []
     near = [Pool(_hits_of(ground, each, within=found.query), 0) for each in related]
     near = [pool for pool in near if pool.hits]

@@ -20,8 +20,8 @@ from brimful.search.dates import DateAsked, dates_in
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
 from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
 from brimful.search.frames import frames_in, places_of
-from brimful.search.ground import Ground, union
-from brimful.search.late import Late, Read, read_late
+from brimful.search.ground import Ground, Ids, union
+from brimful.search.late import Everything, Late, Read, nearest_units, read_late
 from brimful.search.listing import listed
 from brimful.search.meaning import QuestionVectors, meaning_of, wording
 from brimful.search.phrases import following, literal
@@ -38,6 +38,8 @@ MOST_WORDS = 64
 
 DECIDES = 0.6
 """Where words that no document has are this much of a question, nothing that is found answers it."""
+MEANT = 450_000
+"""A passage that a model finds this much alike, in millionths, answers in other words."""
 END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 MOST_DECIDING = 32
@@ -82,8 +84,9 @@ class Found:
 
     @property
     def is_unanswerable(self) -> bool:
-        """Whether the corpus lacks the words that decide."""
-        return self.lacking >= DECIDES
+        """Whether the corpus lacks the words that decide, and says nothing like it in others."""
+        is_meant = self.read is not None and self.read.nearest >= MEANT
+        return self.lacking >= DECIDES and not is_meant
 
 
 def search(
@@ -99,6 +102,7 @@ def search(
     operators: bool = False,
     filters: Filters | None = None,
     late: Late | None = None,
+    everything: Everything | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
@@ -106,7 +110,8 @@ def search(
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
-    question mean something; `filters` narrow it either way. `late` reads the best places with a model.
+    question mean something; `filters` narrow it either way. `late` reads the best places with a model;
+    with `everything` that it has read, the nearest passages are candidates too.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
@@ -123,6 +128,15 @@ def search(
     dates = dates_in(query.text, languages=ground.languages)
     sought = [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
     missing = _missing(ground, query, forms, mended)
+    meaning = meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None
+    near = _near(ground, meaning, settings, allowed)
+    as_read = wording(query, mended)
+    nearest = None
+    if late is not None and everything is not None and settings.late:
+        nearest = nearest_units(
+            ground, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
+        )
+        near = np.union1d(near, nearest)
     field = relevance(
         ground,
         sought,
@@ -133,11 +147,12 @@ def search(
         sequence=_sequence(query, sought),
         pointed_at=places_of(ground, frames_in(query.text)),
         lacking=sum(each.worth for each in missing),
-        meaning=meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None,
+        meaning=meaning,
+        extra=near,
     )
     read = None
     if late is not None and settings.late and len(field.units):
-        field, read = read_late(ground, field, wording(query, mended), late, settings)
+        field, read = read_late(ground, field, as_read, late, settings, everything, nearest)
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
@@ -191,6 +206,15 @@ def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
     )
 
 
+def _near(
+    ground: Ground, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
+) -> Ids:
+    """The units whose codes are nearest to what the question means; none where nothing is known of it."""
+    if meaning is None or not meaning.any() or not settings.near_candidates:
+        return np.zeros(0, np.int64)
+    return ground.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
+
+
 class _Missing(NamedTuple):
     """A word that no document has, and what it would be worth."""
 
@@ -221,6 +245,8 @@ def _lacking(ground: Ground, query: Query, sought: Sequence[Sought], missing: Se
 
     In a few notes every word is rare or common by chance: there a word counts by how common it is anywhere.
     """
+    if not any(each.census for each in sought) and missing:
+        return 1.0
     if not missing or not _words_decide(ground, query, missing):
         return 0.0
     present = [each for each in sought if not each.is_minor]

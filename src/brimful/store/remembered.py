@@ -68,17 +68,34 @@ def remember(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], rows: Bytes
     """Keep vectors; one that is there already stays as it is."""
     if rows.ndim != 2 or len(keys) != len(rows) or any(len(key) != KEY_BYTES for key in keys):
         raise InputError(f"{len(keys)} keys of {KEY_BYTES} bytes can't go with vectors of the shape {rows.shape}")
-    cursor.execute(TABLES)
-    number = _number(cursor, model, rows.shape[1])
-    if number is None:
-        ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM vector_models")
-        row = (number, model, rows.shape[1])
-        cursor.execute("INSERT INTO vector_models VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
+    number = _number_made(cursor, model, rows.shape[1])
     pairs = zip(keys, (row.tobytes() for row in np.ascontiguousarray(rows, np.int8)), strict=True)
     cursor.executemany(
         "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
         ((number, key, numbers, _seal(number, key, numbers)) for key, numbers in pairs),
     )
+
+
+def known_stacks(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+    """Those of some stacks (vectors of many texts, packed by whoever asks) that are kept."""
+    number = _number(cursor, model, width) if are_there(cursor) else None
+    found: dict[bytes, bytes] = {}
+    for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
+        asked = keys[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(asked))
+        statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
+        for key, numbers, seal in fetch(cursor, statement, (number, *asked)):
+            if seal != seal_of(number, key, numbers):
+                raise CorruptError(_DAMAGED)
+            found[key] = numbers
+    return found
+
+
+def remember_stack(cursor: apsw.Cursor, model: str, key: bytes, stack: bytes, *, width: int) -> None:
+    """Keep one; one that is there already stays as it is."""
+    number = _number_made(cursor, model, width)
+    row = (number, key, stack)
+    cursor.execute("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
 
 
 def retain(cursor: apsw.Cursor, model: str, keys: Sequence[bytes]) -> int:
@@ -122,6 +139,17 @@ def _number(cursor: apsw.Cursor, model: str, width: int) -> int | None:
             )
         return int(number)
     return None
+
+
+def _number_made(cursor: apsw.Cursor, model: str, width: int) -> int:
+    """The number of a model; it gets one where it has none."""
+    cursor.execute(TABLES)
+    number = _number(cursor, model, width)
+    if number is None:
+        ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM vector_models")
+        row = (number, model, width)
+        cursor.execute("INSERT INTO vector_models VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
+    return int(number)
 
 
 def _seal(number: int, key: bytes, numbers: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -385,10 +385,22 @@ class SqliteStore:
         No new generation and no other state root comes from it. Where another process writes or the store may not be
         written, nothing is lost but time.
         """
+        return self._remembering(lambda cursor: remembered.remember(cursor, model, keys, rows))
+
+    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+        """Those of some stacks of vectors that are remembered."""
+        with _translated(self.path), self._vectors() as connection:
+            return remembered.known_stacks(connection.cursor(), model, keys, width=width)
+
+    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
+        """Keep vectors of many texts as one, likewise."""
+        return self._remembering(lambda cursor: remembered.remember_stack(cursor, model, key, stack, width=width))
+
+    def _remembering(self, remember: Callable[[apsw.Cursor], None]) -> str | None:
         try:
             with _translated(self.path), self._vectors() as connection:
                 with _transaction(connection) as cursor:
-                    remembered.remember(cursor, model, keys, rows)
+                    remember(cursor)
                     connection.pragma("user_version", next_version(connection.pragma("user_version")))
                 self._move_log(connection, connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
         except CorruptError:
