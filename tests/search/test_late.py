@@ -144,3 +144,120 @@ def test_warming_needs_a_model(tmp_path):
     fill(tmp_path / "a.db")
     with brimful.open(tmp_path / "a.db", late="none") as engine, pytest.raises(SettingError, match="minilm"):
         engine.warm()
+
+
+# ---- a corpus that was read ahead
+
+
+def test_a_warm_corpus_is_asked_by_meaning_alone(tmp_path, counting):
+    """What shares no word with the question is found, and the receipt says that every passage was compared."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        engine.add_text("far.md", "A padlock, a key and a lock.")
+        assert "far.md" not in engine.context(QUESTION, budget=2_000).text
+        engine.warm()
+        read = len(counting.read)
+        context = engine.context(QUESTION, budget=2_000)
+        assert "A padlock, a key and a lock." in context.text
+        assert context.read.is_full
+        assert context.read.embedded == 0
+        assert context.receipt.settings["ask"]["meaning"] == "full"
+        assert counting.read[read:] in ([], [QUESTION])
+        assert engine.replay(context.receipt).text == context.text
+
+
+def test_filters_hold_for_what_is_near(tmp_path, counting):
+    """What is nearest in meaning, in a document that may not answer, is no candidate."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        engine.warm()
+        assert "lock" in engine.context(QUESTION, budget=400).text
+        assert "lock" not in engine.context(QUESTION, budget=400, not_path="locks").text
+
+
+def test_full_names_what_is_missing(tmp_path, counting):
+    """Before it was warmed, and for a document that came later; "auto" reads the best places then."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        with pytest.raises(SettingError, match="3 of 3 documents .*brimful warm"):
+            engine.context(QUESTION, budget=200, meaning="full")
+        engine.warm()
+        assert engine.context(QUESTION, budget=200, meaning="full").text
+        engine.add_text("new.md", "A new note.")
+        with pytest.raises(SettingError, match="1 of 4 documents"):
+            engine.search(QUESTION, meaning="full")
+        assert engine.search(QUESTION).read.is_full is False
+        read = len(counting.read)
+        engine.warm()
+        assert counting.read[read:] == ["new.md: A new note."]
+        assert engine.search(QUESTION).read.is_full
+
+
+def test_full_needs_a_model(tmp_path):
+    """Without one the error says how to get it."""
+    fill(tmp_path / "a.db")
+    with brimful.open(tmp_path / "a.db", late="none") as engine, pytest.raises(SettingError, match="minilm"):
+        engine.context(QUESTION, budget=200, meaning="full")
+
+
+def test_a_warm_that_was_broken_off_goes_on(tmp_path, counting):
+    """What was read before the model failed is not read again."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        before = set()
+
+        def stop(done, of):
+            if done < of:
+                before.update(counting.read)
+                counting.fails = True
+
+        with pytest.raises(EndpointError):
+            engine.warm(progress=stop)
+        counting.fails, counting.read = False, []
+        engine.warm()
+        assert before
+        assert before.isdisjoint(counting.read)
+
+
+def test_what_was_read_ahead_serves_the_late_leg(tmp_path, counting):
+    """A warm corpus embeds nothing for "late" either, and gives the same as a cold one."""
+    texts = []
+    for name in ("cold", "warm"):
+        fill(tmp_path / f"{name}.db")
+        with opened(tmp_path / f"{name}.db", counting) as engine:
+            if name == "warm":
+                engine.warm()
+            found = engine.search(QUESTION, meaning="late", limit=40)
+            assert (found.read.embedded == 0) == (name == "warm")
+            texts.append([(hit.path, hit.start, hit.score) for hit in found.hits])
+    assert texts[0] == texts[1]
+
+
+def test_vectors_of_what_is_gone_are_forgotten(tmp_path, counting):
+    """After a document was removed and the corpus warmed again, nothing of it is kept."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        engine.warm()
+        engine.remove("locks.md")
+        engine.warm()
+        counting.read.clear()
+        engine.add_text("locks.md", TEXTS["locks.md"])
+        engine.warm()
+        assert all(text.startswith("locks.md: ") for text in counting.read)
+        assert counting.read
+
+
+def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
+    """No word of the question is anywhere: by words there is no answer, by meaning there is one."""
+    with opened(tmp_path / "a.db", counting) as engine:
+        engine.add_text("far.md", "A padlock, a key and a lock.")
+        engine.add_text("other.md", FILLER)
+        question = "zeppelin"
+        assert engine.context(question, budget=100).text == ""
+    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
+    with brimful.open(tmp_path / "b.db", vectors=False, late=meant) as engine:
+        engine.add_text("far.md", "A padlock, a key and a lock.")
+        engine.warm()
+        context = engine.context("zeppelin", budget=100)
+        assert "padlock" in context.text
+        assert context.relevance.missing == ("zeppelin",)

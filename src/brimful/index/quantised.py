@@ -24,7 +24,8 @@ MILLION = 1_000_000
 KEY_BYTES = 32
 
 _MOST = 127
-_BLOCK = 512
+_BLOCK = 512  # few enough to stay in the cache
+_EXACT_WIDTH = (1 << 24) // (_MOST * _MOST)  # numbers of a vector whose products add up exactly in 32 bits
 
 
 def text_key(text: str) -> bytes:
@@ -76,14 +77,15 @@ def cosines(rows: Bytes, query: Bytes, *, lengths: Numbers | None = None) -> Num
     """
     if rows.ndim != 2 or query.shape != rows.shape[1:]:
         raise InputError(f"a question of the shape {query.shape} can't be compared with rows of {rows.shape}")
-    asked = query.astype(np.int32)
+    asked = query.astype(np.int64)
     known = squares(rows) if lengths is None else lengths
     # A root is rounded correctly on every processor.
     roots = np.sqrt((known * int(asked @ asked)).astype(np.float64)).astype(np.int64)
-    products = np.empty(len(rows), np.int64)
+    # Sums of whole numbers below 2 to the 24th (or the 53rd) are exact in floats, in whatever order they are added.
+    kind = np.float32 if rows.shape[1] < _EXACT_WIDTH else np.float64
+    wide, products = query.astype(kind), np.empty(len(rows), np.int64)
     for first in range(0, len(rows), _BLOCK):
-        block = rows[first : first + _BLOCK].astype(np.int32)  # few enough to stay in the cache
-        products[first : first + _BLOCK] = np.einsum("ij,j->i", block, asked)
+        products[first : first + _BLOCK] = rows[first : first + _BLOCK].astype(kind) @ wide
     scores = np.zeros(len(rows), np.int64)
     return np.floor_divide(products * MILLION, roots, out=scores, where=roots > 0)
 

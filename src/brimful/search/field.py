@@ -91,7 +91,7 @@ def relevance(
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row. `sequence`
     are the words of the question in its order, as numbers of `sought`; `pointed_at` are bytes of documents, by row,
     that it points at; `lacking` is what its words are worth that the corpus does not have. `extra` are units
-    that are looked at whatever their words.
+    that are looked at whatever their words, and given though they are worth nothing by them.
     """
     present = [each for each in sought if each.census or _is_name(ground, each)]
     extra = np.zeros(0, np.int64) if extra is None else extra
@@ -142,7 +142,7 @@ def relevance(
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order = np.lexsort((offsets, rows, -scores))
-    order = order[scores[order] > 0]
+    order = order[(scores[order] > 0) | np.isin(chosen.units[order], extra)]
     return Field(
         chosen.units[order],
         scores[order],

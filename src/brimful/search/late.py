@@ -33,6 +33,8 @@ CELL_BYTES: Final = 600
 """Units that begin in the same so many bytes of a document are read together."""
 STACK_BYTES: Final = 1_024 * CELL_BYTES
 """Bytes of a document whose passages are kept in one stack: less than half a megabyte of vectors."""
+LIKENESS: Final = 10
+"""Standing out by one standard deviation is worth as much as being so many times wholly alike."""
 _KEPT_QUESTIONS = 64
 _BATCH = 32  # texts that are embedded before they are remembered
 _PLACE = np.dtype("<u8")  # where in its document a passage begins
@@ -161,7 +163,9 @@ class Late:
                 continue
             place = int(stack[0].searchsorted(each.start))
             if place == len(stack[0]) or stack[0][place] != each.start:
-                raise CorruptError("a stack of vectors lacks a passage; purge() forgets them, and `warm` makes them anew")
+                raise CorruptError(
+                    "a stack of vectors lacks a passage; purge() forgets them, and `warm` makes them anew"
+                )
             rows[at] = stack[1][place]
         return lacking
 
@@ -220,7 +224,9 @@ class Late:
             return None
         vectors = np.concatenate([found[each][1] for each in stacks])
         if not np.array_equal(np.concatenate([found[each][0] for each in stacks]), starts):
-            raise CorruptError("the stacks of vectors hold other passages; purge() forgets them, and `warm` makes them anew")
+            raise CorruptError(
+                "the stacks of vectors hold other passages; purge() forgets them, and `warm` makes them anew"
+            )
         order = np.argsort(firsts)
         vectors = np.ascontiguousarray(vectors[order])
         return Everything(firsts[order], behinds[order], rows[order], vectors, squares(vectors))
@@ -280,7 +286,9 @@ def read_late(
             passages = len(each)
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
-    gains = np.rint(settings.late * standing_out(alike) * MILLION).astype(np.int64)
+    # What stands out counts; a little for likeness itself, where nothing does.
+    worth = standing_out(alike) + np.maximum(alike, 0) / (LIKENESS * MILLION)
+    gains = np.rint(settings.late * worth * MILLION).astype(np.int64)
     scores, semantic = field.scores.copy(), field.semantic.copy()
     scores[read] += gains
     semantic[read] += gains

@@ -153,6 +153,7 @@ def search(
     read = None
     if late is not None and settings.late and len(field.units):
         field, read = read_late(ground, field, as_read, late, settings, everything, nearest)
+    field = _worth_something(field)
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
@@ -206,9 +207,7 @@ def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
     )
 
 
-def _near(
-    ground: Ground, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
-) -> Ids:
+def _near(ground: Ground, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None) -> Ids:
     """The units whose codes are nearest to what the question means; none where nothing is known of it."""
     if meaning is None or not meaning.any() or not settings.near_candidates:
         return np.zeros(0, np.int64)
@@ -455,6 +454,15 @@ def _recent(ground: Ground, half_life_days: int) -> NDArray[np.int64]:
         for age, there in zip(ages, known.tolist(), strict=True)
     ]
     return THOUSAND + np.array(gains, np.int64)
+
+
+def _worth_something(field: Field) -> Field:
+    """The field without what turned out to be worth nothing."""
+    count = int(np.count_nonzero(field.scores > 0))  # the best come first
+    units, scores, lexical, semantic = (
+        column[:count] for column in (field.units, field.scores, field.lexical, field.semantic)
+    )
+    return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
 
 
 def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
