@@ -179,7 +179,7 @@ def test_full_names_what_is_missing(tmp_path, counting):
     """Before it was warmed, and for a document that came later; "auto" reads the best places then."""
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
-        with pytest.raises(SettingError, match="3 of 3 documents .*brimful warm"):
+        with pytest.raises(SettingError, match=r"3 of 3 documents .*brimful warm"):
             engine.context(QUESTION, budget=200, meaning="full")
         engine.warm()
         assert engine.context(QUESTION, budget=200, meaning="full").text

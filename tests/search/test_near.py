@@ -31,7 +31,7 @@ def test_other_words_are_found(engine):
 
 
 def test_a_context_does_not_pretend(engine):
-    """A table of words can't tell whether a note answers: the context says which words are missing, and shows it if asked."""
+    """A table of words can't tell whether a note answers: the context is empty, unless it is asked for anyway."""
     assert engine.context("vehicle fuel", budget=100).text == ""
     assert "petrol" in engine.context("vehicle fuel", budget=100, anyway=True).text
 

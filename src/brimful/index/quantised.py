@@ -82,10 +82,10 @@ def cosines(rows: Bytes, query: Bytes, *, lengths: Numbers | None = None) -> Num
     # A root is rounded correctly on every processor.
     roots = np.sqrt((known * int(asked @ asked)).astype(np.float64)).astype(np.int64)
     # Sums of whole numbers below 2 to the 24th (or the 53rd) are exact in floats, in whatever order they are added.
-    kind = np.float32 if rows.shape[1] < _EXACT_WIDTH else np.float64
+    kind: type[np.floating] = np.float32 if rows.shape[1] < _EXACT_WIDTH else np.float64
     wide, products = query.astype(kind), np.empty(len(rows), np.int64)
     for first in range(0, len(rows), _BLOCK):
-        products[first : first + _BLOCK] = rows[first : first + _BLOCK].astype(kind) @ wide
+        products[first : first + _BLOCK] = np.dot(rows[first : first + _BLOCK].astype(kind), wide)
     scores = np.zeros(len(rows), np.int64)
     return np.floor_divide(products * MILLION, roots, out=scores, where=roots > 0)
 

@@ -280,7 +280,7 @@ def _covered(
 
 
 def _known_share(ground: Ground, sought: Sequence[Sought], lacking: float) -> float:
-    """What words say of a question at all: less where the corpus has only those that ask, and lacks what is asked for."""
+    """What words say of a question at all: less where the corpus has only those that ask, and lacks the others."""
     if any(each.census and not each.is_minor for each in sought):
         return 1.0
     worth = sum(each.weight * rarity(each.census, len(ground)) for each in sought)
