@@ -35,6 +35,8 @@ STACK_BYTES: Final = 1_024 * CELL_BYTES
 """Bytes of a document whose passages are kept in one stack: less than half a megabyte of vectors."""
 LIKENESS: Final = 10
 """Standing out by one standard deviation is worth as much as being so many times wholly alike."""
+FIRST_PLACE: Final = 24
+PLACES: Final = 6
 _KEPT_QUESTIONS = 64
 _BATCH = 32  # texts that are embedded before they are remembered
 _PLACE = np.dtype("<u8")  # where in its document a passage begins
@@ -111,7 +113,8 @@ class Everything:
 
     firsts: Ids
     behinds: Ids
-    rows: Numbers
+    rows: Numbers  # of their documents
+    starts: Numbers  # where they begin there
     vectors: Bytes
     lengths: Numbers  # the vectors' squares
 
@@ -229,7 +232,7 @@ class Late:
             )
         order = np.argsort(firsts)
         vectors = np.ascontiguousarray(vectors[order])
-        return Everything(firsts[order], behinds[order], rows[order], vectors, squares(vectors))
+        return Everything(firsts[order], behinds[order], rows[order], starts[order], vectors, squares(vectors))
 
 
 class _Stack(NamedTuple):
@@ -250,8 +253,7 @@ def nearest_units(
     if allowed is not None:
         alike = np.where(allowed[everything.rows], alike, -MILLION)
     best = np.flatnonzero(alike >= np.partition(alike, -limit)[-limit]) if len(alike) > limit else np.arange(len(alike))
-    offsets = ground.offsets[everything.firsts[best]]
-    best = best[np.lexsort((offsets, everything.rows[best], -alike[best]))[:limit]]
+    best = best[np.lexsort((everything.starts[best], everything.rows[best], -alike[best]))[:limit]]
     best = np.sort(best[alike[best] > 0])
     return ground.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
 
@@ -270,20 +272,19 @@ def read_late(
     With `everything` the places that are `near` in meaning are among them, and nothing has to be embedded.
     """
     read = np.arange(min(settings.late_candidates, len(field.units)))
-    if near is not None:
-        read = np.union1d(read, np.flatnonzero(np.isin(field.units, near)))
     units = field.units[read]
     try:
         asked = late.question(question)
         if everything is not None:
-            which, embedded = everything.of(units), 0
-            alike = cosines(everything.vectors[which], asked)
-            passages = len(everything.vectors)
+            alike, embedded, passages = (
+                cosines(everything.vectors[everything.of(units)], asked),
+                0,
+                len(everything.rows),
+            )
         else:
             each, of_unit = _distinct(_passages(ground, units))
             rows, embedded = late.vectors(ground, each)
-            alike = cosines(rows, asked)[of_unit]
-            passages = len(each)
+            alike, passages = cosines(rows, asked)[of_unit], len(each)
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
     # What stands out counts; a little for likeness itself, where nothing does.
@@ -292,6 +293,9 @@ def read_late(
     scores, semantic = field.scores.copy(), field.semantic.copy()
     scores[read] += gains
     semantic[read] += gains
+    if everything is not None and near is not None:
+        at = np.flatnonzero(np.isin(field.units, near))
+        scores[at] = np.maximum(scores[at], _floors(scores, everything.of(field.units[at]), everything, asked))
     order = np.lexsort((np.arange(len(scores)), -scores))  # of the same worth, as words have it
     moved = replace(
         field,
@@ -303,6 +307,21 @@ def read_late(
     )
     nearest = int(alike.max(initial=0))
     return moved, Read(late.name, late.runtime, passages, embedded, is_full=everything is not None, nearest=nearest)
+
+
+def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
+    """What units of the nearest passages are worth at least, whatever their words.
+
+    Behind the `FIRST_PLACE` best places every `PLACES`th one belongs to the next of them: small budgets stay with what
+    words and model agree on, larger ones have room for what is said in other words.
+    """
+    alike = cosines(everything.vectors[passages], question)
+    order = np.lexsort((everything.starts[passages], everything.rows[passages], -alike))
+    ranks = np.empty(len(passages), np.int64)
+    ranks[order] = np.cumsum(np.diff(passages[order], prepend=-1) != 0) - 1
+    descending = np.sort(scores)[::-1]
+    floors: Numbers = descending[np.minimum(FIRST_PLACE + ranks * PLACES, len(descending) - 1)]
+    return floors
 
 
 def all_passages(ground: Ground) -> Iterator[Passage]:
