@@ -27,6 +27,9 @@ Places = NDArray[np.int32]
 ROOM = bytes(8)
 """What must stand behind a text of strings: they are read eight bytes at a time."""
 
+NEWLINES = b"\n" * 16
+"""What must stand behind a text of lines, so that every look ahead stays inside."""
+
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
@@ -40,6 +43,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "join_strings": (None, (_AT, _AT, _AT, _AT, _SIZE, _BYTE, _AT, _AT)),
+    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
+    "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
+    "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -237,3 +243,39 @@ def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
         starts.min() < 0 or lengths.min() < 1 or int((starts + lengths).max()) + len(ROOM) > len(padded)
     ):
         raise ValueError("a string must lie inside its text")
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, a colon within reach."""
+    size = _size_of_lines(padded, signs)
+    most = padded.count(b"\n", 0, size) + 1
+    starts, firsts, ends = (np.empty(most, np.int64) for _ in range(3))
+    speaks = np.empty(most, np.bool_)
+    given = [each.ctypes.data for each in (starts, firsts, ends, speaks)]
+    count = library().find_lines(padded, size, signs, reach, *given)
+    return starts[:count], firsts[:count], ends[:count], speaks[:count]
+
+
+def find_sentences(
+    padded: bytes, signs: bytes, *, short_forms: NDArray[np.uint32], wide: NDArray[np.uint32]
+) -> Numbers:
+    """Where sentences start after others, in a text with NEWLINES behind it."""
+    size = _size_of_lines(padded, signs)
+    places = np.empty(size // 2 + 1, np.int64)
+    forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
+    given = (padded, size, signs, forms.ctypes.data, len(forms), signs_of.ctypes.data, len(signs_of))
+    return places[: library().find_sentences(*given, places.ctypes.data)].copy()
+
+
+def _size_of_lines(padded: bytes, signs: bytes) -> int:
+    if not padded.endswith(NEWLINES) or len(signs) != 256:
+        raise ValueError("a text of lines needs newlines behind it, and a table of what its bytes are")
+    return len(padded) - len(NEWLINES)
+
+
+def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
+    """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
+    cuts, walls = _numbers(cuts), _numbers(walls)
+    kept = np.empty(len(cuts), np.int64)
+    given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
+    return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
