@@ -46,6 +46,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
+    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -279,3 +280,8 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
     kept = np.empty(len(cuts), np.int64)
     given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
     return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+
+
+def count_code(text: bytes, words: bytes) -> int:
+    """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
+    return int(library().count_code(text, len(text), words, len(words)))

@@ -123,3 +123,83 @@ EXPORT int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *wa
     }
     return remain;
 }
+
+enum { LINE_BYTES = 300 }; /* of a line that are looked at to tell code */
+
+static inline int is_word(uint8_t code)
+{
+    return (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || (code >= '0' && code <= '9') || code == '_';
+}
+
+static inline int is_space(uint8_t code)
+{
+    return code == ' ' || (code >= 9 && code <= 13);
+}
+
+static int ends_with_word(const uint8_t *line, int64_t end, const char *word)
+{
+    int64_t size = (int64_t)strlen(word);
+    return end >= size && !memcmp(line + end - size, word, (size_t)size) && (end == size || !is_word(line[end - size - 1]));
+}
+
+/* Whether a bracket closes before `end`, with white space between at most. */
+static int closes_before(const uint8_t *line, int64_t end)
+{
+    while (end && is_space(line[end - 1]))
+        end--;
+    return end && line[end - 1] == ')';
+}
+
+/* Whether a line ends as statements do: `;` `{` `}`, `):`, `) -> type:`, or a word that opens a block. */
+static int ends_as_code(const uint8_t *line, int64_t end)
+{
+    if (!end)
+        return 0;
+    uint8_t last = line[end - 1];
+    if (last == ';' || last == '{' || last == '}')
+        return 1;
+    if (last != ':')
+        return ends_with_word(line, end, "then") || ends_with_word(line, end, "do") || ends_with_word(line, end, "begin");
+    if (closes_before(line, end - 1))
+        return 1;
+    for (int64_t at = end - 4; at > 0 && line[at + 2] != ':'; at--)
+        if (line[at] == '-' && line[at + 1] == '>' && closes_before(line, at))
+            return 1;
+    return 0;
+}
+
+/* Whether a line begins with one of the words, of which each has a newline behind it. */
+static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *words, int64_t all)
+{
+    int64_t start = 0;
+    while (start < size && is_space(line[start]))
+        start++;
+    int64_t end = start + (start < size && line[start] == '#');
+    while (end < size && is_word(line[end]))
+        end++;
+    for (int64_t at = 0; at < all;) {
+        const uint8_t *behind = memchr(words + at, '\n', (size_t)(all - at));
+        int64_t length = behind ? behind - (words + at) : all - at;
+        if (length == end - start && !memcmp(words + at, line + start, (size_t)length))
+            return 1;
+        at += length + 1;
+    }
+    return 0;
+}
+
+/* How many lines look like code. */
+EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all)
+{
+    int64_t count = 0;
+    for (int64_t start = 0; start < size;) {
+        const uint8_t *newline = memchr(text + start, '\n', (size_t)(size - start));
+        int64_t stop = newline ? newline - text : size;
+        int64_t looked = stop - start < LINE_BYTES ? stop - start : LINE_BYTES, end = looked;
+        const uint8_t *line = text + start;
+        while (end && (line[end - 1] == ' ' || line[end - 1] == '\t' || line[end - 1] == '\r'))
+            end--;
+        count += ends_as_code(line, end) || begins_as_code(line, looked, words, all);
+        start = stop + 1;
+    }
+    return count;
+}
