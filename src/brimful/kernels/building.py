@@ -7,14 +7,8 @@ needed here: the build of a wheel reads this file before the package can be impo
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
-import shlex
-import shutil
-import subprocess
 import sys
-import sysconfig
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,6 +43,8 @@ def shipped() -> Path:
 
 def beside_source() -> Path:
     """Where a checkout keeps the library of its present source."""
+    import sysconfig  # what only building needs is imported here and below: every start loads this module
+
     return FOLDER / "built" / f"{sysconfig.get_platform()}-{digest()[:16]}{suffix_for()}"
 
 
@@ -59,6 +55,10 @@ def is_checkout() -> bool:
 
 def compilers() -> list[list[str]]:
     """The commands that may compile C here, the best first."""
+    import importlib.util
+    import shlex
+    import shutil
+
     named = shlex.split(os.environ.get("CC", ""))
     found = [named] if named and shutil.which(named[0]) else []
     found += [[path] for name in _COMPILERS if (path := shutil.which(name))]
@@ -71,6 +71,8 @@ def _zig() -> list[str]:
 
 def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()) -> None:
     """Compile the kernels, for a target of zig's where one is named; raises an OSError that says what failed."""
+    import shlex
+
     commands = compilers() if target is None else [[*_zig(), "-target", target]]
     if not commands:
         raise OSError(f"there is no C compiler (cc, gcc, clang, $CC); install one, or: pip install '{ZIG}'")
@@ -86,6 +88,9 @@ def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()
 
 def _compiled(command: Sequence[str], library: Path, flags: Sequence[str], *, is_windows: bool) -> str | None:
     """Compile into place at once, whoever else does the same; returns what went wrong."""
+    import subprocess
+    import tempfile
+
     sources = sorted(map(str, FOLDER.glob("*.c")))
     position = () if is_windows else ("-fPIC",)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".") as folder:
