@@ -39,6 +39,7 @@ REMEDIES = {
     "input.span": "Give a byte range within the document; offsets count bytes of UTF-8, not characters.",
     "input.too_long": "Raise `input_limit_tokens`, or condense the text in pieces. Nothing was paid.",
     "missing": "Install what the message names. Nothing is replaced by a guess.",
+    "missing.kernels": "Install the package again; in a checkout install a C compiler, or `ziglang`.",
     "provider": "Read the provider's own words in the message; the request can be tried again.",
     "provider.auth": "Set the key in the variable of that provider, and look at the key's rights.",
     "provider.overflow": "Tell the model's limit (`--limit`), or take a model with a larger one.",
@@ -160,6 +161,12 @@ def _refused() -> None:
         model_for("openai:gpt-4o-mini").complete("Tea?", max_output_tokens=9, stop=Stop())
 
 
+def _kernels() -> None:
+    from brimful import kernels
+
+    kernels.opened(Path("kernels.so"))
+
+
 def _raised(line: str) -> Callable[[], None]:
     return lambda: exec(line, {})
 
@@ -179,6 +186,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "input.span": _raised("from brimful import Document; Document('tea.md', 'Tea is at four.').text(5, 99)"),
     "input.too_long": _too_long,
     "missing": _raised("from brimful.text.grammars import require_grammar; require_grammar('pyhton')"),
+    "missing.kernels": _kernels,
     "provider": _answered(418, "I am a teapot"),
     "provider.auth": _answered(401, "Incorrect API key provided"),
     "provider.overflow": _answered(400, "This model's maximum context length is 8192 tokens"),

@@ -53,6 +53,7 @@ CODES = {
     "input.too_long",
     "endpoint",
     "missing",
+    "missing.kernels",
     "provider",
     "provider.auth",
     "provider.overflow",

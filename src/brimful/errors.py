@@ -15,6 +15,7 @@
     │   └── SpanError             a byte range outside its document
     ├── EndpointError             a server or model that was named does not answer as it should
     ├── MissingPartError          a vocabulary or grammar that is not installed
+    │   └── KernelsError          the compiled kernels are missing, or were built from other source
     ├── ProviderError             a model's provider failed in a way that has no name of its own
     │   ├── AuthError             no key, a wrong one, or one without the right
     │   ├── ContextLimitError     the model does not accept so much at once
@@ -127,6 +128,12 @@ class MissingPartError(BrimfulError):
     """Something that must be installed first; never replaced by a silent guess."""
 
     code = "missing"
+
+
+class KernelsError(MissingPartError):
+    """The compiled part of this package is missing or not this package's; nothing runs slowly in its place."""
+
+    code = "missing.kernels"
 
 
 class ProviderError(BrimfulError):

@@ -1,11 +1,10 @@
 """Clumps: looked at once, found everywhere."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.text import clumps
+from brimful import kernels
 from brimful.text.clumps import clumps_of
 from brimful.text.terms import query_terms, terms_of
 
@@ -39,17 +38,19 @@ def test_a_clump_has_the_terms_that_its_bytes_have_in_the_text(text: str) -> Non
 
 
 @given(text=TEXT, copies=st.integers(2, 9))
-def test_small_blocks_and_bad_hashes_change_nothing(text: str, copies: int) -> None:
-    """Neither where blocks are cut nor which clumps share a place in the table can be seen in the terms."""
+def test_a_bad_hash_changes_nothing(text: str, copies: int) -> None:
+    """Which clumps share a place in the table can't be seen in the terms."""
     text = "\n".join([text] * copies)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clumps, "BLOCK_BYTES", 16)
-        patch.setattr(clumps, "MULTIPLIER", np.uint64(0))
+        patch.setattr(kernels, "_multiplier", lambda _: 0)
         assert places(text.encode()) == by_rules_alone(text)
 
 
 def test_copies_are_kept_once() -> None:
-    """A text of few words has few clumps, in all its blocks together."""
-    found = clumps_of(b"tea at four, never at five\n" * 50_000)
-    assert sorted(found.text.split()) == [b"at", b"five", b"four", b"never", b"tea"]
+    """A text of few words has few clumps."""
+    text = b"tea at four, never at five\n" * 50_000 + kernels.ROOM
+    found = clumps_of(text)
+    firsts, lengths = found.strings.firsts.tolist(), found.strings.lengths.tolist()
+    different = [text[first : first + length] for first, length in zip(firsts, lengths, strict=True)]
+    assert different == [b"tea", b"at", b"four", b"never", b"five"]
     assert len(found.starts) == 300_000

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.text import grouping
-from brimful.text.grouping import group
 from brimful.text.terms import query_terms, terms_of
 
 UNSPACED = re.compile(
@@ -350,21 +348,3 @@ def test_long_words_are_cut_and_their_long_parts_left_out() -> None:
 def test_bytes_that_are_not_utf8_separate() -> None:
     """Each invalid byte is a separator and shifts nothing."""
     assert as_dict(b"caf\xe9 ol\xc3\xa9\xff\xc3x") == {b"caf": [0], b"ol\xc3\xa9": [5], b"x": [11]}
-
-
-@given(st.lists(st.text("ab", min_size=1, max_size=30).map(str.encode), max_size=40))
-def test_grouping_is_exact_whatever_the_hash(strings: list[bytes]) -> None:
-    """With a hash that says the same of every string the groups are still those of a dict."""
-    text = b"".join(strings)
-    lengths = np.array([len(each) for each in strings], np.int64)
-    starts = np.cumsum(lengths) - lengths
-    expected: dict[bytes, list[int]] = defaultdict(list)
-    for row, each in enumerate(strings):
-        expected[each].append(row)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "_hashes", lambda *given: given[-1].astype(np.uint64) << np.uint64(62))
-        groups = group(text, starts, lengths)
-    bounds = groups.offsets.tolist()
-    rows = [groups.rows[a:b].tolist() for a, b in itertools.pairwise(bounds)]
-    assert dict(zip(groups.names, rows, strict=True)) == expected
-    assert groups.names == sorted(expected)

@@ -18,6 +18,8 @@ from brimful.text.cuts import merged
 
 # The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
 _MAY_HAVE_ACCENTS = re.compile(rb"[\xc3-\xcf\xe1]")
+_END, _ACCENT = 1, 2
+_SIGNS = bytes(_END if code == 10 else _ACCENT if _MAY_HAVE_ACCENTS.match(bytes([code])) else 0 for code in range(256))
 _ACCENTED = re.compile("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
@@ -34,10 +36,21 @@ def plain_form(name: bytes) -> bytes:
     return unicodedata.normalize("NFC", plain).encode() if count else name
 
 
+def _perhaps_accented(names: list[bytes]) -> list[int]:
+    """Which names have a byte that accented letters begin with."""
+    joined = b"\n".join(names)
+    if joined.isascii():
+        return []
+    signs = np.frombuffer(joined.translate(_SIGNS), np.uint8)
+    ends = np.flatnonzero(signs == _END)
+    found: list[int] = np.unique(ends.searchsorted(np.flatnonzero(signs == _ACCENT))).tolist()
+    return found
+
+
 def with_plain_forms(postings: Postings) -> Postings:
     """Postings in which a plain term also stands wherever one with accents does."""
     accented: dict[bytes, list[int]] = {}
-    for place in [place for place, name in enumerate(postings.names) if not name.isascii()]:
+    for place in _perhaps_accented(postings.names):
         if (plain := plain_form(postings.names[place])) != postings.names[place]:
             accented.setdefault(plain, []).append(place)
     if not accented:

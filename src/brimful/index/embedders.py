@@ -8,7 +8,6 @@ Nothing is ever downloaded.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import json
 import struct
@@ -391,9 +390,11 @@ def library(package: str) -> Any:
 
 def version_of(distribution: str) -> str:
     """The version of an installed package."""
+    from importlib import metadata  # reads mail headers: slow to import
+
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
         return "of unknown version"
 
 

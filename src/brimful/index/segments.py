@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_numbers, unpack_numbers
+from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_columns, unpack_numbers, unpack_sorted
 
 _WORD = re.compile(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
@@ -79,7 +79,7 @@ class OpenPage:
             self._ends = self._column_ends()
         first, last = int(self._ends[at - 1]) if at else 0, int(self._ends[at])
         begin = _HEADER.size + self._sizes[0] + self._sizes[1]
-        return np.cumsum(unpack_numbers(memoryview(self._data)[begin + first : begin + last]))
+        return unpack_sorted(memoryview(self._data)[begin + first : begin + last])
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
@@ -127,12 +127,7 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     """
     if not postings.names:
         return
-    starts = postings.offsets[:-1]
-    steps = postings.positions.copy()
-    steps[1:] -= postings.positions[:-1]
-    steps[starts] = postings.positions.take(starts)
-    packed, column_ends = _packed(steps, postings.offsets)
-    del steps
+    packed, column_ends = _packed(postings.positions, postings.offsets)
     counts, count_ends = _packed(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
     first = 0
     while first < len(postings.names):
@@ -148,12 +143,10 @@ def pages_of(postings: Postings) -> Iterator[Page]:
         first = last
 
 
-def _packed(values: Whole, bounds: Numbers) -> tuple[bytes, list[int]]:
-    """Numbers packed, and how many bytes those before each bound take."""
-    packed, sizes = pack_numbers(values)
-    ends = np.zeros(len(sizes) + 1, np.int32)
-    np.cumsum(sizes, out=ends[1:])
-    return packed, ends.take(bounds).tolist()
+def _packed(columns: Whole, offsets: Numbers) -> tuple[bytes, list[int]]:
+    """Columns packed, and how many bytes those before each take."""
+    packed, ends = pack_columns(columns, offsets)
+    return packed, ends.tolist()
 
 
 def page_names(data: bytes) -> list[bytes]:
@@ -184,7 +177,7 @@ def read_page(data: bytes) -> Postings:
     begin = _HEADER.size + sizes[0]
     counts = unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    sums = np.cumsum(unpack_numbers(memoryview(data)[begin + sizes[1] : begin + sizes[1] + sizes[2]]))
+    sums = unpack_sorted(memoryview(data)[begin + sizes[1] : begin + sizes[1] + sizes[2]])
     # Each column starts anew: take away what was summed up before it.
     before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
     return Postings(page_names(data), offsets, sums - np.repeat(before, counts))

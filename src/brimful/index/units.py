@@ -28,13 +28,11 @@ from brimful.text.heads import Heads, definitions_in, headings_in, joined
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, lines_of
 from brimful.text.rows import row_starts
-from brimful.text.stops import sentence_places
 
 _PROSE, _CODE, _ROWS, _DATA = range(4)
 _ROW_FORMATS = frozenset({"csv", "tsv", "jsonl", "log", None})
 _WRAPPED = 200  # no text is wrapped to longer lines: after a longer one begins a paragraph
 _LEAST_TURNS = 3
-_LONGEST_SPEAKER = 48
 _ITEM_SIGNS = np.isin(np.arange(256), list(b"-*+"))
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
 _BULLET = int.from_bytes("• ".encode(), "little")
@@ -147,7 +145,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     hard = merged(lines.starts[paragraph | whole | (below & loose)], solid, walls)
     sections = merged(lines.starts[(paragraph & ~below) | is_head], solid)
 
-    stops = sentence_places(lines)
+    stops = lines.sentences
     stops = stops[(axis.kinds == _PROSE)[axis.bases.searchsorted(stops, side="right") - 1]]
     stops = stops[solid.searchsorted(stops, side="right") % 2 == 0]
     kept_whole = _among(hard, lines.starts[whole])  # a short item, row or turn is one unit
@@ -194,10 +192,7 @@ def _items(lines: Lines) -> NDArray[np.bool_]:
 def _turns(axis: _Axis, loose: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which lines are turns of a chat, "Speaker: words": all of a text of which at least half of the lines are."""
     lines = axis.lines
-    colons = np.append(lines.colons, len(axis.content) + _LONGEST_SPEAKER)
-    nearest = colons[lines.colons.searchsorted(lines.starts)]
-    speaks = loose & (nearest < np.minimum(lines.ends, lines.starts + _LONGEST_SPEAKER))
-    speaks &= _SPEAKS[lines.codes[lines.starts]]
+    speaks = loose & lines.speaks & _SPEAKS[lines.codes[lines.starts]]
     texts = len(axis.bases)
     turns = np.bincount(axis.owner[speaks], minlength=texts)
     chats = (turns >= _LEAST_TURNS) & (turns * 2 >= np.bincount(axis.owner[loose], minlength=texts))

@@ -8,14 +8,11 @@ spelled correctly is known as such though no document has it.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from brimful.errors import MissingPartError
-
-if TYPE_CHECKING:
-    from splintr import AnyTokenizer
+from brimful.text.bpe import tokenizer_of
 
 VOCABULARY: Final = "o200k_base"
 SIZE: Final = 200_000
@@ -33,7 +30,9 @@ def place_of(word: bytes) -> int | None:
     """
     text = word.decode("utf-8", "replace")
     places = [
-        tokens[0] for form in (text, text.capitalize()) if len(tokens := _tokenizer().encode_ordinary(f" {form}")) == 1
+        tokens[0]
+        for form in (text, text.capitalize())
+        if len(tokens := tokenizer_of(VOCABULARY).encode_ordinary(f" {form}")) == 1
     ]
     return min(places, default=None)
 
@@ -56,16 +55,3 @@ def tells(word: bytes) -> float:
     """
     place = place_of(word)
     return 1.0 if place is None else round(log(max(place, 2)) / log(SIZE), 6)
-
-
-@cache
-def _tokenizer() -> AnyTokenizer:
-    try:
-        from splintr import Tokenizer
-
-        return Tokenizer.from_pretrained(VOCABULARY)
-    except (ImportError, ValueError) as error:
-        raise MissingPartError(
-            f"words are weighed by the vocabulary {VOCABULARY!r} of splintr-rs ({error}); "
-            "run: pip install 'splintr-rs>=0.22,<0.23'"
-        ) from error

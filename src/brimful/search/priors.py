@@ -7,7 +7,7 @@ unless the question asks for them. Told by paths alone; `FieldSettings(priors=Fa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,13 +26,15 @@ class Prior:
     thousandths: int
     pattern: re.Pattern[str]
     asked_by: frozenset[bytes]
+    hints: tuple[bytes, ...]  # one of them is in every path in ASCII that the pattern finds something in
 
     def __str__(self) -> str:
         return f"{self.name}: counts {self.thousandths / ONE:g}"
 
 
-def _prior(name: str, thousandths: int, pattern: str, asked_by: str) -> Prior:
-    return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), frozenset(asked_by.encode().split()))
+def _prior(name: str, thousandths: int, pattern: str, asked_by: str, *, hints: str) -> Prior:
+    words = frozenset(asked_by.encode().split())
+    return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), words, tuple(hints.encode().split()))
 
 
 PRIORS: Final = (
@@ -42,12 +44,14 @@ PRIORS: Final = (
         r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata|testsuite|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
         r"|[^/]+(?:_tests?|\.tests?|[._-]spec)\.\w{1,4}$|(?:^|/)[^/]*(?-i:Tests?)\.(?:java|kt|cs|swift|scala)$",
         "test tests testing tested unittest unittests pytest spec specs fixture fixtures assert asserts assertion mock",
+        hints="test spec e2e/ fixtures/",
     ),
     _prior(
         "example",
         850,
         r"(?:^|/)(?:examples?|samples?|demos?|tutorials?)/",
         "example examples sample samples demo demos tutorial",
+        hints="example sample demo tutorial",
     ),
     _prior(
         "change log",
@@ -56,21 +60,33 @@ PRIORS: Final = (
         r"(?:[-_.]\w[^/]*|/.*)?$|(?:^|/)(?:changelog|whatsnew)[^/]*/",
         "changelog changes change changed history news release released releases version versions since upgrade"
         " upgrading migrate migration new added deprecated removed fixed fixes cve",
+        hints="change history news release whats upgrading",
     ),
     _prior(
         "lock file",
         400,
         r"(?:^|/)(?:[^/]+[.-]lock(?:\.json|\.yaml)?|npm-shrinkwrap\.json|go\.sum|pnpm-lock\.yaml|gemfile\.lock)$",
         "lock lockfile locked pinned pin dependency dependencies shrinkwrap resolved integrity",
+        hints="lock npm-shrinkwrap go.sum",
     ),
-    _prior("minified", 400, r"\.min\.\w{2,4}$|\.(?:umd|bundle)\.m?js$|\.map$", "minified bundle umd sourcemap"),
+    _prior(
+        "minified",
+        400,
+        r"\.min\.\w{2,4}$|\.(?:umd|bundle)\.m?js$|\.map$",
+        "minified bundle umd sourcemap",
+        hints=".min. .umd. .bundle. .map",
+    ),
     _prior(
         "generated",
         600,
         r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|cc|h)$|[._]generated\.\w+$|\.g\.dart$|\.designer\.cs$|(?:^|/)generated/",
         "generated protobuf stub stubs",
+        hints="_pb2 .pb. generated .g.dart .designer.cs",
     ),
 )
+
+
+_HINTS = sorted({hint for prior in PRIORS for hint in prior.hints})
 
 
 def priors_of(path: str) -> tuple[Prior, ...]:
@@ -95,6 +111,25 @@ def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
     return min(left, key=lambda prior: (prior.thousandths, prior.name), default=None)
 
 
+def _perhaps_of_a_kind(paths: Sequence[str]) -> list[int]:
+    """Which paths have a hint in them, or letters beyond ASCII; thousands of others need no pattern."""
+    lines = [path.encode("utf-8", "replace") for path in paths]
+    bounds = np.cumsum([0, *(len(line) + 1 for line in lines)])
+    joined = b"\n".join(lines).lower()
+    beyond = np.flatnonzero(np.frombuffer(joined, np.uint8) > 0x7F)
+    found = [place for hint in _HINTS for place in _places(joined, hint)]
+    places = np.concatenate((beyond, np.array(found, np.int64)))
+    rows: list[int] = sorted(set((bounds.searchsorted(places, side="right") - 1).tolist()))
+    return rows
+
+
+def _places(text: bytes, wanted: bytes) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
 class FileKinds:
     """The kinds that the documents of a corpus are of, and what each counts for a question.
 
@@ -104,8 +139,10 @@ class FileKinds:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
-        numbers: dict[tuple[Prior, ...], int] = {}
-        self._of = np.array([numbers.setdefault(priors_of(path), len(numbers)) for path in paths], np.int64)
+        numbers: dict[tuple[Prior, ...], int] = {(): 0}
+        self._of = np.zeros(len(paths), np.int64)
+        for row in _perhaps_of_a_kind(paths):
+            self._of[row] = numbers.setdefault(priors_of(paths[row]), len(numbers))
         self._kinds = tuple(numbers)
 
     def counted(self, words: Iterable[bytes]) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from brimful.index.columns import Numbers
 from brimful.search.chosen import Chosen
 from brimful.search.rarity import plain_rarity
+from brimful.text.cuts import merged
 from brimful.text.terms import terms_of
 
 Scores = NDArray[np.float64]
@@ -211,11 +212,13 @@ class PathNames:
         dots = np.array([_extension(line) for line in lines], np.int64)
         inside = places - starts[rows]
         shares = np.where(inside >= bases[rows], 1.0, FOLDER_SHARE) * (inside < dots[rows])
-        key = np.unique(np.stack((numbers, rows)), axis=1)
+        pairs = numbers * len(lines) + rows
+        different = merged(pairs)
+        key = np.divmod(different, max(len(lines), 1))
         counts = np.bincount(key[0], minlength=len(found.names)).tolist()
         rarities = np.array([plain_rarity(count, len(lines)) if count else 0.0 for count in counts])
-        best = np.zeros(key.shape[1])
-        np.maximum.at(best, np.searchsorted(key[0] * len(lines) + key[1], numbers * len(lines) + rows), shares)
+        best = np.zeros(len(different))
+        np.maximum.at(best, different.searchsorted(pairs), shares)
         self._names = {name: at for at, name in enumerate(found.names)}
         self._bounds = key[0].searchsorted(np.arange(len(found.names) + 1))
         self._rows, self._weights = key[1], best * rarities[key[0]]

@@ -7,6 +7,7 @@ document touches its bucket and twelve nodes above.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,5 +89,6 @@ def _siblings(levels: Sequence[Sequence[bytes]], number: int) -> Iterator[tuple[
         number //= 2
 
 
+@functools.lru_cache(maxsize=4 * BUCKETS)  # a commit changes few of the nodes that the one before it had
 def _join(left: bytes, right: bytes) -> bytes:
     return blake3(_NODE + left + right).digest()

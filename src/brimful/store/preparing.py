@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
-from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.streaming import LongDocument, same_again
 from brimful.index.build import Extent, build_segment, extents_from, extents_of
 from brimful.index.coding import code_units
@@ -23,6 +22,9 @@ from brimful.index.embedders import Embedder
 from brimful.store.laying import Laid, Packed, grouped, pack_segment
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.tables import pack_map
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,21 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
 
 BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 import numpy as np
 
-from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import CorruptError, DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
@@ -22,6 +21,9 @@ from brimful.store.shelf import Shelf, check_seal
 from brimful.store.tables import unpack_map
 from brimful.store.views import SqliteSegment
 from brimful.text.spans import check_span
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
 
 _KEPT_DOCUMENTS = 4_096
 _ZERO = np.zeros(1, np.int64)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import zstandard
 
-from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import CorruptError
 from brimful.index.columns import Numbers
 from brimful.store.protocol import Card
 from brimful.store.schema import unpacked
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
 
 _LEVEL = 3
 
@@ -56,6 +59,7 @@ def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
 def pack_map(found: SourceMap) -> bytes:
     """The way back to a document's original, compressed.
 
+    >>> from brimful.corpus.loaders.loaded import SourceMap
     >>> unpack_map(pack_map(SourceMap((0, 9), ("page 1", "page 2"), (None, 60))), most=200).at(9).label
     'page 2'
     """
@@ -66,4 +70,6 @@ def pack_map(found: SourceMap) -> bytes:
 def unpack_map(packed: bytes, *, most: int) -> SourceMap:
     """The map that `pack_map` packed, of so many bytes at most."""
     starts, labels, times = json.loads(unpacked(packed, most=most))
+    from brimful.corpus.loaders.loaded import SourceMap
+
     return SourceMap(tuple(starts), tuple(labels), tuple(times))

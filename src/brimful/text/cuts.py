@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful import kernels
+
 Cuts = NDArray[np.int64]
 
 UNIT_AIM = 400
@@ -158,18 +160,7 @@ def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) ->
     >>> gather(np.array([0, 10, 20, 30, 95]), aim=25).tolist()
     [0, 20, 30, 95]
     """
-    reach = cuts + aim
-    if forced is not None and len(forced):
-        walls = np.append(np.sort(forced), np.iinfo(np.int64).max)
-        reach = np.minimum(reach, walls[walls.searchsorted(cuts, side="right")])
-    following = cuts.searchsorted(reach, side="right") - 1
-    steps = np.maximum(following, np.arange(1, len(cuts) + 1)).tolist()
-    kept = [0]
-    at, last = 0, len(cuts) - 1
-    while at < last:
-        at = steps[at]
-        kept.append(at)
-    return cuts[kept]
+    return kernels.gather_cuts(cuts, walls=np.sort(forced) if forced is not None else cuts[:0], aim=aim)
 
 
 def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int = SECTION_AIM) -> Cuts:

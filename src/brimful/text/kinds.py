@@ -6,6 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
+from brimful import kernels
+
 Kind = Literal["prose", "code", "data"]
 
 SNIFF_BYTES = 8_192
@@ -168,13 +170,10 @@ _STAMP = re.compile(
     rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
     rb"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:)|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[\]: ]"
 )
-_CODE_SIGNS = (b";", b"{", b"}")
-_CODE_ENDS = (b":", b"then", b"do", b"begin")
-_CODE_END = re.compile(rb"(?:.*\)\s*(?:->[^:]+)?:|.*\b(?:then|do|begin))$")
-_CODE_WORD = re.compile(
-    rb"\s*(?:import|from|def|class|function|func|fn|package|using|#include|#define|use|const|let|var|return"
-    rb"|public|private|static|if|elif|else|end|for|while|try|except)\b"
-)
+_CODE_WORDS = (
+    b"import from def class function func fn package using #include #define use const let var return "
+    b"public private static if elif else end for while try except "
+).replace(b" ", b"\n")
 _GUESSES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
     (name, re.compile(pattern, re.MULTILINE))
     for name, pattern in (
@@ -319,7 +318,7 @@ def _sniff(head: bytes, lines: list[bytes]) -> tuple[Kind, str | None]:
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "prose", "html"
     is_php = start.startswith(b"<?php")
-    coded = sum(map(_is_code, lines)) if is_php else _coded(lines)
+    coded = code_lines(lines)
     if is_php or (coded >= 3 and coded * 5 >= len(lines) * 2):
         scores = [(len(pattern.findall(head)), -place, name) for place, (name, pattern) in enumerate(_GUESSES)]
         best, _, language = max(scores)
@@ -330,25 +329,13 @@ def _sniff(head: bytes, lines: list[bytes]) -> tuple[Kind, str | None]:
     return "prose", "markdown" if _is_markdown(b"\n" + head) else "text"
 
 
-def _coded(lines: list[bytes]) -> int:
-    """How many lines look like code; 0 as soon as fewer than two in five can."""
-    others = 0
-    for line in lines:
-        if not _is_code(line):
-            others += 1
-            if (len(lines) - others) * 5 < len(lines) * 2:
-                return 0
-    return len(lines) - others
+def code_lines(lines: list[bytes]) -> int:
+    """How many lines end as statements do, or begin with a word of theirs.
 
-
-def _is_code(line: bytes) -> bool:
-    """Does a line end as statements do, or begin with a word of theirs?"""
-    words = line[:300].rstrip(b" \t\r")
-    if words.endswith(_CODE_SIGNS):
-        return True
-    if words.endswith(_CODE_ENDS) and _CODE_END.match(words):
-        return True
-    return _CODE_WORD.match(line, 0, 300) is not None
+    >>> code_lines([b"def tea() -> str:", b"  return 4;", b"Tea is at four."])
+    2
+    """
+    return kernels.count_code(b"\n".join(lines), _CODE_WORDS)
 
 
 def _is_markdown(text: bytes) -> bool:

@@ -30,10 +30,12 @@ from brimful.text.characters import (
     UNSPACED,
     UPPER,
 )
-from brimful.text.grouping import LONGEST_BYTES
 
 EDGE = b" " * 8
 """Separators to lay around a text, so that every look-around stays inside."""
+
+LONGEST_BYTES = 64
+"""A longer word is cut to so many bytes; no term is longer."""
 
 _JOINER = 15  # a comma or apostrophe that was found to hold a word together
 _SPACED = (LOWER, UPPER, DIGIT)

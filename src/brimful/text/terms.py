@@ -1,8 +1,9 @@
 """Which words stand where?
 
 A word is a run of letters, marks and digits; `docs/terms.md` has the rules, `pieces` finds their edges. The rules are
-applied to each different clump of a text, and what they say is carried to its copies. The work is done on whole
-arrays, a stretch of text that fits into the processor's cache at a time: nothing here loops over words.
+applied to each different clump of a text, and what they say is carried to its copies: kernels find the clumps, group
+their terms and put every place where it belongs; the rules themselves work on whole arrays, a stretch of text that
+fits into the processor's cache at a time.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.clumps import Clumps, clumps_of
+from brimful import kernels
+from brimful.kernels import ROOM, Places
+from brimful.text.clumps import clumps_of
 from brimful.text.folding import Folded, fold
-from brimful.text.grouping import ROOM, Groups, group
 from brimful.text.pieces import EDGE, rows_of
 
 STRETCH_BYTES = 1 << 17
@@ -25,7 +27,6 @@ STRETCH_BYTES = 1 << 17
 
 _BLANK = re.compile(rb"[ \t\n\v\f\r]")
 _SEPARATORS = np.frombuffer(EDGE, np.uint8)
-_PLACE_BITS = 32
 _NO_CLASSES = np.zeros(len(EDGE), np.uint8)
 
 
@@ -54,53 +55,41 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
-    clumps = clumps_of(content)
-    groups, clump, inside = _terms_in(clumps.text, clumps.bounds)
-    copies = np.bincount(clumps.numbers, minlength=len(clumps.bounds) - 1)
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(copies.take(clump.take(groups.rows)))))
-    names = np.empty(len(groups.rows), np.int64)
-    names[groups.rows] = np.repeat(np.arange(len(groups.names)) << _PLACE_BITS, np.diff(groups.offsets))
-    names += inside
-    return Terms(groups.names, ends.take(groups.offsets), _places(clumps, names, clump))
+    padded = content + ROOM
+    clumps = clumps_of(padded)
+    different = clumps.strings
+    text, bounds = kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
+    folded, starts, lengths, origins = _terms_in(text)
+    terms = kernels.number_strings(folded, starts, lengths)
+    order = kernels.sort_strings(folded, terms.firsts, terms.lengths)
+    names, _ = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    numbers = rank.take(terms.numbers)
+    rows = origins.searchsorted(bounds)
+    copies = np.bincount(different.numbers, minlength=len(bounds) - 1)
+    counts = np.repeat(copies, np.diff(rows))
+    offsets = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(np.bincount(numbers, counts, len(order)), out=offsets[1:], dtype=np.int64)
+    inside = origins - np.repeat(bounds[:-1], np.diff(rows))
+    places = kernels.place_terms(clumps, rows, numbers, inside, offsets=offsets)
+    return Terms(names.split(b"\n")[:-1], offsets, places)
 
 
-def _places(clumps: Clumps, keys: NDArray[np.int64], clump: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Where each term stands, given a key for each term of each clump: its number and where in the clump it starts."""
-    counts = np.bincount(clump, minlength=len(clumps.bounds) - 1)
-    firsts = np.cumsum(counts) - counts
-    # Most clumps have one term. To the keys of their copies come those of the others.
-    single = (counts == 1).take(clumps.numbers)
-    numbers = clumps.numbers.compress(single)
-    whole = keys.take(firsts.take(numbers))
-    whole += clumps.starts.compress(single)
-    others = ~single
-    numbers = clumps.numbers.compress(others)
-    repeats = counts.take(numbers)
-    rows = np.repeat(firsts.take(numbers) - (np.cumsum(repeats) - repeats), repeats)
-    rows += np.arange(len(rows))
-    parts = keys.take(rows)
-    parts += np.repeat(clumps.starts.compress(others), repeats)
-    found = np.concatenate((whole, parts))
-    del whole, parts, rows
-    found.sort()
-    return found.astype(np.int32)
-
-
-def _terms_in(text: bytes, bounds: NDArray[np.int32]) -> tuple[Groups, NDArray[np.int32], NDArray[np.int32]]:
-    """The terms of all clumps in groups; of each row its clump, and where in it the term starts."""
+def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
+    """The folded text with room behind it; where in it terms start, how long they are, where they come from."""
     texts: list[bytes] = []
-    columns: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
+    columns: list[tuple[Places, ...]] = []
     size = 0
     for begin, part in _stretches(text):
         folded, starts, lengths = _occurrences(part)
-        origins = (folded.origin(starts) + begin).astype(np.int32)
-        columns.append(((starts + size).astype(np.int32), lengths.astype(np.int32), origins))
+        found = (starts + size, lengths, folded.origin(starts) + begin)
+        columns.append(tuple(column.astype(np.int32) for column in found))
         texts.append(folded.text.tobytes())
         size += len(texts[-1])
     texts.append(ROOM)
-    starts, lengths, origins = (np.concatenate(column) for column in zip(*columns, strict=True))
-    clump = (bounds.searchsorted(origins, side="right") - 1).astype(np.int32)
-    return group(b"".join(texts), starts, lengths), clump, origins - bounds[clump]
+    places, sizes, origins = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return b"".join(texts), places, sizes, origins
 
 
 def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:

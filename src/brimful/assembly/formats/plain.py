@@ -42,11 +42,12 @@ def _seen_as(said: str) -> str:
 
 _OURS = f"(?:{'|'.join(map(_seen_as, ('[doc:', '[in:', '[in|', '[span:', MARKER)))})"
 _ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
-_LOOKS_OURS = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(?={_OURS})", re.IGNORECASE)
-_ESCAPED = re.compile(rf"((?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*)\\(?={_OURS})", re.IGNORECASE)
+# These are long to compile and seldom needed: `re` does it at their first use.
+_LOOKS_OURS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(?={_OURS})"
+_ESCAPED = rf"((?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*)\\(?={_OURS})"
+_FEW_DOTS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*()\.{{1,2}}\Z"
+_FEW_ESCAPED = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(\\)\.{{1,2}}\Z"
 _END = re.compile(r"(\\*)(\.\.\.)?(?=\n*\Z)")
-_FEW_DOTS = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*()\.{{1,2}}\Z")
-_FEW_ESCAPED = re.compile(rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(\\)\.{{1,2}}\Z")
 _UNSAFE_IN_SEAMS = re.compile("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
 
@@ -81,7 +82,7 @@ def _write_text(text: str, start: int, *, cut_end: bool) -> list[Fragment]:
     """Insert backslashes; everything else is source bytes as they are."""
     inserts = []
     if _ANYWHERE.search(text):
-        inserts = [(match.end(), "\\") for match in _LOOKS_OURS.finditer(text)]
+        inserts = [(match.end(), "\\") for match in re.finditer(_LOOKS_OURS, text, re.IGNORECASE)]
     tail = _end_of(text)
     if tail:
         slashes, dots = tail.groups()
@@ -91,7 +92,7 @@ def _write_text(text: str, start: int, *, cut_end: bool) -> list[Fragment]:
         if on_own_line:
             added += 1 + len(inserts.pop()[1])
         inserts.append((tail.end(1), "\\" * added))
-    elif cut_end and (few := _FEW_DOTS.search(text)):
+    elif cut_end and text.endswith(".") and (few := re.search(_FEW_DOTS, text)):
         inserts.append((few.start(1), "\\"))  # with the marker they would begin with one
     fragments: list[Fragment] = []
     at, byte = 0, start
@@ -108,11 +109,11 @@ def _write_text(text: str, start: int, *, cut_end: bool) -> list[Fragment]:
 
 def _read_text(text: str, *, cut_end: bool) -> str:
     tail = _end_of(text)
-    if cut_end and (few := _FEW_ESCAPED.search(text)):
+    if cut_end and text.endswith(".") and (few := re.search(_FEW_ESCAPED, text)):
         text = text[: few.start(1)] + text[few.end(1) :]
     elif tail:
         text = text[: tail.start()] + "\\" * (len(tail.group(1)) // 2) + text[tail.end(1) :]
-    return _ESCAPED.sub(r"\1", text)
+    return re.sub(_ESCAPED, r"\1", text, flags=re.IGNORECASE)
 
 
 def _end_of(text: str) -> re.Match[str] | None:

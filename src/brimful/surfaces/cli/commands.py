@@ -10,18 +10,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
 from brimful.budget import budget_of
 from brimful.corpus.ignores import glob_pattern
 from brimful.corpus.skips import Skipped, SourceSettings
-from brimful.corpus.sources import root_of, walk
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
 from brimful.settings import FieldSettings, chosen
-from brimful.store.ingest import Report, preview
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
@@ -29,13 +27,22 @@ from brimful.surfaces.cli.stores import found_in, place_to_fill, store_to_ask, s
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
 
+if TYPE_CHECKING:
+    from brimful.store.ingest import Report
+
+
+def _nothing_yet() -> Report:
+    from brimful.store.ingest import Report  # what reads files is loaded when there are files to read
+
+    return Report()
+
 
 @dataclass(slots=True)
 class Corpus:
     """An open store, and what bringing it up to date did."""
 
     engine: Engine
-    report: Report = field(default_factory=Report)
+    report: Report = field(default_factory=_nothing_yet)
 
     @property
     def is_partial(self) -> bool:
@@ -153,7 +160,9 @@ def _previewed(
     """What bringing paths into their store would do; neither is touched, and no store is made."""
     checked_paths(paths)
     place = place_to_fill(store, paths, adding=adding) if paths else store_to_ask(store)
-    total = Report()
+    from brimful.store.ingest import preview
+
+    total = _nothing_yet()
     with ExitStack() as opened:
         engine = opened.enter_context(open_store(place)) if place.is_file() else None
         for path in paths or _there(engine, store):
@@ -245,6 +254,8 @@ def filled(store: str | None, paths: Sequence[str], *, adding: bool, settings: S
 
 def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     """The same paths, all of them there."""
+    from brimful.corpus.sources import root_of
+
     for path in paths:
         root_of(path)
     return paths
@@ -275,6 +286,8 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
     when the user names it.
     """
+    from brimful.corpus.sources import root_of
+
     folder = found_in(store)
     if folder is not None:
         for root in engine.roots:
@@ -320,6 +333,8 @@ def _show_copied(by: str | None) -> None:
 
 
 def _is_there(root: str) -> bool:
+    from brimful.corpus.sources import root_of
+
     try:
         root_of(root)
     except InputError:
@@ -328,6 +343,8 @@ def _is_there(root: str) -> bool:
 
 
 def _left_out(root: str) -> list[Skipped]:
+    from brimful.corpus.sources import walk
+
     return [each for each in walk(root) if isinstance(each, Skipped)] if _is_there(root) else []
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.text.cuts import Cuts, merged
-from brimful.text.lines import Lines
+from tests.kernels.lines import Lines
 
 _IS_BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
 _GOES_ON = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz,;:"))
@@ -34,7 +34,7 @@ _FULL_STOP = 46
 def sentence_places(lines: Lines) -> Cuts:
     r"""Where sentences start after others.
 
-    >>> from brimful.text.lines import lines_of
+    >>> from tests.kernels.lines import lines_of
     >>> sentence_places(lines_of(b"Dr. Ada paid 3.50 for tea. It was (U.S. tea). Fine.")).tolist()
     [27, 46]
     """

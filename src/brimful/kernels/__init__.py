@@ -1,0 +1,287 @@
+"""The compiled loops: C through ctypes, arrays in, arrays out.
+
+Everything that goes over each byte or each position is here; what decides is in Python. A kernel gets memory that its
+caller owns and whose sizes are checked in this module, and keeps nothing. The library is built from the C files beside
+this one (`building`); where it is missing or was built from other source, an error says what to do: nothing runs slowly
+in its place. The interpreter's lock is free while a kernel runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
+
+from brimful.errors import KernelsError
+from brimful.kernels import building
+
+Numbers = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+ROOM = bytes(8)
+"""What must stand behind a text of strings: they are read eight bytes at a time."""
+
+NEWLINES = b"\n" * 16
+"""What must stand behind a text of lines, so that every look ahead stays inside."""
+
+_MOST_BYTES = (1 << 31) - 1
+_REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
+_AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "packed_size": (_SIZE, (_AT, _SIZE)),
+    "pack_numbers": (None, (_AT, _SIZE, _AT)),
+    "pack_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
+    "packed_count": (_SIZE, (_AT, _SIZE)),
+    "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
+    "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 6)),
+    "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
+    "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "join_strings": (None, (_AT, _AT, _AT, _AT, _SIZE, _BYTE, _AT, _AT)),
+    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
+    "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
+    "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
+    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
+    "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+}
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The kernels, loaded once and known to be built from this source."""
+    return opened(_found())
+
+
+def _found() -> Path:
+    """The library of an installed package, or of a checkout, where it is built when the source has changed."""
+    shipped = building.shipped()
+    if shipped.is_file() or not building.is_checkout():
+        return shipped
+    path = building.beside_source()
+    if not path.is_file():
+        try:
+            building.build(path)
+        except OSError as error:
+            raise KernelsError(f"{error}") from error
+    return path
+
+
+def opened(path: Path) -> ctypes.CDLL:
+    """A library with the types of its functions; an error where it can't be this source's."""
+    try:
+        found = ctypes.CDLL(str(path))
+        found.brimful_source.restype = ctypes.c_char_p
+        source = found.brimful_source().decode()
+    except (OSError, AttributeError) as error:
+        raise KernelsError(f"the compiled kernels can't be loaded ({error}); {_REMEDY}") from error
+    if source != building.digest():
+        raise KernelsError(f"{path} was built from other source ({source[:12]}) than this package has; {_REMEDY}")
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = result, arguments
+    return found
+
+
+def _numbers(values: NDArray[Any]) -> Numbers:
+    """As the kernels read numbers: of eight bytes, one after the other."""
+    return np.ascontiguousarray(values, np.int64)
+
+
+def pack_numbers(values: NDArray[Any]) -> bytes:
+    """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
+    values = _numbers(values)
+    packed = np.empty(library().packed_size(values.ctypes.data, len(values)), np.uint8)
+    library().pack_numbers(values.ctypes.data, len(values), packed.ctypes.data)
+    return packed.tobytes()
+
+
+def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, Numbers]:
+    """Ascending columns one after the other, each as its differences; and where each ends in bytes, after a 0.
+
+    Column i is `columns[offsets[i]:offsets[i + 1]]`.
+    """
+    columns, offsets = _numbers(columns), _numbers(offsets)
+    if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
+        raise ValueError("the offsets of columns must ascend and lie inside of them")
+    ends = np.zeros(max(len(offsets), 1), np.int64)
+    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + 8)
+    packed = np.empty(library().pack_columns(*given, None), np.uint8)
+    if len(packed):
+        library().pack_columns(*given, packed.ctypes.data)
+    return packed.tobytes(), ends
+
+
+def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:
+    """The numbers that were packed; with `sums` each with all before it added."""
+    codes = np.frombuffer(packed, np.uint8)
+    at = codes.ctypes.data
+    values = np.empty(library().packed_count(at, len(codes)), np.int64)
+    library().unpack_numbers(at, len(codes), sums, values.ctypes.data)
+    return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """Which different strings there are, and which of them each given one is."""
+
+    numbers: Places  # of each given one
+    firsts: Places  # where each different one begins in the text, in the order of first occurrence
+    lengths: Places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clumps:
+    """The clumps of a text: where each starts, and which of the different ones it is."""
+
+    starts: Places
+    strings: Strings
+
+
+def _multiplier(text: bytes) -> int:
+    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide."""
+    return int.from_bytes(blake3(text).digest(8), "little") | 1
+
+
+def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -> Clumps:
+    """The clumps of a text with ROOM behind it; `flags` say of every byte what it may be part of."""
+    size = len(padded) - len(ROOM)
+    if not 0 <= size < _MOST_BYTES or len(flags) != 256:
+        raise ValueError(f"a text of {size} bytes can't be looked at in one go")
+    most = size // 2 + 1
+    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))
+    hashes = np.empty(most, np.uint64)
+    state = np.zeros(3, np.int64)
+    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    bits = max((size // 16).bit_length(), 4)
+    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, hashes, state)]
+    while True:
+        table = np.zeros(1 << bits, np.int32)
+        if library().find_clumps(padded, size, flags, multiplier, table.ctypes.data, bits, *given):
+            break
+        bits += 1
+    _, count, different = state.tolist()
+    strings = Strings(numbers[:count].copy(), firsts[:different].copy(), lengths[:different].copy())
+    return Clumps(starts[:count].copy(), strings)
+
+
+def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
+    """Number the strings of a text with ROOM behind it; equal ones get one number."""
+    starts, lengths = _places(starts), _places(lengths)
+    _check_strings(padded, starts, lengths)
+    count = len(starts)
+    bits = max(count.bit_length() + 1, 4)
+    numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
+    hashes, table = np.empty(count, np.uint64), np.zeros(1 << bits, np.int32)
+    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    made = [each.ctypes.data for each in (numbers, firsts, lengths_of, hashes)]
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier, table.ctypes.data, bits)
+    different = library().number_strings(*given, *made)
+    return Strings(numbers, firsts[:different].copy(), lengths_of[:different].copy())
+
+
+def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
+    """Which of some different strings comes first, second, … in bytewise order; none has a NUL or is empty."""
+    starts, lengths = _places(starts), _places(lengths)
+    _check_strings(padded, starts, lengths)
+    room, order = np.empty(4 * len(starts), np.uint64), np.empty(len(starts), np.int64)
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, len(starts))
+    library().sort_strings(*given, room.ctypes.data, order.ctypes.data)
+    return order
+
+
+def join_strings(
+    padded: bytes, starts: Places, lengths: Places, *, sign: bytes, order: Numbers | None = None
+) -> tuple[bytes, Places]:
+    """Strings of a text one after the other, in some order, a sign behind each; where each begins, and the end."""
+    starts, lengths = _places(starts), _places(lengths)
+    _check_strings(padded, starts, lengths)
+    if order is not None:
+        order = _numbers(order)
+        if len(order) != len(starts) or (len(order) and not 0 <= order.min() <= order.max() < len(starts)):
+            raise ValueError("an order must name each string once")
+    joined = np.empty(int(lengths.sum(dtype=np.int64)) + len(lengths), np.uint8)
+    bounds = np.empty(len(starts) + 1, np.int32)
+    rows = order.ctypes.data if order is not None else None
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, rows, len(starts), sign[0])
+    library().join_strings(*given, joined.ctypes.data, bounds.ctypes.data)
+    return joined.tobytes(), bounds
+
+
+def place_terms(clumps: Clumps, rows: Numbers, terms: Places, inside: Places, *, offsets: Numbers) -> Places:
+    """Where each term stands: from `offsets[t]` on the places of term t, ascending.
+
+    Clump i has the terms `terms[rows[i]:rows[i + 1]]`, each so many bytes inside of it.
+    """
+    starts, numbers = clumps.starts, clumps.strings.numbers
+    rows, terms, inside, cursors = _numbers(rows), _places(terms), _places(inside), _numbers(offsets).copy()
+    copies = np.bincount(numbers, minlength=len(rows) - 1)
+    counts = np.bincount(terms, np.repeat(copies, np.diff(rows)), len(offsets) - 1).astype(np.int64)
+    if len(inside) != len(terms) or rows[-1] != len(terms) or len(numbers) != len(starts):
+        raise ValueError("every clump needs its terms, and every term its place")
+    if (np.diff(cursors) != counts).any():
+        raise ValueError("the offsets must leave room for every place of every term")
+    places = np.empty(int(cursors[-1]), np.int32)
+    given = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
+    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given)
+    return places
+
+
+def _places(values: NDArray[Any]) -> Places:
+    """As the kernels read places in a text: of four bytes, one after the other."""
+    return np.ascontiguousarray(values, np.int32)
+
+
+def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
+    """Every string lies inside its text, which has room behind it."""
+    if len(starts) != len(lengths) or len(padded) >= _MOST_BYTES:
+        raise ValueError(f"{len(starts)} strings with {len(lengths)} lengths in {len(padded)} bytes can't be read")
+    if len(starts) and (
+        starts.min() < 0 or lengths.min() < 1 or int((starts + lengths).max()) + len(ROOM) > len(padded)
+    ):
+        raise ValueError("a string must lie inside its text")
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, a colon within reach."""
+    size = _size_of_lines(padded, signs)
+    most = padded.count(b"\n", 0, size) + 1
+    starts, firsts, ends = (np.empty(most, np.int64) for _ in range(3))
+    speaks = np.empty(most, np.bool_)
+    given = [each.ctypes.data for each in (starts, firsts, ends, speaks)]
+    count = library().find_lines(padded, size, signs, reach, *given)
+    return starts[:count], firsts[:count], ends[:count], speaks[:count]
+
+
+def find_sentences(
+    padded: bytes, signs: bytes, *, short_forms: NDArray[np.uint32], wide: NDArray[np.uint32]
+) -> Numbers:
+    """Where sentences start after others, in a text with NEWLINES behind it."""
+    size = _size_of_lines(padded, signs)
+    places = np.empty(size // 2 + 1, np.int64)
+    forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
+    given = (padded, size, signs, forms.ctypes.data, len(forms), signs_of.ctypes.data, len(signs_of))
+    return places[: library().find_sentences(*given, places.ctypes.data)].copy()
+
+
+def _size_of_lines(padded: bytes, signs: bytes) -> int:
+    if not padded.endswith(NEWLINES) or len(signs) != 256:
+        raise ValueError("a text of lines needs newlines behind it, and a table of what its bytes are")
+    return len(padded) - len(NEWLINES)
+
+
+def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
+    """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
+    cuts, walls = _numbers(cuts), _numbers(walls)
+    kept = np.empty(len(cuts), np.int64)
+    given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
+    return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+
+
+def count_code(text: bytes, words: bytes) -> int:
+    """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
+    return int(library().count_code(text, len(text), words, len(words)))

@@ -1,0 +1,106 @@
+"""How do the kernels become a library?
+
+By the machine's C compiler, or by `ziglang` from the package index where there is none. Only the standard library is
+needed here: the build of a wheel reads this file before the package can be imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ZIG = "ziglang>=0.14"
+"""What to install where no compiler is."""
+
+_COMPILERS = ("cc", "gcc", "clang")
+_FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_SUFFIXES = {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}
+
+
+def digest() -> str:
+    """A hash of the kernels' source."""
+    found = hashlib.sha256()
+    for path in sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.h")]):
+        found.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return found.hexdigest()
+
+
+def suffix_for(target: str | None = None) -> str:
+    """How the name of a library ends, on this machine or on a target of zig's (`aarch64-macos`)."""
+    if target is None:
+        return _SUFFIXES.get(sys.platform, ".so")
+    return ".dll" if "windows" in target else ".dylib" if "macos" in target else ".so"
+
+
+def shipped() -> Path:
+    """Where a wheel has its library."""
+    return FOLDER / f"kernels{suffix_for()}"
+
+
+def beside_source() -> Path:
+    """Where a checkout keeps the library of its present source."""
+    import sysconfig  # what only building needs is imported here and below: every start loads this module
+
+    return FOLDER / "built" / f"{sysconfig.get_platform()}-{digest()[:16]}{suffix_for()}"
+
+
+def is_checkout() -> bool:
+    """Whether this is a source tree, where a library may be built when it is needed."""
+    return FOLDER.parent.parent.name == "src" and (FOLDER.parent.parent.parent / "pyproject.toml").is_file()
+
+
+def compilers() -> list[list[str]]:
+    """The commands that may compile C here, the best first."""
+    import importlib.util
+    import shlex
+    import shutil
+
+    named = shlex.split(os.environ.get("CC", ""))
+    found = [named] if named and shutil.which(named[0]) else []
+    found += [[path] for name in _COMPILERS if (path := shutil.which(name))]
+    return found + ([_zig()] if importlib.util.find_spec("ziglang") else [])
+
+
+def _zig() -> list[str]:
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()) -> None:
+    """Compile the kernels, for a target of zig's where one is named; raises an OSError that says what failed."""
+    import shlex
+
+    commands = compilers() if target is None else [[*_zig(), "-target", target]]
+    if not commands:
+        raise OSError(f"there is no C compiler (cc, gcc, clang, $CC); install one, or: pip install '{ZIG}'")
+    library.parent.mkdir(parents=True, exist_ok=True)
+    said = []
+    for command in commands:
+        problem = _compiled(command, library, flags, is_windows=suffix_for(target) == ".dll")
+        if problem is None:
+            return
+        said.append(f"{shlex.join(command)}: {problem}")
+    raise OSError(f"the kernels could not be compiled; {'; '.join(said)}; install another compiler, or {ZIG}")
+
+
+def _compiled(command: Sequence[str], library: Path, flags: Sequence[str], *, is_windows: bool) -> str | None:
+    """Compile into place at once, whoever else does the same; returns what went wrong."""
+    import subprocess
+    import tempfile
+
+    sources = sorted(map(str, FOLDER.glob("*.c")))
+    position = () if is_windows else ("-fPIC",)
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=".") as folder:
+        made = Path(folder, library.name)
+        line = [*command, *_FLAGS, *position, f'-DBRIMFUL_SOURCE="{digest()}"', *flags, "-o", str(made), *sources]
+        try:
+            done = subprocess.run(line, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler
+        except OSError as error:
+            return f"{error}"
+        if done.returncode or not made.is_file():
+            return (done.stderr.strip() or f"exit code {done.returncode}")[:500]
+        os.replace(made, library)  # noqa: PTH105 - over what another process may have put there
+    return None

@@ -1,0 +1,80 @@
+/* Whole numbers in few bytes: seven bits a byte, low bits first, the high bit set on all but the last byte. */
+
+#include "kernels.h"
+
+/* How many bytes the numbers take as varints; `values` are not negative. */
+EXPORT int64_t packed_size(const int64_t *values, int64_t count)
+{
+    int64_t size = count;
+    for (int64_t at = 0; at < count; at++)
+        for (uint64_t rest = (uint64_t)values[at] >> 7; rest; rest >>= 7)
+            size++;
+    return size;
+}
+
+/* Write `value` at `out`; returns behind it. */
+static inline uint8_t *put(uint8_t *out, uint64_t value)
+{
+    for (; value > 0x7F; value >>= 7)
+        *out++ = (uint8_t)(value | 0x80);
+    *out++ = (uint8_t)value;
+    return out;
+}
+
+/* Pack numbers into `out`, which has room for packed_size of them. */
+EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
+{
+    for (int64_t at = 0; at < count; at++)
+        out = put(out, (uint64_t)values[at]);
+}
+
+/* Each column ascends: columns[offsets[i]] to columns[offsets[i + 1] - 1]. Packed is its first number and then the
+ * differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has room for
+ * nine bytes a number, or is NULL: then only the sizes are wanted. Returns the bytes of all. */
+EXPORT int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)
+{
+    uint8_t *start = out;
+    int64_t size = 0;
+    for (int64_t column = 0; column < count; column++) {
+        int64_t before = 0;
+        for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {
+            uint64_t step = (uint64_t)columns[at] - (uint64_t)before;
+            before = columns[at];
+            if (out)
+                out = put(out, step);
+            else
+                for (size++; step > 0x7F; step >>= 7)
+                    size++;
+        }
+        ends[column] = out ? out - start : size;
+    }
+    return out ? out - start : size;
+}
+
+/* How many numbers are packed here. */
+EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)
+{
+    int64_t count = 0;
+    for (int64_t at = 0; at < size; at++)
+        count += packed[at] < 0x80;
+    return count;
+}
+
+/* Unpack packed_count numbers into `values`; with `sums` each has all before it added. Bits beyond 64 are dropped. */
+EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values)
+{
+    uint64_t total = 0, value = 0;
+    unsigned shift = 0;
+    for (int64_t at = 0; at < size; at++) {
+        if (shift < 64)
+            value |= (uint64_t)(packed[at] & 0x7F) << shift;
+        if (packed[at] > 0x7F) {
+            shift += 7;
+            continue;
+        }
+        total = sums ? total + value : value;
+        *values++ = (int64_t)total;
+        value = 0;
+        shift = 0;
+    }
+}

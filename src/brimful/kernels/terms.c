@@ -1,0 +1,209 @@
+/* Which stretches of a text are equal, in which order do they stand, and where does each term of them stand?
+ *
+ * Strings are stretches of one text with at least eight readable bytes behind its end. Each different one gets a
+ * number, in the order of their first occurrences; a table of 2^bits places, zero where free, finds it again by a
+ * hash. Hashes only propose: strings are compared byte for byte, so a bad multiplier costs time and nothing else. */
+
+#include "kernels.h"
+
+static inline uint64_t word_at(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* The last word of a string, of 1 to 8 bytes: zeros stand behind its end. */
+static inline uint64_t masked(uint64_t word, int64_t bytes)
+{
+    return bytes >= 8 ? word : word & (((uint64_t)1 << 8 * bytes) - 1);
+}
+
+static inline uint64_t hash_of(const uint8_t *at, int64_t length, uint64_t multiplier)
+{
+    uint64_t hash = (uint64_t)length;
+    for (; length > 0; at += 8, length -= 8) {
+        hash = (hash ^ masked(word_at(at), length)) * multiplier;
+        hash ^= hash >> 32;
+    }
+    return hash * multiplier;
+}
+
+static inline int same(const uint8_t *one, const uint8_t *other, int64_t length)
+{
+    for (; length > 0; one += 8, other += 8, length -= 8)
+        if (masked(word_at(one) ^ word_at(other), length))
+            return 0;
+    return 1;
+}
+
+typedef struct {
+    const uint8_t *text;
+    uint64_t multiplier;
+    int32_t *table; /* number + 1, or 0 */
+    unsigned bits;
+    int32_t *firsts, *lengths; /* of each different string */
+    uint64_t *hashes;
+    int64_t count;
+} strings;
+
+/* The number of the string that starts here; a new one where it was not there before. */
+static inline int32_t number_of(strings *known, int64_t start, int64_t length)
+{
+    uint64_t hash = hash_of(known->text + start, length, known->multiplier);
+    uint64_t last = ((uint64_t)1 << known->bits) - 1, slot = hash >> (64 - known->bits);
+    for (int32_t number; (number = known->table[slot]); slot = (slot + 1) & last) {
+        number--;
+        if (known->hashes[number] == hash && known->lengths[number] == length &&
+            same(known->text + known->firsts[number], known->text + start, length))
+            return number;
+    }
+    known->firsts[known->count] = (int32_t)start;
+    known->lengths[known->count] = (int32_t)length;
+    known->hashes[known->count] = hash;
+    known->table[slot] = (int32_t)++known->count;
+    return (int32_t)known->count - 1;
+}
+
+/* What a byte is, as the caller's table says; see brimful.text.clumps. */
+enum { CLUMP = 1, NUMBER = 2, WORD = 4, ASCII = 64, BEHIND = 128, SHIFT = 2, MOST_SIGNS = 3 };
+
+/* Where the clump ends that starts at `at`. */
+static inline int64_t clump_end(const uint8_t *text, int64_t size, const uint8_t *flags, int64_t at)
+{
+    for (;;) {
+        while (at < size && flags[text[at]] & CLUMP)
+            at++;
+        if (at >= size)
+            return at;
+        uint8_t sign = flags[text[at]], before = flags[text[at - 1]];
+        uint8_t after = at + 1 < size ? flags[text[at + 1]] : 0;
+        if (sign >> SHIFT & before & after & (NUMBER | WORD)) {
+            at++;
+        } else if (sign >= BEHIND && before & WORD && !(at > 1 && flags[text[at - 2]] & ASCII)) {
+            for (int signs = 0; signs < MOST_SIGNS && at < size && flags[text[at]] == sign; signs++)
+                at++;
+            if (at >= size || !(flags[text[at]] & CLUMP))
+                return at;
+        } else {
+            return at;
+        }
+    }
+}
+
+/* Find the clumps of a text: `starts` and `numbers` of all, `firsts`, `lengths` and `hashes` of the different ones;
+ * each has room for (size + 1) / 2. `state` holds how far it came: the place, clumps, different clumps; zeros at
+ * first. Returns 0 when the table is half full: call again with a larger one, cleared. Returns 1 at the end. */
+EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, int32_t *table,
+                           int64_t bits, int32_t *starts, int32_t *numbers, int32_t *firsts, int32_t *lengths,
+                           uint64_t *hashes, int64_t *state)
+{
+    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, hashes, state[2]};
+    int64_t at = state[0], count = state[1], most = (int64_t)1 << (bits - 1);
+    uint64_t last = ((uint64_t)1 << bits) - 1;
+    for (int64_t number = 0; number < known.count; number++) {
+        uint64_t slot = hashes[number] >> (64 - bits);
+        while (table[slot])
+            slot = (slot + 1) & last;
+        table[slot] = (int32_t)number + 1;
+    }
+    while (at < size && known.count < most) {
+        if (!(flags[text[at]] & CLUMP)) {
+            at++;
+            continue;
+        }
+        int64_t end = clump_end(text, size, flags, at);
+        starts[count] = (int32_t)at;
+        numbers[count++] = number_of(&known, at, end - at);
+        at = end;
+    }
+    state[0] = at;
+    state[1] = count;
+    state[2] = known.count;
+    return at >= size;
+}
+
+/* The number of each string; `firsts`, `lengths_of` and `hashes` have room for as many different ones as strings, the
+ * cleared table for twice as many. Returns how many different ones there are. */
+EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                              uint64_t multiplier, int32_t *table, int64_t bits, int32_t *numbers, int32_t *firsts,
+                              int32_t *lengths_of, uint64_t *hashes)
+{
+    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths_of, hashes, 0};
+    for (int64_t at = 0; at < count; at++)
+        numbers[at] = number_of(&known, starts[at], lengths[at]);
+    return known.count;
+}
+
+typedef struct {
+    uint64_t head; /* the first eight bytes, as a number that is in their order */
+    int64_t number;
+} sorting;
+
+static inline int is_after(const uint8_t *text, const int32_t *starts, const int32_t *lengths, sorting one,
+                           sorting other)
+{
+    if (one.head != other.head)
+        return one.head > other.head;
+    int64_t size = lengths[one.number], others = lengths[other.number];
+    int found = memcmp(text + starts[one.number], text + starts[other.number], (size_t)(size < others ? size : others));
+    return found ? found > 0 : size > others;
+}
+
+/* Which string comes first, second, … in bytewise order; all are different and none has a NUL. `room` has 32 bytes for
+ * each. */
+EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, void *room,
+                         int64_t *order)
+{
+    sorting *from = room, *to = from + count;
+    for (int64_t at = 0; at < count; at++) {
+        uint64_t word = masked(word_at(text + starts[at]), lengths[at]), head = 0;
+        for (int byte = 0; byte < 8; byte++)
+            head |= (word >> 8 * byte & 0xFF) << (56 - 8 * byte);
+        from[at] = (sorting){head, at};
+    }
+    for (int64_t width = 1; width < count; width *= 2) {
+        for (int64_t begin = 0; begin < count; begin += 2 * width) {
+            int64_t middle = begin + width < count ? begin + width : count;
+            int64_t end = begin + 2 * width < count ? begin + 2 * width : count;
+            int64_t left = begin, right = middle;
+            for (int64_t at = begin; at < end; at++) {
+                int takes_right = right < end && (left >= middle || is_after(text, starts, lengths, from[left], from[right]));
+                to[at] = takes_right ? from[right++] : from[left++];
+            }
+        }
+        sorting *done = to;
+        to = from;
+        from = done;
+    }
+    for (int64_t at = 0; at < count; at++)
+        order[at] = from[at].number;
+}
+
+/* Strings one after the other, a sign behind each; `bounds` gets where each begins, and the end. */
+EXPORT void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
+                         int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds)
+{
+    uint8_t *begin = out;
+    for (int64_t at = 0; at < count; at++) {
+        int64_t row = order ? order[at] : at;
+        bounds[at] = (int32_t)(out - begin);
+        memcpy(out, text + starts[row], (size_t)lengths[row]);
+        out += lengths[row];
+        *out++ = sign;
+    }
+    bounds[count] = (int32_t)(out - begin);
+}
+
+/* Of clumps and their terms: clump i has the terms terms[rows[i]] to terms[rows[i + 1] - 1], each beginning
+ * inside[row] bytes behind it. Puts every place of term t at places[cursors[t]] and on, ascending; `cursors` move. */
+EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int64_t *rows,
+                        const int32_t *terms, const int32_t *inside, int64_t *cursors, int32_t *places)
+{
+    for (int64_t at = 0; at < count; at++)
+        for (int64_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++)
+            places[cursors[terms[row]]++] = starts[at] + inside[row];
+}

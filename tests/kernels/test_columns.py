@@ -1,0 +1,47 @@
+"""The kernels for packed numbers against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimful import kernels
+from tests.kernels import columns as oracle
+
+numbers = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 2**40), st.integers(0, 2**62)), max_size=200)
+
+
+@given(numbers)
+def test_packed_bytes_are_the_same(values):
+    """Any numbers are packed as NumPy packs them, and read back."""
+    column = np.array(values, np.int64)
+    packed, _ = oracle.pack_numbers(column)
+    assert kernels.pack_numbers(column) == packed
+    assert kernels.unpack_numbers(packed).tolist() == oracle.unpack_numbers(packed).tolist() == values
+
+
+@given(st.lists(numbers, max_size=8), st.sampled_from([np.int64, np.int32]))
+def test_columns_are_packed_as_their_differences(given_columns, kind):
+    """Each column begins anew, and the ends are where the bytes of each end."""
+    found = [np.sort(np.array(values, np.int64) % (1 << 31)).astype(kind) for values in given_columns]
+    offsets = np.cumsum([0, *map(len, found)])
+    packed, ends = kernels.pack_columns(np.concatenate([*found, np.zeros(0, kind)]), offsets)
+    parts = [oracle.pack_numbers(np.diff(each.astype(np.int64), prepend=0))[0] for each in found]
+    assert packed == b"".join(parts)
+    assert ends.tolist() == np.cumsum([0, *map(len, parts)]).tolist()
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_unpacked_without_harm(packed):
+    """Bytes that nobody packed give as many numbers as they have last bytes; the same sums as NumPy's."""
+    found = kernels.unpack_numbers(packed)
+    assert len(found) == sum(code < 0x80 for code in packed)
+    with np.errstate(over="ignore"):
+        assert kernels.unpack_numbers(packed, sums=True).tolist() == np.cumsum(found).tolist()
+
+
+def test_offsets_outside_their_columns_are_refused():
+    """No kernel is called with sizes that its arrays do not have."""
+    for offsets in ([0, 4], [-1, 2], [0, 2, 1]):
+        with pytest.raises(ValueError, match="offsets"):
+            kernels.pack_columns(np.arange(3), np.array(offsets))

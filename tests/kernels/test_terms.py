@@ -1,0 +1,71 @@
+"""The kernels that find, group and place terms, against NumPy and plain Python."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brimful import kernels
+from brimful.text.terms import terms_of
+from tests.kernels import terms as oracle
+
+SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
+WORDS = ["C++", "c#", "1,000", "it's", "w" * 20, "w" * 70, "HTTPServer2_old", "2026-01-02", "x" * 63 + "é"]
+TEXTS = st.lists(st.text(SIGNS, max_size=6) | st.sampled_from(WORDS) | st.text(max_size=4)).map("".join)
+HOSTILE = st.lists(st.binary(max_size=5) | TEXTS.map(lambda text: text.encode("utf-8", "replace"))).map(b"".join)
+
+
+def check(content: bytes) -> None:
+    """Both ways say the same, to the byte."""
+    found, wanted = terms_of(content), oracle.terms_of(content)
+    assert found.names == wanted.names
+    assert found.offsets.tolist() == wanted.offsets.tolist()
+    assert found.starts.tolist() == wanted.starts.tolist()
+    assert found.starts.dtype == wanted.starts.dtype
+    assert found.offsets.dtype == wanted.offsets.dtype
+
+
+@given(HOSTILE)
+@example(b"")
+@example(b"\0a\0\0a")
+@example(b"a" * 200)
+@example(b"\xff\xfe\xc3" * 3)
+def test_terms_are_those_of_numpy(content):
+    """Names, offsets and places agree on any bytes, valid UTF-8 or not."""
+    check(content)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_terms_of_long_texts_are_those_of_numpy(seed):
+    """Also where the table of clumps has to grow, and where a stretch ends inside the text."""
+    chance = random.Random(seed)
+    letters = "abcDEF019_.,'-+#é漢한"
+    words = ["".join(chance.choices(letters, k=chance.randint(1, 12))) for _ in range(30_000)]
+    check(chance.choice([" ", "\n", "; "]).join(words).encode())
+
+
+STRINGS = st.lists(st.text("ab\u00e9", min_size=1, max_size=40).map(str.encode), max_size=40)
+
+
+@given(STRINGS, st.sampled_from([None, 0, 1]))
+def test_strings_are_numbered_by_first_occurrence(strings, multiplier):
+    """Equal strings get one number, with a hash that says the same of all as well."""
+    text = b"|".join(strings) + kernels.ROOM
+    lengths = np.array([len(each) for each in strings], np.int32)
+    starts = (np.cumsum(lengths + 1) - lengths - 1).astype(np.int32)
+    found = kernels.number_strings(text, starts, lengths, multiplier=multiplier)
+    different = list(dict.fromkeys(strings))
+    assert found.numbers.tolist() == [different.index(each) for each in strings]
+    order = kernels.sort_strings(text, found.firsts, found.lengths)
+    joined, bounds = kernels.join_strings(text, found.firsts, found.lengths, sign=b"\n", order=order)
+    assert joined == b"".join(each + b"\n" for each in sorted(different))
+    assert bounds.tolist() == np.cumsum([0, *(len(each) + 1 for each in sorted(different))]).tolist()
+
+
+def test_strings_outside_their_text_are_refused():
+    """No kernel reads where its text does not reach."""
+    for start, length in ((0, 6), (-1, 2), (5, 1), (2, 0)):
+        with pytest.raises(ValueError, match="inside its text"):
+            kernels.number_strings(b"tea m" + kernels.ROOM, np.array([start]), np.array([length]))
