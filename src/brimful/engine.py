@@ -57,10 +57,13 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
-from brimful.store.ingest import Report, ingest, place_of, preview
+from brimful.store.address import Address
+from brimful.store.ingest import Report, ingest, preview
+from brimful.store.ingest import place_of as place_below
+from brimful.store.opening import digests_of, opened, place_of
+from brimful.store.preparing import Entry
 from brimful.store.protocol import Listed, Snapshot
-from brimful.store.snapshot import SqliteSnapshot
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.whole import WholeDocuments
 from brimful.text.vocabularies import tokens_for
 
@@ -73,7 +76,6 @@ if TYPE_CHECKING:
     from brimful.densify.plan import DensifySettings
     from brimful.densify.running import Progress
 
-STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
@@ -85,13 +87,15 @@ _ANY_ROOM = 1 << 30
 
 
 def open(  # noqa: A001
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Address,
     *,
     vectors: bool = True,
     embedder: Embedder | None = None,
     late: Embedder | str = "auto",
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
+
+    `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
 
     `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
@@ -113,7 +117,7 @@ class Engine:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Address,
         *,
         vectors: bool = True,
         embedder: Embedder | None = None,
@@ -121,16 +125,15 @@ class Engine:
     ) -> None:
         if embedder is not None and not vectors:
             raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
-        place = Path(path)
-        self.path = place / STORE_NAME if place.is_dir() else place
-        self._store = SqliteStore(self.path, embedder=(embedder or "default") if vectors else None)
+        self.path = place_of(path)
+        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None)
         self._uses_vectors, self._embedder = vectors, embedder
         self._late_chosen = late
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
         self._readers = 0  # who read a state of their own, outside of their turn
         self._unread = threading.Condition(self._lock)
-        self._snapshot: SqliteSnapshot | None = None
+        self._snapshot: StoredSnapshot | None = None
         self._ground: Ground | None = None
         self._is_closed = False
         self._held = 0  # by how many `one_state`
@@ -138,7 +141,6 @@ class Engine:
         self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
-        self._memory_path = self.path.with_name(f"{self.path.name}-digests")
 
     def __enter__(self) -> Self:
         return self
@@ -227,10 +229,16 @@ class Engine:
             return self._now().snapshot.root.hex()
 
     @property
+    def size_bytes(self) -> int:
+        """How much room the store takes."""
+        with self._turn():
+            return self._store.size_bytes()
+
+    @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
-            return tuple(place_of(prefix) for prefix in self._store.roots())
+            return tuple(place_below(prefix) for prefix in self._store.roots())
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
@@ -298,6 +306,10 @@ class Engine:
             if self._memory is None:
                 self._memory = Memory(self._memory_path)
             return self._memory
+
+    @cached_property
+    def _memory_path(self) -> Path:
+        return digests_of(self.path)
 
     @property
     def ground(self) -> Ground:
@@ -778,7 +790,7 @@ class Engine:
             yield
 
     @contextmanager
-    def _own_moment(self) -> Iterator[SqliteSnapshot]:
+    def _own_moment(self) -> Iterator[StoredSnapshot]:
         """A state to read from while others take their turn; only a purge waits for it."""
         with self._turn():
             moment = self._store.snapshot()
@@ -807,7 +819,7 @@ class Engine:
         """Let go of a snapshot that is no longer the newest."""
         if self._snapshot is None or (self._held and not drop):
             return
-        if drop or self._snapshot.generation != self._store.generation():
+        if drop or self._snapshot.is_lost or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = self._pricing = None
 

@@ -21,8 +21,8 @@ from brimful.store.tables import unpack_cards, unpack_table
 _NOTHING = np.zeros(0, np.int64)
 
 
-class SqliteSegment:
-    """A segment of the embedded store, as one snapshot sees it."""
+class StoredSegment:
+    """A segment as one snapshot sees it."""
 
     def __init__(self, shelf: Shelf, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 from brimful.errors import BrimfulError, InputError, MissingPartError
@@ -27,6 +28,7 @@ EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
+    "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "watch": (("watchfiles",), "brimful watch"),
     "http": (("fastapi", "uvicorn"), "brimful serve"),
     "mcp": (("mcp",), "brimful mcp"),
@@ -114,14 +116,14 @@ def _store(store: str | None) -> Iterator[Finding]:
     except InputError as error:
         yield Finding("store", "bad" if store else "note", str(error), USAGE)
         return
-    problems = glance(place)
+    problems = glance(place) if isinstance(place, Path) else []
     for problem in problems:
         yield Finding("store", "bad", f"{place}: {problem}", STORAGE)
     if problems:
         return
     try:
         with open_store(place) as engine:
-            documents, size = len(engine.ground.documents), place.stat().st_size
+            documents, size = len(engine.ground.documents), engine.size_bytes
     except BrimfulError as error:
         yield Finding("store", "bad", str(error), exit_of(error))
     else:
