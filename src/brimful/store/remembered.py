@@ -80,7 +80,8 @@ def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
 def forget(cursor: Cursor) -> None:
     """Forget all vectors of all models: they say something of texts that may be gone."""
     if cursor.has_vectors():
-        cursor.execute("DELETE FROM vectors; DELETE FROM vector_models")
+        cursor.execute("DELETE FROM vectors")
+        cursor.execute("DELETE FROM vector_models")
 
 
 def problems(cursor: Cursor) -> Iterator[str]:

@@ -14,7 +14,7 @@ from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.cursors import Cursor
 from brimful.store.kept import Kept
 from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import BLOB_CODES, CODES, FIRSTS, PAGE, TEXT, key_of, place_of, seal_of, unpacked
+from brimful.store.schema import BLOB_CODES, CODES, FIRSTS, PAGE, TEXT, key_of, kind_of_key, place_of, seal_of, unpacked
 
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
@@ -85,6 +85,12 @@ class Shelf:
             check_seal("a segment", seal, *values)
             rows.append(SegmentRow(*values))
         return rows
+
+    def places(self, segment: int) -> list[tuple[int, int]]:
+        """The kind and place of each blob of a segment."""
+        bounds = (key_of(segment, 0), key_of(segment + 1, 0))
+        found = self._cursor.fetch("SELECT key FROM blobs WHERE key >= ? AND key < ? ORDER BY key", bounds)
+        return [(kind_of_key(key), place_of(key)) for (key,) in found]
 
     def firsts(self, segment: int) -> list[bytes]:
         """The first term of every page."""

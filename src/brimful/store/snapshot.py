@@ -64,6 +64,13 @@ class StoredSnapshot:
         statement = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608
         yield from map(_row, self._cursor.each(statement))
 
+    def stored_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The same with all that is stored of each, but for its seal."""
+        statement = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608
+        for *values, seal in self._cursor.each(statement):
+            check_seal("a document", seal, *values)
+            yield tuple(values)
+
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
         return self._row(path)
@@ -84,12 +91,17 @@ class StoredSnapshot:
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
+        data = self.packed_map(number)
+        return None if data is None else unpack_map(data, most=self._shelf.most_bytes)
+
+    def packed_map(self, number: int) -> bytes | None:
+        """The same as it is stored."""
         found = self._cursor.sealed("maps", number)
         if found is None:
             return None
         data, seal = found
         check_seal(f"the source map of document {number}", seal, number, data)
-        return unpack_map(data, most=self._shelf.most_bytes)
+        return data
 
     def extents(self, number: int) -> list[tuple[int, int]]:
         """The ranges in which a document is stored."""

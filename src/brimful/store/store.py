@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -32,7 +33,18 @@ from brimful.index.quantised import Bytes
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.cursors import Cursor
-from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
+from brimful.store.laying import (
+    SEGMENT_BYTES,
+    Laid,
+    drop_segment,
+    grouped,
+    mask,
+    rename_card,
+    write_blobs,
+    write_cards,
+    write_extents,
+    write_segment,
+)
 from brimful.store.merging import batches, crowded, merge
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import (
@@ -48,6 +60,7 @@ from brimful.store.meta import (
     write_rules,
 )
 from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
+from brimful.store.protocol import Extents
 from brimful.store.remembered import KnownVectors
 from brimful.store.schema import seal_of
 from brimful.store.shelf import Shelf, check_seal
@@ -68,6 +81,15 @@ class Origins(NamedTuple):
 
     stamp: str | None
     paths: list[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adopted:
+    """Whole segments of another store, with the documents of all their live extents by their numbers there."""
+
+    rows: dict[int, Row]
+    maps: dict[int, bytes]
+    segments: list[StoredSegment]
 
 
 class TakenError(Exception):
@@ -121,6 +143,11 @@ class Store(ABC):
     @abstractmethod
     def _remembering(self, *, write: bool) -> AbstractContextManager[Cursor]:
         """A transaction beside whoever writes documents."""
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether terms were made by other rules than today's."""
+        return self._outdated
 
     @property
     def _is_writable(self) -> bool:
@@ -201,6 +228,20 @@ class Store(ABC):
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for packed, owners in prepared.segments:
                 write_segment(cursor, packed, numbers[owners])
+            self._finish(cursor, touched={bucket_of(path) for path in paths})
+        return len(paths)
+
+    def adopt(self, given: Adopted, *, model: str | None) -> int:
+        """Take segments of another store as they are, in one commit; their documents replace those of the same path."""
+        with self._writing() as cursor:
+            self._note_model(cursor, model or "")
+            paths = [row.path for row in given.rows.values()]
+            self._forget(cursor, paths)
+            places = {number: at for at, number in enumerate(given.rows)}
+            maps = {places[number]: data for number, data in given.maps.items()}
+            numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
+            for segment in given.segments:
+                _adopt_segment(cursor, segment, numbers)
             self._finish(cursor, touched={bucket_of(path) for path in paths})
         return len(paths)
 
@@ -464,6 +505,18 @@ def _check_taken(cursor: Cursor, paths: Iterable[str], prefix: str) -> None:
     for _, path, origin in _named(cursor, paths):
         if not (origin or "").startswith(prefix):
             raise TakenError(path)
+
+
+def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:
+    """Write a segment of another store down; of one that has dead text only what is live."""
+    number = cursor.next_segment()
+    bases, ends, documents, starts = segment.extents
+    renumbered = np.array([numbers[each] for each in documents.tolist()], np.int64)
+    write_extents(cursor, number, Extents(bases, ends, renumbered, starts), length=segment.length, dead=segment.dead)
+    write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
+    write_blobs(cursor, number, segment.blobs())
+    if segment.dead:
+        merge(cursor, [each for each in _views(cursor) if each.number == number])
 
 
 def _views(cursor: Cursor) -> list[StoredSegment]:

@@ -198,6 +198,12 @@ class StoredSegment:
         """All postings, dead ones included, page by page."""
         return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
 
+    def blobs(self) -> Iterator[tuple[int, int, bytes]]:
+        """All that is kept of it as it is stored, but for what names its documents: kind, place, bytes."""
+        for kind, place in self._shelf.places(self.number):
+            if kind not in (EXTENTS, CARDS):
+                yield kind, place, self._shelf.blob(key_of(self.number, kind, place))
+
     def contents(self) -> Iterator[bytes]:
         """The text of each live extent."""
         for base, end in zip(self.extents.bases.tolist(), self.extents.ends.tolist(), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -154,6 +154,31 @@ def wait_for_turn(cursor: PostgresCursor) -> None:
     """Lock the corpus's own row: one that others can't see can't be locked by them."""
     if not cursor.fetch("SELECT number FROM corpora WHERE number = ? FOR UPDATE", (cursor.corpus,)):
         raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
+
+
+class ServerState(NamedTuple):
+    """What a server has, and what a role may do there."""
+
+    version: str
+    role: str
+    connections: int
+    most: int
+    has_trigrams: bool
+    may_write: bool
+    is_above: bool  # row-level security does not hold for it
+
+
+def server_of(address: Address) -> ServerState:
+    """Look at the server of a corpus that is there."""
+    with reading(address) as cursor:
+        (found,) = cursor.fetch(
+            "SELECT current_setting('server_version'), current_user::text, "
+            "(SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'), "
+            "current_setting('max_connections')::int, "
+            "EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
+            "has_table_privilege('all_documents', 'INSERT'), NOT row_security_active('all_documents')"
+        )
+    return ServerState(*found)
 
 
 # ---- texts: PostgreSQL holds none with a NUL, and a path may have one

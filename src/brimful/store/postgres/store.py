@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -247,6 +248,17 @@ class PostgresStore(Store):
             with self._beside.transaction():
                 wait_for_turn(cursor)
                 yield cursor
+
+    def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
+        """Fill the table of terms anew; returns how many there are."""
+        count = 0
+        with self._writing() as cursor:
+            cursor.execute("DELETE FROM terms")
+            each = iter(counted)
+            while batch := list(islice(each, at_once)):
+                cursor.executemany("INSERT INTO terms VALUES (?, ?)", batch)
+                count += len(batch)
+        return count
 
     def purge(self) -> None:
         """Compact, and forget vectors; the server's files give the room to others after its own VACUUM."""
