@@ -3,7 +3,7 @@
 All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
 corpora only. A session names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so that
 the statements of every engine are the same. The session's setting chooses, it permits nothing: another's number shows
-no rows.
+no rows. The planner keeps no statistics of whose rows there are: its estimates would tell how many others have.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ def _table(name: str) -> str:
 CREATE TABLE all_{name} (
     corpus int NOT NULL DEFAULT {_CHOSEN}, {COLUMNS[name]}, PRIMARY KEY (corpus, {_KEYS[name]})
 );
+ALTER TABLE all_{name} ALTER corpus SET STATISTICS 0;
 ALTER TABLE all_{name} ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON all_{name} USING ({own}) WITH CHECK ({own});
 CREATE VIEW {name} WITH (security_invoker = true) AS {shown};
@@ -135,7 +136,8 @@ def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) ->
     lines += [
         f"INSERT INTO {place}.corpora (name, role, readers) VALUES ({values})",  # noqa: S608
         "    ON CONFLICT (name) DO UPDATE SET role = excluded.role, readers = excluded.readers;",
-        f"-- then, for each person or program: GRANT {who} TO somebody;",
+        f"-- Then, for each person or program: GRANT {who} TO somebody;",
+        "-- Writers need TEMPORARY on the database, which everybody has unless it was revoked.",
     ]
     return "\n".join(lines) + "\n"
 

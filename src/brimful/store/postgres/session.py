@@ -124,8 +124,7 @@ def _index_terms(connection: Connection) -> None:
 
 
 def _corpus(connection: Connection, address: Address, *, make: bool) -> tuple[int, str]:
-    statement = "SELECT number, channel FROM corpora WHERE name = %s"
-    found = connection.execute(statement, (address.corpus,)).fetchone()
+    found = _known(connection, address)
     if found is None and not make:
         raise InputError(
             f"there is no corpus {address.corpus!r} at {address}, or it is not yours; make it: "
@@ -133,20 +132,39 @@ def _corpus(connection: Connection, address: Address, *, make: bool) -> tuple[in
         )
     if found is None:
         with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
-            found = connection.execute(statement, (address.corpus,)).fetchone()
-            if found is None:
-                found = _made(connection, address)
-    return int(found[0]), str(found[1])
+            found = _made(connection, address)
+    return found
 
 
-def _made(connection: Connection, address: Address) -> tuple[Any, ...]:
-    statement = "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number, channel"
+def _known(connection: Connection, address: Address) -> tuple[int, str] | None:
+    """The number and channel of a corpus that is there for this role, from now on the session's own."""
+    statement = "SELECT number, channel FROM corpora WHERE name = %s"
     found = connection.execute(statement, (address.corpus,)).fetchone()
     if found is None:
+        return None
+    connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(found[0]),))
+    is_begun = connection.execute("SELECT 1 FROM meta WHERE key = 'generation'").fetchone()
+    return (int(found[0]), str(found[1])) if is_begun else None
+
+
+def _made(connection: Connection, address: Address) -> tuple[int, str]:
+    """Begin a corpus; an administrator may have given its name to a role already."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+    found = _known(connection, address)
+    if found is not None:  # another process was faster
+        return found
+    statement = "SELECT number FROM corpora WHERE name = %s"
+    row = connection.execute(statement, (address.corpus,)).fetchone()
+    if row is None:
+        row = connection.execute(
+            "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number", (address.corpus,)
+        ).fetchone()
+    if row is None:
         raise StoreAccessError(NOT_YOURS.format(address=address))
-    connection.execute("SELECT set_config('brimful.corpus', %s, true)", (str(found[0]),))
-    new_store(PostgresCursor(connection, corpus=found[0]))
+    connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
+    new_store(PostgresCursor(connection, corpus=row[0]))
+    found = _known(connection, address)
+    assert found is not None
     return found
 
 
