@@ -49,10 +49,12 @@ REMEDIES = {
     "provider.unavailable": "Look at the address and the model's name; try again when the server is up.",
     "provider.wait": "Wait, then run the same again: only what is missing is asked for.",
     "store": "Look at the path and its permissions; what was committed before is intact.",
+    "store.access": "Look at the role, its password and its rights; `brimful postgres roles` prints what it needs.",
     "store.busy": "Wait until the other process has finished, then try again.",
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
     "store.helper": "Add the same place again: it goes on from what was committed. Perhaps memory was short.",
+    "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
 
@@ -98,6 +100,22 @@ def _busy() -> None:
 
     with _translated(Path("store.db")):
         raise apsw.BusyError("database is locked")
+
+
+def _unreachable() -> None:
+    import brimful
+
+    brimful.open("postgresql://127.0.0.1:9/team")
+
+
+def _access() -> None:
+    import psycopg
+
+    from brimful.store.address import Address
+    from brimful.store.postgres.errors import translated
+
+    with translated(Address.of("postgresql://ada@db.example/team")):
+        raise psycopg.errors.InvalidPassword('password authentication failed for user "ada"')
 
 
 def _no_store() -> None:
@@ -196,10 +214,12 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "provider.unavailable": _answered(404, "The model does not exist"),
     "provider.wait": _answered(429, "Rate limit reached"),
     "store": _no_store,
+    "store.access": _access,
     "store.busy": _busy,
     "store.corrupt": _corrupt,
     "store.full": _full,
     "store.helper": _helper,
+    "store.unreachable": _unreachable,
     "store.version": _version,
 }
 

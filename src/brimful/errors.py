@@ -27,8 +27,10 @@
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
         ├── HelperError           a process that took part of the work has ended
+        ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
+        ├── StoreUnreachableError a server that can't be reached, or went away
         └── StoreVersionError     made by a newer version, or not a store at all
 
 Every message names the value and the remedy. `code` never changes once released.
@@ -208,6 +210,18 @@ class HelperError(StoreError):
     """A process that took part of the work ended before it was done; what was committed before is intact."""
 
     code = "store.helper"
+
+
+class StoreAccessError(StoreError):
+    """The server of a store refuses a role, its password, or what it wants to do."""
+
+    code = "store.access"
+
+
+class StoreUnreachableError(StoreError):
+    """The server of a store can't be reached, or the connection was cut."""
+
+    code = "store.unreachable"
 
 
 class StoreBusyError(StoreError):

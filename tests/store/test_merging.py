@@ -156,7 +156,7 @@ def test_merging_may_wait(store, monkeypatch, error):
     for n in range(merging.FANOUT - 1):
         store.add([entry(f"{n}.md", f"document {n}")])
     with monkeypatch.context() as patch:
-        patch.setattr("brimful.store.sqlite.merge", refuse)
+        patch.setattr("brimful.store.store.merge", refuse)
         store.add([entry("last.md", "document")])
     with store.snapshot() as now:
         assert len(now.segments()) == merging.FANOUT

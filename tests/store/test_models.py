@@ -11,6 +11,7 @@ from brimful.errors import MissingPartError, OutdatedWarning, SettingError, Stor
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
 from brimful.store import meta
+from brimful.store.cursors import SqliteCursor
 from brimful.store.laying import write_blob
 from brimful.store.schema import BLOB_CODES, CODES, key_of
 from brimful.store.sqlite import Entry, SqliteStore
@@ -88,7 +89,7 @@ def test_a_store_without_vectors_stays_without(tmp_path):
 
 def test_without_the_extra_there_are_no_vectors(tmp_path, monkeypatch):
     """A store made where the table is not installed says so."""
-    monkeypatch.setattr("brimful.store.sqlite.default_embedder", lambda: None)
+    monkeypatch.setattr("brimful.store.store.default_embedder", lambda: None)
     with SqliteStore(tmp_path / "store.db") as store:
         store.add([entry("a.md", "tea")])
         with store.snapshot() as now:
@@ -160,7 +161,7 @@ def test_codes_are_read_by_the_blob(tmp_path):
     connection.execute(
         "DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, CODES), key_of(number, CODES + 1))
     )
-    write_blob(connection.cursor(), key_of(number, CODES), zstandard.compress(whole.tobytes()))
+    write_blob(SqliteCursor(connection), key_of(number, CODES), zstandard.compress(whole.tobytes()))
     connection.close()
     with SqliteStore(path) as store, store.snapshot() as now:
         (segment,) = now.segments()

@@ -13,7 +13,8 @@ from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.corpus.streaming import LongDocument, LongText
 from brimful.index import build
 from brimful.store import ingest as ingesting
-from brimful.store import laying, sqlite
+from brimful.store import laying
+from brimful.store import store as storing
 from brimful.store.ingest import ingest
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.texts import add_text, ingest_stream
@@ -26,7 +27,7 @@ from .test_sqlite import dump
 def small(monkeypatch):
     """Everything is a thousand times smaller, so that a few kilobytes are a long text."""
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
-    monkeypatch.setattr(sqlite, "SEGMENT_BYTES", 8_000)
+    monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
     monkeypatch.setattr(laying, "SEGMENT_BYTES", 8_000)
     for module in (streaming, ingesting, sys.modules["brimful.store.texts"]):
         monkeypatch.setattr(module, "LONG_BYTES", 10_000)

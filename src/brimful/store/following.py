@@ -11,15 +11,15 @@ from brimful.corpus.skips import SourceSettings
 from brimful.corpus.sources import root_of
 from brimful.corpus.watching import DEBOUNCE_MS, changes
 from brimful.errors import DocumentError, StoreBusyError
-from brimful.store.ingest import Report, ingest, own_files
-from brimful.store.sqlite import SqliteStore
+from brimful.store.ingest import Report, ingest
+from brimful.store.store import Store
 
 _LOOK_SECONDS = 0.5
 """How often a place is looked at that is gone, or whose file system tells of no changes."""
 
 
 def watch_into(
-    store: SqliteStore,
+    store: Store,
     place: str | os.PathLike[str],
     *,
     settings: SourceSettings | None = None,
@@ -48,7 +48,7 @@ def watch_into(
 
 
 def _looks(
-    store: SqliteStore,
+    store: Store,
     place: str | os.PathLike[str],
     settings: SourceSettings | None,
     stop: threading.Event,
@@ -58,7 +58,7 @@ def _looks(
 ) -> Iterator[Report]:
     """A look at the place at the beginning and after every change, until it is gone; when polling, one look."""
     root = root_of(place)
-    noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=own_files(store))
+    noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
     is_due = True
     for changed in (frozenset[Path](),) if poll else noticed:
         if is_due or changed:
@@ -70,7 +70,7 @@ def _looks(
             return
 
 
-def _brought_up(store: SqliteStore, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
+def _brought_up(store: Store, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
     """What a look at the place did; None where another process was writing and it must be repeated."""
     try:
         return ingest(store, place, settings=settings, wait_seconds=0)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -15,11 +14,8 @@ from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streame
 from brimful.index.coding import default_embedder
 from brimful.store.batches import File, Outcome, Taken, batches_of, stamp_of, take_in, time_of
 from brimful.store.helping import Hands, helpers_for
-from brimful.store.locking import SUFFIX as LOCK_SUFFIX
-from brimful.store.locking import turn
-from brimful.store.pages import SUFFIX
 from brimful.store.preparing import Entry
-from brimful.store.sqlite import Origins, SqliteStore, TakenError
+from brimful.store.store import Origins, Store, TakenError
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -38,7 +34,7 @@ class Report:
 
 
 def ingest(
-    store: SqliteStore,
+    store: Store,
     place: str | os.PathLike[str],
     *,
     settings: SourceSettings | None = None,
@@ -52,20 +48,18 @@ def ingest(
     take turns: the end is that of one after the other. `wait_seconds` bounds how long to wait for a turn.
     """
     root = root_of(place)
-    with turn(store.path, wait_seconds=wait_seconds):
+    with store.turn(_prefix(root), wait_seconds=wait_seconds):
         return _ingest(store, root, settings or SourceSettings(), progress)
 
 
-def _ingest(
-    store: SqliteStore, root: Root, settings: SourceSettings, progress: Callable[[Found], None] | None
-) -> Report:
+def _ingest(store: Store, root: Root, settings: SourceSettings, progress: Callable[[Found], None] | None) -> Report:
     prefix = _prefix(root)
     report = Report()
     known = store.origins(prefix)
     store.remember_root(prefix, root.path.name)
     fresh: list[Found] = []
     kept: set[str] = set()
-    own = {os.fspath(path) for path in own_files(store)}
+    own = {os.fspath(path) for path in store.own_files()}
     for found in walk(root, settings=settings):
         if isinstance(found, Found) and found.location in own:
             report.skipped.append(Skipped(found.path, "special", "part of the store itself"))
@@ -97,7 +91,7 @@ def _ingest(
 
 
 def preview(
-    place: str | os.PathLike[str], store: SqliteStore | None = None, *, settings: SourceSettings | None = None
+    place: str | os.PathLike[str], store: Store | None = None, *, settings: SourceSettings | None = None
 ) -> Report:
     """What `ingest` would find by stats alone, for a store or for none yet; nothing is read or written.
 
@@ -105,7 +99,7 @@ def preview(
     """
     root = root_of(place)
     known = {} if store is None else store.origins(_prefix(root))
-    own = set() if store is None else {os.fspath(path) for path in own_files(store)}
+    own = set() if store is None else {os.fspath(path) for path in store.own_files()}
     report = Report()
     seen: set[str] = set()
     for found in walk(root, settings=settings or SourceSettings()):
@@ -123,18 +117,12 @@ def preview(
     return report
 
 
-def own_files(store: SqliteStore) -> list[Path]:
-    """The files that a store consists of, so that it is never taken for a part of its own corpus."""
-    path = store.path.resolve()
-    return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", SUFFIX, LOCK_SUFFIX))]
-
-
 class _Reading:
     """Files on their way into the store; long ones come when the others are in, one by one."""
 
     def __init__(
         self,
-        store: SqliteStore,
+        store: Store,
         gone: dict[str, Origins],
         prefix: str,
         names: _Names,
@@ -224,9 +212,7 @@ class _Reading:
         self.given.update(outcome.paths)
 
 
-def _rename(
-    store: SqliteStore, prefix: str, fresh: list[Found], gone: dict[str, Origins], report: Report
-) -> list[Found]:
+def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
     """Give files that only moved their new path; returns the files that are still to be read."""
     by_stamp = {origin.stamp: name for name, origin in sorted(gone.items(), reverse=True) if len(origin.paths) == 1}
     left = []
@@ -243,7 +229,7 @@ def _rename(
 class _Names:
     """Folders for documents: none, but the root's name where another root has their paths."""
 
-    def __init__(self, store: SqliteStore, name: str, prefix: str) -> None:
+    def __init__(self, store: Store, name: str, prefix: str) -> None:
         self._store, self._name, self._prefix = store, name, prefix
         self._folders = ("", f"{name}/", f"{prefix.strip('/')}/") if store.has_others(prefix) else ("",)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 import zstandard
 
@@ -14,6 +13,7 @@ from brimful.index.build import Extent, Segment
 from brimful.index.columns import Numbers, pack_sorted
 from brimful.index.segments import Page, pages_of
 from brimful.index.vectors import Codes
+from brimful.store.cursors import Cursor
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.schema import (
     BLOB_CODES,
@@ -26,7 +26,6 @@ from brimful.store.schema import (
     SECTIONS,
     TEXT,
     UNITS,
-    fetch,
     key_of,
     seal_of,
 )
@@ -95,32 +94,27 @@ def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) ->
     return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
 
 
-def write_segment(cursor: apsw.Cursor, packed: Packed, documents: Numbers) -> None:
+def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
     """Write a segment whose documents, one number for each extent, are in their table already."""
-    number = next_number(cursor)
+    number = cursor.next_segment()
     begun = set(documents[packed.starts == 0].tolist())
-    found = fetch(cursor, _CARDS, (int(documents.min()), int(documents.max())))
+    found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
     extents = Extents(packed.bases, packed.ends, documents, packed.starts)
     write_extents(cursor, number, extents, length=packed.length)
     write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
     write_blobs(cursor, number, packed.blobs)
 
 
-def next_number(cursor: apsw.Cursor) -> int:
-    """The number of a new segment."""
-    ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM segments")
-    return int(number)
-
-
-def write_extents(cursor: apsw.Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:
+def write_extents(cursor: Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:
     """What is live in a segment; `dead` counts the extents that were."""
     live = int((extents.ends - extents.bases).sum())
     values = (number, length, live, dead, int(extents.documents.min()), int(extents.documents.max()))
-    cursor.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
+    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
+    cursor.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
     write_blob(cursor, key_of(number, EXTENTS), pack_table(extents))
 
 
-def write_cards(cursor: apsw.Cursor, number: int, cards: Sequence[Card]) -> None:
+def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
     """What search shows of the documents that begin in a segment."""
     write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
@@ -154,18 +148,18 @@ def block_blob(place: int, text: bytes) -> Blob:
     return TEXT, place, zstandard.ZstdCompressor(level=LEVEL).compress(text)
 
 
-def write_blobs(cursor: apsw.Cursor, number: int, blobs: Iterable[Blob]) -> None:
+def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
     """Whatever a segment keeps."""
-    for kind, place, data in blobs:
-        write_blob(cursor, key_of(number, kind, place), data)
+    keyed = ((key_of(number, kind, place), data) for kind, place, data in blobs)
+    cursor.write_blobs((key, data, seal_of(key, data)) for key, data in keyed)
 
 
-def write_blob(cursor: apsw.Cursor, key: int, data: bytes) -> None:
+def write_blob(cursor: Cursor, key: int, data: bytes) -> None:
     """Anything, with its seal."""
-    cursor.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", (key, data, seal_of(key, data)))
+    cursor.write_blobs([(key, data, seal_of(key, data))])
 
 
-def mask(cursor: apsw.Cursor, documents: Sequence[int]) -> None:
+def mask(cursor: Cursor, documents: Sequence[int]) -> None:
     """Take documents out of what is live; a segment without any is dropped."""
     gone = np.array(sorted(documents), np.int64)
     shelf = Shelf(cursor)
@@ -183,14 +177,14 @@ def mask(cursor: apsw.Cursor, documents: Sequence[int]) -> None:
             write_extents(cursor, row.number, left, length=row.length, dead=dead)
 
 
-def rename_card(cursor: apsw.Cursor, segment: int, number: int, path: str) -> None:
+def rename_card(cursor: Cursor, segment: int, number: int, path: str) -> None:
     """Show another path for a document that begins in this segment."""
     packed, most = Shelf(cursor).column(key_of(segment, CARDS))
     cards = unpack_cards(packed, most=most)
     write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
 
 
-def drop_segment(cursor: apsw.Cursor, number: int) -> None:
+def drop_segment(cursor: Cursor, number: int) -> None:
     """Forget a segment with all its blobs."""
     cursor.execute("DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, 0), key_of(number + 1, 0)))
     cursor.execute("DELETE FROM segments WHERE number = ?", (number,))

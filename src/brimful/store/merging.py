@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import apsw
 import numpy as np
 
 from brimful.errors import CorruptError
@@ -17,12 +16,12 @@ from brimful.index.build import GAP
 from brimful.index.columns import Numbers
 from brimful.index.merging import merge_postings, without_empty
 from brimful.index.segments import Page, Postings, pages_of
+from brimful.store.cursors import Cursor
 from brimful.store.laying import (
     block_blob,
     code_blobs,
     cut_blobs,
     drop_segment,
-    next_number,
     page_blobs,
     write_blob,
     write_blobs,
@@ -32,7 +31,7 @@ from brimful.store.laying import (
 from brimful.store.protocol import BLOCK_BYTES, Extents, Heads
 from brimful.store.schema import TEXT, key_of
 from brimful.store.shelf import Shelf
-from brimful.store.views import SqliteSegment
+from brimful.store.views import StoredSegment
 
 FANOUT = 8
 """So many segments of a tier are merged into one of the next."""
@@ -57,9 +56,9 @@ def tier_of(live: int) -> int:
     return tier
 
 
-def crowded(segments: Sequence[SqliteSegment]) -> list[SqliteSegment]:
+def crowded(segments: Sequence[StoredSegment]) -> list[StoredSegment]:
     """Segments that should become one now: the smallest tier that is full, or one that is more than half dead."""
-    tiers: dict[int, list[SqliteSegment]] = {}
+    tiers: dict[int, list[StoredSegment]] = {}
     for segment in segments:
         tiers.setdefault(tier_of(segment.live), []).append(segment)
     for tier in sorted(tiers):
@@ -70,9 +69,9 @@ def crowded(segments: Sequence[SqliteSegment]) -> list[SqliteSegment]:
     return next(([each] for each in segments if each.dead and 2 * each.live < each.length), [])
 
 
-def batches(segments: Sequence[SqliteSegment]) -> Iterator[list[SqliteSegment]]:
+def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
     """Neighbouring segments together, up to the largest size."""
-    batch: list[SqliteSegment] = []
+    batch: list[StoredSegment] = []
     size = 0
     for segment in segments:
         if batch and size + segment.live > LARGEST_BYTES:
@@ -84,9 +83,9 @@ def batches(segments: Sequence[SqliteSegment]) -> Iterator[list[SqliteSegment]]:
         yield batch
 
 
-def merge(cursor: apsw.Cursor, segments: Sequence[SqliteSegment]) -> None:
+def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     """Write one segment in the place of some, inside the caller's transaction."""
-    number = next_number(cursor)
+    number = cursor.next_segment()
     shelf = Shelf(cursor)
     axis = _Axis(cursor, number, shelf)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
@@ -113,7 +112,7 @@ def _joined(tables: Sequence[Sequence[Numbers]]) -> list[Numbers]:
 class _Move:
     """A segment with where each of its extents begins on the new axis."""
 
-    segment: SqliteSegment
+    segment: StoredSegment
     bases: Numbers
 
     @property
@@ -162,13 +161,13 @@ def _pages(moves: Sequence[_Move]) -> Iterator[Page]:
 class _Axis:
     """The text of a new segment in the making."""
 
-    def __init__(self, cursor: apsw.Cursor, number: int, shelf: Shelf) -> None:
+    def __init__(self, cursor: Cursor, number: int, shelf: Shelf) -> None:
         self._cursor, self._number, self._shelf = cursor, number, shelf
         self._place = 0  # of the next block
         self._open = bytearray()  # text that is not in a block yet
         self._begun = False  # is there an extent since the last whole segment?
 
-    def lay(self, segment: SqliteSegment) -> Numbers:
+    def lay(self, segment: StoredSegment) -> Numbers:
         """Add a segment's live text; returns where its extents begin."""
         if segment.dead or segment.length < _MOVED_BYTES:
             return np.array([self._add(content) for content in segment.contents()], np.int64)

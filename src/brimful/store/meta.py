@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
 from blake3 import blake3
 
 from brimful.errors import CorruptError, OutdatedWarning, StoreVersionError
+from brimful.store.address import Address
+from brimful.store.cursors import Cursor
 from brimful.store.merkle import state_root
-from brimful.store.schema import fetch, seal_of
+from brimful.store.schema import seal_of
 from brimful.store.shelf import check_seal
 from brimful.text.characters import TERM_RULES
 
 _NO_PATH = "the hashes of the store do not lead to its state root; verify it, or index the sources again"
 
 
-def sealed_meta(cursor: apsw.Cursor, key: str) -> bytes:
+def sealed_meta(cursor: Cursor, key: str) -> bytes:
     """A value that every store has."""
     value = find_meta(cursor, key)
     if value is None:
@@ -28,9 +29,9 @@ def sealed_meta(cursor: apsw.Cursor, key: str) -> bytes:
     return value
 
 
-def find_meta(cursor: apsw.Cursor, key: str) -> bytes | None:
+def find_meta(cursor: Cursor, key: str) -> bytes | None:
     """A value of the store, None where there is none yet."""
-    found = fetch(cursor, "SELECT value, seal FROM meta WHERE key = ?", (key,))
+    found = cursor.fetch("SELECT value, seal FROM meta WHERE key = ?", (key,))
     if not found:
         return None
     ((value, seal),) = found
@@ -38,35 +39,36 @@ def find_meta(cursor: apsw.Cursor, key: str) -> bytes | None:
     return bytes(value)
 
 
-def write_meta(cursor: apsw.Cursor, key: str, value: bytes) -> None:
+def write_meta(cursor: Cursor, key: str, value: bytes) -> None:
     """Note a value, with its seal."""
-    cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+    cursor.execute("DELETE FROM meta WHERE key = ?", (key,))
+    cursor.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
 
 
-def stored_model(cursor: apsw.Cursor) -> str | None:
+def stored_model(cursor: Cursor) -> str | None:
     """Whose vectors the unit codes were made of; None in a store without any."""
     name = find_meta(cursor, "model")
     return name.decode() if name else None
 
 
-def layout_of(cursor: apsw.Cursor, generation: int) -> bytes:
+def layout_of(cursor: Cursor, generation: int) -> bytes:
     """Which segments a generation has: where a row of them can't be found any more, the rest is not the corpus."""
     hasher = blake3()
-    for number, seal in fetch(cursor, "SELECT number, seal FROM segments ORDER BY number"):
+    for number, seal in cursor.fetch("SELECT number, seal FROM segments ORDER BY number"):
         hasher.update(f"{number!r}:{seal!r};".encode())
     return generation.to_bytes(8, "big") + hasher.digest()
 
 
-def check_layout(cursor: apsw.Cursor, generation: int) -> None:
+def check_layout(cursor: Cursor, generation: int) -> None:
     """Raise where segments are missing; a commit of a program that noted none can't be checked."""
     noted = find_meta(cursor, "layout")
     if noted is not None and noted[:8] == generation.to_bytes(8, "big") and noted != layout_of(cursor, generation):
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
-def bucket_roots(cursor: apsw.Cursor) -> dict[int, bytes]:
+def bucket_roots(cursor: Cursor) -> dict[int, bytes]:
     """The root of each bucket that holds documents."""
-    found = fetch(cursor, "SELECT number, root FROM buckets")
+    found = cursor.fetch("SELECT number, root FROM buckets")
     if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
         raise CorruptError(_NO_PATH)
     return dict(found)
@@ -80,7 +82,7 @@ def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     return found
 
 
-def checked_roots(cursor: apsw.Cursor, root: bytes) -> dict[int, bytes]:
+def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
     """The same, where they lead to the state root, which has a seal; they have none themselves."""
     found = bucket_roots(cursor)
     if state_root(found) != root:
@@ -88,13 +90,13 @@ def checked_roots(cursor: apsw.Cursor, root: bytes) -> dict[int, bytes]:
     return found
 
 
-def write_rules(cursor: apsw.Cursor) -> None:
+def write_rules(cursor: Cursor) -> None:
     """Note by which rules terms are made from now on."""
     write_meta(cursor, "term_rules", str(TERM_RULES).encode())
     write_meta(cursor, "unicode", unicodedata.unidata_version.encode())
 
 
-def check_rules(cursor: apsw.Cursor, path: Path, *, refuse: bool) -> bool:
+def check_rules(cursor: Cursor, path: Path | Address, *, refuse: bool) -> bool:
     """Whether terms were made by other rules than today's.
 
     Other term rules are refused: a question would be split differently from the text. Another version of Unicode

@@ -10,23 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 
 from brimful.errors import CorruptError, InputError
 from brimful.index.columns import Numbers
 from brimful.index.quantised import KEY_BYTES, Bytes, unpack
-from brimful.store.schema import fetch, seal_of
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS vector_models (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS vectors (
-    model INTEGER NOT NULL, key BLOB NOT NULL, numbers BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (model, key)
-) WITHOUT ROWID;
-"""
-"""Made with the first vectors: a store of an earlier version is read as it is."""
+from brimful.store.cursors import Cursor
+from brimful.store.schema import seal_of
 
 _AT_ONCE = 500
 _DAMAGED = "a remembered vector fails its checksum; verify the store, or purge() it: vectors are made again when needed"
@@ -39,15 +29,10 @@ class KnownVectors(NamedTuple):
     missing: Numbers
 
 
-def are_there(cursor: apsw.Cursor) -> bool:
-    """Whether a store has ever remembered a vector."""
-    return bool(fetch(cursor, "SELECT 1 FROM sqlite_schema WHERE name = 'vectors'"))
-
-
-def known(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
+def known(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
     """What is remembered of these texts; what was changed since it was written is an error."""
     rows = np.zeros((len(keys), width), np.int8)
-    number = _number(cursor, model, width) if are_there(cursor) else None
+    number = _number(cursor, model, width) if cursor.has_vectors() else None
     if number is None:
         return KnownVectors(rows, np.arange(len(keys)))
     found: dict[bytes, bytes] = {}
@@ -55,7 +40,7 @@ def known(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], *, width: int)
         asked = keys[first : first + _AT_ONCE]
         marks = ", ".join("?" * len(asked))
         statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
-        for key, numbers, seal in fetch(cursor, statement, (number, *asked)):
+        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
             if seal != _seal(number, key, numbers) or len(numbers) != width:
                 raise CorruptError(_DAMAGED)
             found[key] = numbers
@@ -64,72 +49,74 @@ def known(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], *, width: int)
     return KnownVectors(rows, np.setdiff1d(np.arange(len(keys)), np.array(places, np.int64)))
 
 
-def remember(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> None:
+def remember(cursor: Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> None:
     """Keep vectors; one that is there already stays as it is."""
     if rows.ndim != 2 or len(keys) != len(rows) or any(len(key) != KEY_BYTES for key in keys):
         raise InputError(f"{len(keys)} keys of {KEY_BYTES} bytes can't go with vectors of the shape {rows.shape}")
     number = _number_made(cursor, model, rows.shape[1])
     pairs = zip(keys, (row.tobytes() for row in np.ascontiguousarray(rows, np.int8)), strict=True)
     cursor.executemany(
-        "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
+        "INSERT INTO vectors VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         ((number, key, numbers, _seal(number, key, numbers)) for key, numbers in pairs),
     )
 
 
-def known_stacks(cursor: apsw.Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+def known_stacks(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
     """Those of some stacks (vectors of many texts, packed by whoever asks) that are kept."""
-    number = _number(cursor, model, width) if are_there(cursor) else None
+    number = _number(cursor, model, width) if cursor.has_vectors() else None
     found: dict[bytes, bytes] = {}
     for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
         asked = keys[first : first + _AT_ONCE]
         marks = ", ".join("?" * len(asked))
         statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
-        for key, numbers, seal in fetch(cursor, statement, (number, *asked)):
+        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
             if seal != seal_of(number, key, numbers):
                 raise CorruptError(_DAMAGED)
             found[key] = numbers
     return found
 
 
-def remember_stack(cursor: apsw.Cursor, model: str, key: bytes, stack: bytes, *, width: int) -> None:
+def remember_stack(cursor: Cursor, model: str, key: bytes, stack: bytes, *, width: int) -> None:
     """Keep one; one that is there already stays as it is."""
     number = _number_made(cursor, model, width)
     row = (number, key, stack)
-    cursor.execute("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
+    cursor.execute("INSERT INTO vectors VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (*row, seal_of(*row)))
 
 
-def retain(cursor: apsw.Cursor, model: str, keys: Sequence[bytes]) -> int:
+def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
     """Forget a model's vectors of all other texts; returns how many."""
-    if not are_there(cursor):
+    if not cursor.has_vectors():
         return 0
     kept = set(keys)
     statement = "SELECT number, key FROM vectors JOIN vector_models ON number = model WHERE name = ?"
-    gone = [(number, key) for number, key in fetch(cursor, statement, (model,)) if key not in kept]
+    gone = [(number, key) for number, key in cursor.fetch(statement, (model,)) if key not in kept]
     cursor.executemany("DELETE FROM vectors WHERE model = ? AND key = ?", gone)
     return len(gone)
 
 
-def forget(cursor: apsw.Cursor) -> None:
+def forget(cursor: Cursor) -> None:
     """Forget all vectors of all models: they say something of texts that may be gone."""
-    if are_there(cursor):
-        cursor.execute("DELETE FROM vectors; DELETE FROM vector_models")
+    if cursor.has_vectors():
+        cursor.execute("DELETE FROM vectors")
+        cursor.execute("DELETE FROM vector_models")
 
 
-def problems(cursor: apsw.Cursor) -> Iterator[str]:
+def problems(cursor: Cursor) -> Iterator[str]:
     """What is not as it was written."""
-    if not are_there(cursor):
+    if not cursor.has_vectors():
         return
-    for *values, seal in fetch(cursor, "SELECT number, name, width, seal FROM vector_models"):
+    for *values, seal in cursor.fetch("SELECT number, name, width, seal FROM vector_models"):
         if seal_of(*values) != seal:
             yield "a row of vector_models fails its checksum"
-    for number, key, numbers, seal in cursor.execute("SELECT model, key, numbers, seal FROM vectors"):
+    for number, key, numbers, seal in cursor.each("SELECT model, key, numbers, seal FROM vectors"):
         if _seal(number, key, numbers) != seal:
             yield "a remembered vector fails its checksum"
 
 
-def _number(cursor: apsw.Cursor, model: str, width: int) -> int | None:
+def _number(cursor: Cursor, model: str, width: int) -> int | None:
     """The number of a model, where it has one; another width under the same name is refused."""
-    for number, name, stored, seal in fetch(cursor, "SELECT * FROM vector_models WHERE name = ?", (model,)):
+    statement = "SELECT number, name, width, seal FROM vector_models WHERE name = ?"
+    for number, name, stored, seal in cursor.fetch(statement, (model,)):
         if seal_of(number, name, stored) != seal:
             raise CorruptError(_DAMAGED)
         if stored != width:
@@ -141,12 +128,12 @@ def _number(cursor: apsw.Cursor, model: str, width: int) -> int | None:
     return None
 
 
-def _number_made(cursor: apsw.Cursor, model: str, width: int) -> int:
+def _number_made(cursor: Cursor, model: str, width: int) -> int:
     """The number of a model; it gets one where it has none."""
-    cursor.execute(TABLES)
+    cursor.make_vectors()
     number = _number(cursor, model, width)
     if number is None:
-        ((number,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM vector_models")
+        ((number,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM vector_models")
         row = (number, model, width)
         cursor.execute("INSERT INTO vector_models VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
     return int(number)

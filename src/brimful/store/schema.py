@@ -54,6 +54,16 @@ CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT N
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
 
+VECTOR_TABLES = """
+CREATE TABLE IF NOT EXISTS vector_models (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS vectors (
+    model INTEGER NOT NULL, key BLOB NOT NULL, numbers BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (model, key)
+) WITHOUT ROWID;
+"""
+"""Of remembered vectors."""
+
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
 BLOB_CODES = 256
@@ -131,6 +141,15 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     True
     """
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
+
+
+def kind_of_key(key: int) -> int:
+    """The kind of blob that a key names.
+
+    >>> kind_of_key(key_of(7, PAGE, 3)) == PAGE
+    True
+    """
+    return (key >> _PLACE_BITS) & ((1 << _KIND_BITS) - 1)
 
 
 def place_of(key: int) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 import zstandard
 
 from brimful.errors import CorruptError
 from brimful.index.segments import OpenPage
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.cursors import Cursor
 from brimful.store.kept import Kept
 from brimful.store.protocol import BLOCK_BYTES
-from brimful.store.schema import BLOB_CODES, CODES, FIRSTS, PAGE, TEXT, fetch, key_of, place_of, seal_of, unpacked
+from brimful.store.schema import BLOB_CODES, CODES, FIRSTS, PAGE, TEXT, key_of, kind_of_key, place_of, seal_of, unpacked
 
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
@@ -37,7 +37,7 @@ class SegmentRow(NamedTuple):
 class Shelf:
     """Verified blobs of one moment."""
 
-    def __init__(self, cursor: apsw.Cursor) -> None:
+    def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
         self._blocks: Kept[int, bytes] = Kept(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
@@ -58,10 +58,10 @@ class Shelf:
 
     def find(self, key: int) -> bytes | None:
         """What is stored under a key, None where nothing is."""
-        found = fetch(self._cursor, "SELECT data, seal FROM blobs WHERE key = ?", (key,))
-        if not found:
+        found = self._cursor.sealed("blobs", key)
+        if found is None:
             return None
-        ((data, seal),) = found
+        data, seal = found
         check_seal(f"blob {key}", seal, key, data)
         return bytes(data)
 
@@ -75,17 +75,22 @@ class Shelf:
     @cached_property
     def most_bytes(self) -> int:
         """How much the columns of a file of this size hold at most."""
-        ((pages,),) = fetch(self._cursor, "PRAGMA page_count")
-        ((size,),) = fetch(self._cursor, "PRAGMA page_size")
-        return _TIMES * int(pages) * int(size) + _FLOOR_BYTES
+        return _TIMES * self._cursor.size_bytes() + _FLOOR_BYTES
 
     def segments(self) -> list[SegmentRow]:
         """All segments by number."""
         rows = []
-        for *values, seal in fetch(self._cursor, "SELECT * FROM segments ORDER BY number"):
+        columns = ", ".join(SegmentRow._fields)
+        for *values, seal in self._cursor.fetch(f"SELECT {columns}, seal FROM segments ORDER BY number"):  # noqa: S608
             check_seal("a segment", seal, *values)
             rows.append(SegmentRow(*values))
         return rows
+
+    def places(self, segment: int) -> list[tuple[int, int]]:
+        """The kind and place of each blob of a segment."""
+        bounds = (key_of(segment, 0), key_of(segment + 1, 0))
+        found = self._cursor.fetch("SELECT key FROM blobs WHERE key >= ? AND key < ? ORDER BY key", bounds)
+        return [(kind_of_key(key), place_of(key)) for (key,) in found]
 
     def firsts(self, segment: int) -> list[bytes]:
         """The first term of every page."""

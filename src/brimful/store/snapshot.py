@@ -1,4 +1,4 @@
-"""What did the embedded store hold at one moment? Reads that verify every byte they give."""
+"""What did a store hold at one moment? Reads that verify every byte they give."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import apsw
 import numpy as np
 
 from brimful.errors import CorruptError, DocumentError
 from brimful.index.columns import Numbers
 from brimful.index.places import NOWHERE, Places
+from brimful.store.cursors import Cursor
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove
 from brimful.store.meta import check_layout, checked_leaves, checked_roots, sealed_meta, stored_model
 from brimful.store.protocol import Documents, Heads, Row
-from brimful.store.schema import fetch, rows_of
 from brimful.store.shelf import Shelf, check_seal
 from brimful.store.tables import unpack_map
-from brimful.store.views import SqliteSegment
+from brimful.store.views import StoredSegment
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:
@@ -27,18 +26,14 @@ if TYPE_CHECKING:
 
 _KEPT_DOCUMENTS = 4_096
 _ZERO = np.zeros(1, np.int64)
-_COLUMNS = (
-    "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
-)
+COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
 
-class SqliteSnapshot:
+class StoredSnapshot:
     """One generation, held by a read transaction."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor()
-        self._cursor.execute("BEGIN")
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
@@ -55,23 +50,35 @@ class SqliteSnapshot:
     ) -> None:
         self.close()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection that holds this moment was cut."""
+        return self._cursor.is_lost
+
     def close(self) -> None:
         """Let go of this moment."""
-        self._connection.close()
+        self._cursor.close()
 
     # ---- documents
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
-        statement = f"SELECT {_COLUMNS} FROM documents ORDER BY path"  # noqa: S608
-        yield from map(_row, rows_of(self._connection.cursor(), statement))
+        statement = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608
+        yield from map(_row, self._cursor.each(statement))
+
+    def stored_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The same with all that is stored of each, but for its seal."""
+        statement = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608
+        for *values, seal in self._cursor.each(statement):
+            check_seal("a document", seal, *values)
+            yield tuple(values)
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
         return self._row(path)
 
     def _find_row(self, path: str) -> Row | None:
-        found = fetch(self._cursor, f"SELECT {_COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
+        found = self._cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
         if not found and "_documents" in self.__dict__ and path in self._documents.paths:
             raise CorruptError(f"the row of {path!r:.200} can't be found any more; index the sources again")
         return _row(found[0]) if found else None
@@ -86,12 +93,17 @@ class SqliteSnapshot:
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
-        found = fetch(self._cursor, "SELECT data, seal FROM maps WHERE document = ?", (number,))
-        if not found:
+        data = self.packed_map(number)
+        return None if data is None else unpack_map(data, most=self._shelf.most_bytes)
+
+    def packed_map(self, number: int) -> bytes | None:
+        """The same as it is stored."""
+        found = self._cursor.sealed("maps", number)
+        if found is None:
             return None
-        ((data, seal),) = found
+        data, seal = found
         check_seal(f"the source map of document {number}", seal, number, data)
-        return unpack_map(data, most=self._shelf.most_bytes)
+        return data
 
     def extents(self, number: int) -> list[tuple[int, int]]:
         """The ranges in which a document is stored."""
@@ -128,7 +140,7 @@ class SqliteSnapshot:
 
     # ---- terms
 
-    def segments(self) -> Sequence[SqliteSegment]:
+    def segments(self) -> Sequence[StoredSegment]:
         """Everything that is indexed, by ascending number."""
         return list(self._segments.values())
 
@@ -157,11 +169,11 @@ class SqliteSnapshot:
 
     def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of a document's units, its length included; or those from `start` until before `end`."""
-        return self._cuts(number, SqliteSegment.units_in, start, end)
+        return self._cuts(number, StoredSegment.units_in, start, end)
 
     def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of its sections, likewise."""
-        return self._cuts(number, SqliteSegment.sections_in, start, end)
+        return self._cuts(number, StoredSegment.sections_in, start, end)
 
     def heads(self, number: int) -> Heads:
         """A document's headings and first lines of definitions."""
@@ -174,7 +186,7 @@ class SqliteSnapshot:
         return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     def _cuts(
-        self, number: int, cuts_in: Callable[[SqliteSegment, int, int], Numbers], low: int, high: int | None
+        self, number: int, cuts_in: Callable[[StoredSegment, int, int], Numbers], low: int, high: int | None
     ) -> Numbers:
         cuts, length = [], 0
         for segment, base, start, size in self._extents(number):
@@ -191,16 +203,16 @@ class SqliteSnapshot:
         return joined[is_new]
 
     @cached_property
-    def _segments(self) -> dict[int, SqliteSegment]:
+    def _segments(self) -> dict[int, StoredSegment]:
         coded = self.model is not None
-        return {row.number: SqliteSegment(self._shelf, row, coded=coded) for row in self._shelf.segments()}
+        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in self._shelf.segments()}
 
     # ---- proofs
 
     def prove(self, path: str) -> Proof:
         """That the document of this path is under the root."""
         bucket = bucket_of(path)
-        found = fetch(self._cursor, "SELECT path, leaf FROM documents WHERE bucket = ? ORDER BY path", (bucket,))
+        found = self._cursor.fetch("SELECT path, leaf FROM documents WHERE bucket = ? ORDER BY path", (bucket,))
         number = next((at for at, (name, _) in enumerate(found) if name == path), None)
         if number is None:
             raise DocumentError(f"{path!r} is not in this snapshot")

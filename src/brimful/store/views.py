@@ -21,8 +21,8 @@ from brimful.store.tables import unpack_cards, unpack_table
 _NOTHING = np.zeros(0, np.int64)
 
 
-class SqliteSegment:
-    """A segment of the embedded store, as one snapshot sees it."""
+class StoredSegment:
+    """A segment as one snapshot sees it."""
 
     def __init__(self, shelf: Shelf, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded
@@ -197,6 +197,12 @@ class SqliteSegment:
     def pages(self) -> Iterator[Postings]:
         """All postings, dead ones included, page by page."""
         return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
+
+    def blobs(self) -> Iterator[tuple[int, int, bytes]]:
+        """All that is kept of it as it is stored, but for what names its documents: kind, place, bytes."""
+        for kind, place in self._shelf.places(self.number):
+            if kind not in (EXTENTS, CARDS):
+                yield kind, place, self._shelf.blob(key_of(self.number, kind, place))
 
     def contents(self) -> Iterator[bytes]:
         """The text of each live extent."""

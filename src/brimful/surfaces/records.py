@@ -236,7 +236,7 @@ def status_record(engine: Engine) -> dict[str, object]:
         kinds[kind] = kinds.get(kind, 0) + 1
     return {
         "store": str(engine.path),
-        "store_bytes": engine.path.stat().st_size,
+        "store_bytes": engine.size_bytes,
         "root": ground.snapshot.root.hex(),
         "documents": len(documents),
         "bytes": int(documents.lengths.sum()),

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from brimful.async_engine import AsyncEngine
@@ -18,6 +17,7 @@ from brimful.budget import Budget
 from brimful.engine import Engine
 from brimful.errors import MissingPartError
 from brimful.settings import DEFAULT_MODEL, FormatName
+from brimful.store.opening import place_of
 from brimful.surfaces.adapters.answers import answers, check_choices
 from brimful.surfaces.adapters.fitting import Brought, Fitting
 
@@ -80,7 +80,7 @@ class BrimfulRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """What a saved pipeline holds: the store's path, not its contents."""
-        store = self.store.path if isinstance(self.store, Engine) else Path(self.store)
+        store = self.store.path if isinstance(self.store, Engine) else place_of(self.store)
         chosen = {"budget": _plain(self.budget), "model": self.model, "format": self.format, "choices": self.choices}
         return default_to_dict(self, store=str(store), **chosen)
 

@@ -20,6 +20,7 @@ from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
 from brimful.settings import FieldSettings, chosen
+from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
@@ -164,7 +165,8 @@ def _previewed(
 
     total = _nothing_yet()
     with ExitStack() as opened:
-        engine = opened.enter_context(open_store(place)) if place.is_file() else None
+        is_there = isinstance(place, Address) or place.is_file()
+        engine = opened.enter_context(open_store(place)) if is_there else None
         for path in paths or _there(engine, store):
             _sum(total, preview(path, settings=settings) if engine is None else engine.preview(path, settings=settings))
     record = {**records.report_record(total), "store": str(place), "dry_run": True}
@@ -209,22 +211,23 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
     what = f"Delete the store {place} itself" if everything else f"Erase what was removed or replaced from {place}"
     if not yes and not _confirmed(f"{one_line(what)}? The documents' own files are not touched."):
         return USAGE
-    before = place.stat().st_size
+    if everything and isinstance(place, Address):
+        raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
     with open_store(place) as engine:  # only a store is ever deleted
+        before = engine.size_bytes
         engine.purge()
-    if everything:
+        after = 0 if everything else engine.size_bytes
+    if everything and isinstance(place, Path):
         for part in (place, *sorted(place.parent.glob(f"{glob.escape(place.name)}-*"))):  # what stands beside it
             part.unlink(missing_ok=True)
-    after = place.stat().st_size if place.exists() else 0
     record = {"store": str(place), "deleted": everything, "bytes_before": before, "bytes_after": after}
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: {before:,} bytes before, {after:,} now\n")
     return FOUND
 
 
-def _would_purge(place: Path, *, everything: bool, as_json: bool) -> int:
+def _would_purge(place: Path | Address, *, everything: bool, as_json: bool) -> int:
     with open_store(place) as engine:  # only a store is ever deleted
-        documents = len(engine.ground.documents)
-    size = place.stat().st_size
+        documents, size = len(engine.ground.documents), engine.size_bytes
     record = {"store": str(place), "deleted": everything, "bytes_before": size, "dry_run": True}
     what = f"the whole store with {documents:,} documents" if everything else "what was removed or replaced"
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: would erase {what}; {size:,} bytes now\n")
@@ -293,7 +296,7 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
         for root in engine.roots:
             if _is_there(root) and not root_of(root).path.is_relative_to(folder.resolve()):
                 raise InputError(
-                    f"{os.fspath(engine.path)!r} lists {root!r:.200}, which lies outside of {os.fspath(folder)!r}; "
+                    f"{str(engine.path)!r} lists {root!r:.200}, which lies outside of {os.fspath(folder)!r}; "
                     f"if it was you who added it, name it: brimful add {one_line(root)}"
                 )
     return engine.roots

@@ -15,6 +15,7 @@ from typing import Any
 
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
 from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
+from brimful.store.address import is_address, masked
 
 PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"
@@ -181,6 +182,13 @@ def _from_file(file: Path, key: str, value: object) -> str | int:
             f"{os.fspath(file)}: {key} is {value!r}; a project may not choose who is sent its readers' texts, "
             f"so set it in your own file: brimful config set {key} {value}"
         )
+    if key == "store" and is_address(found):
+        if is_shared:
+            raise InputError(
+                f"{os.fspath(file)}: store is {masked(str(found))!r}; a project may not choose a server for its "
+                "readers' texts, so set it in your own file (brimful config set store ADDRESS) or with --store"
+            )
+        return found
     if key == "store":
         place = file.parent / Path(str(found)).expanduser()
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
@@ -188,7 +196,9 @@ def _from_file(file: Path, key: str, value: object) -> str | int:
         if is_shared:
             from brimful.surfaces.cli.stores import check_unlinked, named_store
 
-            check_unlinked(named_store(os.fspath(place)), within=file.parent)
+            named = named_store(os.fspath(place))
+            assert isinstance(named, Path)
+            check_unlinked(named, within=file.parent)
         return os.fspath(place)
     return found
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from brimful.errors import BrimfulError, InputError, choose
+from brimful.store.address import masked
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration as known
 from brimful.surfaces.cli.exits import FOUND, USAGE
@@ -28,7 +29,7 @@ def config(*, action: str, key: str | None, value: str | None, project: bool, dr
         assert value is not None
         return _set(key, value, project=project, dry_run=dry_run, as_json=as_json)
     found = known.setting(key)
-    record: dict[str, object] = {"key": key, "value": found.value, "origin": found.origin}
+    record: dict[str, object] = {"key": key, "value": _shown(found.value), "origin": found.origin}
     show(records.as_json(record) if as_json else f"{_written(found.value)}\n")
     return FOUND
 
@@ -43,7 +44,7 @@ def _show(*, as_json: bool) -> int:
     wrong = list(dict.fromkeys(wrong))
     strangers = known.unknown_variables()
     if as_json:
-        settings = [{"key": each.key, "value": each.value, "origin": each.origin} for each in found]
+        settings = [{"key": each.key, "value": _shown(each.value), "origin": each.origin} for each in found]
         show(records.as_json({"settings": settings, "errors": wrong, "unknown_variables": strangers}))
     else:
         show(labelled([(each.key, f"{_written(each.value):<20} {one_line(each.origin)}") for each in found]))
@@ -75,11 +76,16 @@ def _set(key: str, value: str, *, project: bool, dry_run: bool, as_json: bool) -
     new = known.checked(choose(key, known.DEFAULTS, what="setting"), value)
     if not dry_run:
         new = known.put(file, key, value)
-    record: dict[str, object] = {"key": key, "value": new, "file": os.fspath(file), "dry_run": dry_run}
+    record: dict[str, object] = {"key": key, "value": _shown(new), "file": os.fspath(file), "dry_run": dry_run}
     verb = "would be set" if dry_run else "is set"
     show(records.as_json(record) if as_json else f"{key} = {_written(new)} {verb} in {one_line(os.fspath(file))}\n")
     return FOUND
 
 
+def _shown(value: str | int | None) -> str | int | None:
+    """A value without the password of an address."""
+    return masked(value) if isinstance(value, str) else value
+
+
 def _written(value: str | int | None) -> str:
-    return "-" if value is None else one_line(str(value))
+    return "-" if value is None else one_line(masked(str(value)))

@@ -9,9 +9,11 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 from brimful.errors import BrimfulError, InputError, MissingPartError
+from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.exits import FOUND, PROVIDER, STORAGE, USAGE, exit_of
@@ -27,6 +29,7 @@ EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
+    "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "watch": (("watchfiles",), "brimful watch"),
     "http": (("fastapi", "uvicorn"), "brimful serve"),
     "mcp": (("mcp",), "brimful mcp"),
@@ -114,18 +117,39 @@ def _store(store: str | None) -> Iterator[Finding]:
     except InputError as error:
         yield Finding("store", "bad" if store else "note", str(error), USAGE)
         return
-    problems = glance(place)
+    except BrimfulError as error:
+        yield Finding("store", "bad", str(error), exit_of(error))
+        return
+    if isinstance(place, Address):
+        yield from _server_of(place)
+    problems = glance(place) if isinstance(place, Path) else []
     for problem in problems:
         yield Finding("store", "bad", f"{place}: {problem}", STORAGE)
     if problems:
         return
     try:
         with open_store(place) as engine:
-            documents, size = len(engine.ground.documents), place.stat().st_size
+            documents, size = len(engine.ground.documents), engine.size_bytes
     except BrimfulError as error:
         yield Finding("store", "bad", str(error), exit_of(error))
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
+
+
+def _server_of(place: Address) -> Iterator[Finding]:
+    """What the server of a store has, and what this role may do there."""
+    from brimful.store.postgres.session import server_of
+
+    found = server_of(place)
+    yield Finding("server", "good", f"PostgreSQL {found.version}, {found.connections} of {found.most} connections used")
+    if not found.has_trigrams:
+        text = "pg_trgm is not there, so terms have no index for look-ups by likeness: CREATE EXTENSION pg_trgm"
+        yield Finding("server", "note", text)
+    if not found.may_write:
+        yield Finding("server", "note", f"{found.role} may ask this corpus, not add to it")
+    if found.is_above:
+        text = f"{found.role} sees every corpus (a superuser, or the tables' owner); brimful postgres roles prints less"
+        yield Finding("server", "note", text)
 
 
 def _vectors() -> Iterator[Finding]:

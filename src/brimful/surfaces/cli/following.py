@@ -9,9 +9,10 @@ from pathlib import Path
 
 from brimful.engine import open as open_store
 from brimful.errors import MissingPartError
+from brimful.store.address import Address
 from brimful.store.following import watch_into
 from brimful.store.ingest import Report
-from brimful.store.sqlite import SqliteStore
+from brimful.store.opening import opened as store_at
 from brimful.surfaces import records
 from brimful.surfaces.cli.commands import checked_paths, own_roots
 from brimful.surfaces.cli.exits import NOTHING
@@ -54,7 +55,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
 
 
 def _follow(
-    store: Path,
+    store: Path | Address,
     path: str,
     poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
     stop: threading.Event,
@@ -62,7 +63,7 @@ def _follow(
 ) -> None:
     """One place, with a connection of its own; what goes wrong is told too."""
     try:
-        with SqliteStore(store) as opened:
+        with store_at(store) as opened:
             for report in watch_into(opened, path, stop=stop, poll=poll):
                 told.put((path, report))
     except Exception as error:  # noqa: BLE001  (raised again by who asked for it)

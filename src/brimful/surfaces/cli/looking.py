@@ -13,6 +13,7 @@ from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SpanError
+from brimful.store.address import Address
 from brimful.store.protocol import Listed
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -98,7 +99,7 @@ def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
 # ---- what they share
 
 
-def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Path, str | None]:
+def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Path | Address, str | None]:
     """Which store is meant, and which of its documents: a single word is a folder if it has a store of its own."""
     if len(words) > _MOST_WORDS:
         raise InputError(f"{len(words)} words are too many for ls; give a folder, a pattern, or both: ls docs '*.md'")

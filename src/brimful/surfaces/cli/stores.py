@@ -15,30 +15,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from brimful.errors import InputError, StoreError
+from brimful.store.address import Address, is_address
 
 STORE_FOLDER = ".brimful"
 STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
 
-def named_store(name: str) -> Path:
-    """The file that `--store` means: a name without a suffix is a folder.
+def named_store(name: str) -> Path | Address:
+    """What `--store` means: a corpus on a server, or a file; a name without a suffix is a folder.
 
-    >>> named_store("notes.db").as_posix(), named_store(".brimful").as_posix()
-    ('notes.db', '.brimful/brimful.db')
+    >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
+    ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
     """
+    if is_address(name):
+        return Address.of(name)
     path = Path(name).expanduser()
     if path.is_dir() or (not path.suffix and not path.is_file()):
         return path / STORE_NAME
     return path
 
 
-def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path:
+def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
     """Where paths are indexed; the folder is made."""
-    return _made(place_to_fill(store, paths, adding=adding))
+    place = place_to_fill(store, paths, adding=adding)
+    return place if isinstance(place, Address) else _made(place)
 
 
-def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path:
+def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
     """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
         return named_store(store)
@@ -47,15 +51,20 @@ def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
     return cached_store(paths)
 
 
-def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path:
+def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path | Address:
     """The store that is there already, or an error that says how to get one."""
     if paths and not store:
-        place = cached_store(paths)
-        if not place.is_file():
+        cached = cached_store(paths)
+        if not cached.is_file():
             raise InputError(f"{' '.join(paths)!r} has no store yet; ask it first: brimful context QUESTION PATH")
-        return place
+        return cached
     if store:
         place = named_store(store)
+        if isinstance(place, Address):
+            from brimful.store.postgres import check_there
+
+            check_there(place)
+            return place
         if not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place

@@ -97,6 +97,38 @@ def doctor(
     return run("doctor", locals())
 
 
+@upkeep.command(short_help="Copy a store to another, a file or a server's.")
+def copy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The store to copy: a file, a folder or an address.")],
+    target: Annotated[str, typer.Argument(metavar="DEST", help="The store to copy to, made where it is not there.")],
+    *,
+    delete: Annotated[bool, typer.Option("--delete", help="Forget documents that only DEST has.")] = False,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Copy a store to another, between files and servers, without indexing anything again.
+
+    A copy that was broken off goes on where it ended. It is done when both have the same state root.
+    """
+    return run("copy", locals())
+
+
+@upkeep.command(short_help="What an administrator of PostgreSQL needs.")
+def postgres(
+    action: Annotated[str, typer.Argument(metavar="roles|terms", help="What to do.")],
+    *,
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="The role that may use the corpus.")] = None,
+    readers: Annotated[str | None, typer.Option(metavar="ROLE", help="Another role that may only ask it.")] = None,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+) -> int:
+    """Print the statements that let a role use one corpus and nothing else, or list the words of a corpus in a table.
+
+    roles: for psql, as whoever owns the tables. terms: fills the table of terms, to be looked into with SQL.
+    """
+    return run("postgres", locals())
+
+
 @upkeep.command(short_help="Show each setting and where it came from, or set one.")
 def config(
     action: Annotated[str, typer.Argument(metavar="show|path|get|set", help="What to do.")] = "show",

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import InputError, MissingPartError, choose
+from brimful.store.address import Address
 
 TRANSPORTS = ("stdio", "http")
 
 
 def serve(
-    store: Path,
+    store: Path | Address,
     *,
     transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",
@@ -33,16 +34,16 @@ def serve(
         from brimful.surfaces.serving import log_to_stderr
     except ImportError as error:
         raise MissingPartError(f"MCP needs a package that is missing ({error}): pip install 'brimful[mcp]'") from error
-    from brimful.engine import STORE_NAME
     from brimful.engine import open as open_store
+    from brimful.store.opening import place_of
 
     if transport == "http":
         check_address(host, port, token)
-    file = store / STORE_NAME if store.is_dir() else store
-    if not file.is_file():
+    place = place_of(store)
+    if isinstance(place, Path) and not place.is_file():
         raise InputError(f"{str(store)!r} holds no store; make one first: brimful add FOLDER --store {store}")
     log_to_stderr()
-    with open_store(file) as engine:
+    with open_store(place) as engine:
         ending = threading.Event()
         server = make_server(engine, ending=ending)
         if transport == "stdio":

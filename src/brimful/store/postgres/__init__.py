@@ -1,0 +1,20 @@
+"""The server's store: a corpus on PostgreSQL, many writers, many readers, the same bytes as in a file.
+
+A commit is one transaction, and writers of one corpus wait for each other inside of it, no longer than it takes to send
+what was prepared before. A reader holds a snapshot (repeatable read) until a newer generation is announced (`NOTIFY`).
+Segments never change once written, and their numbers are never given again: a reader keeps their blobs, up to a size.
+"""
+
+from __future__ import annotations
+
+from brimful.errors import MissingPartError
+
+try:
+    import psycopg  # noqa: F401
+except ImportError as error:
+    raise MissingPartError("psycopg is not installed; install it: pip install 'brimful[postgres]'") from error
+
+from brimful.store.postgres.session import check_there, reading
+from brimful.store.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore", "check_there", "reading"]

@@ -1,0 +1,203 @@
+"""How are a store's statements run on PostgreSQL, blobs sent and fetched, and what is kept of them?"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import count
+from typing import Any, Literal
+
+import psycopg
+
+from brimful.errors import CorruptError, StoreAccessError
+from brimful.store.cursors import Sealed
+from brimful.store.schema import CARDS, EXTENTS, Value, kind_of_key
+
+PIECE_BYTES = 1 << 20
+"""What one fetch brings of a value at most."""
+
+MOST_BYTES = 1 << 30
+"""What a value has at most: PostgreSQL itself holds no larger one."""
+
+KEPT_BYTES = 96 << 20
+"""Blobs that a reader keeps."""
+
+_BATCH_BYTES = 4 << 20
+_INCOMING = (
+    "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea STORAGE EXTERNAL, seal bytea) "
+    "ON COMMIT DELETE ROWS"
+)
+_names = count(1)
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+class KeptBlobs:
+    """What was read of segments, which never change; the ones used last stay, up to a size."""
+
+    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+        self._most, self._held = most_bytes, 0
+        self._blobs: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: int) -> tuple[bytes, bytes] | None:
+        """A blob that is kept."""
+        with self._lock:
+            if key in self._blobs:
+                self._blobs.move_to_end(key)
+            return self._blobs.get(key)
+
+    def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
+        """Keep one, and let go of the oldest."""
+        if kind_of_key(key) in (EXTENTS, CARDS):  # the two that a later commit writes anew
+            return
+        with self._lock:
+            if key not in self._blobs:
+                self._blobs[key] = blob
+                self._held += len(blob[0])
+            while self._held > self._most:
+                self._held -= len(self._blobs.popitem(last=False)[1][0])
+
+
+class PostgresCursor:
+    """The statements of a store on one connection."""
+
+    def __init__(self, connection: Connection, *, corpus: int, kept: KeptBlobs | None = None) -> None:
+        self.connection, self.corpus = connection, corpus
+        self._kept = kept
+        self._cursor = connection.cursor(binary=True)
+        self._waiting: dict[int, Sealed] = {}
+        self._waiting_bytes = 0
+        self._incoming = False
+        self.trips = 0
+
+    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        self._send(statement)
+        self.trips += 1
+        return self._cursor.execute(_with_marks(statement), values).fetchall()
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one: the server keeps the rest."""
+        if self.connection.autocommit and not self.connection.info.transaction_status:
+            yield from self.fetch(statement)
+            return
+        with self.connection.cursor(f"brimful_{next(_names)}", binary=True) as cursor:
+            cursor.itersize = 1_000
+            self.trips += 1
+            yield from cursor.execute(_with_marks(statement))
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
+        """A statement without rows."""
+        self._send(statement)
+        self.trips += 1
+        return self._cursor.execute(_with_marks(statement), values or None)
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
+        """The same for many values, in one go."""
+        self._send(statement)
+        many = list(values)
+        if not many:
+            return None
+        self.trips += 1
+        self._cursor.executemany(_with_marks(statement), many)
+        return None
+
+    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
+        """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
+        if table == "blobs" and key in self._waiting:
+            return self._waiting[key][1:]
+        if table == "blobs" and self._kept is not None and (known := self._kept.get(key)):
+            return known
+        self.trips += 1
+        found = self._cursor.execute(_SEALED[table], (1, PIECE_BYTES, key)).fetchone()
+        if found is None:
+            return None
+        length, seal, data = found
+        if length > MOST_BYTES:
+            raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
+        if len(data) < length:
+            parts = [data]
+            for start in range(len(data), length, PIECE_BYTES):
+                self.trips += 1
+                more = self._cursor.execute(_SEALED[table], (start + 1, PIECE_BYTES, key)).fetchone()
+                parts.append(more[2] if more else b"")
+            data = b"".join(parts)
+        if table == "blobs" and self._kept is not None:
+            self._kept.keep(key, (data, seal))
+        return data, seal
+
+    def write_blobs(self, blobs: Iterable[Sealed]) -> None:
+        """Keep blobs; they are sent together, some megabytes at once."""
+        for blob in blobs:
+            self._waiting[blob[0]] = blob
+            self._waiting_bytes += len(blob[1])
+            if self._waiting_bytes >= _BATCH_BYTES:
+                self.flush()
+
+    def flush(self) -> None:
+        """Send what is waiting: COPY, which row-level security allows into a table of the session's own only."""
+        waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+        if not waiting:
+            return
+        self.trips += 3
+        if not self._incoming:
+            self._cursor.execute(_INCOMING)
+            self._incoming = True
+        rewritten = [key for key in waiting if kind_of_key(key) in (EXTENTS, CARDS)]
+        if rewritten:
+            self._cursor.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
+        with self._cursor.copy("COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["int8", "bytea", "bytea"])
+            for blob in waiting.values():
+                copy.write_row(blob)
+        self._cursor.execute("INSERT INTO blobs SELECT key, data, seal FROM pg_temp.brimful_incoming")
+        self._cursor.execute("DELETE FROM pg_temp.brimful_incoming")
+
+    def _send(self, statement: str) -> None:
+        if self._waiting and "blobs" in statement:
+            self.flush()
+
+    def next_segment(self) -> int:
+        """A number that no segment of this corpus ever had: what a reader keeps of one stays true."""
+        self.trips += 1
+        found = self._cursor.execute(
+            "UPDATE corpora SET segments = segments + 1 WHERE number = %s RETURNING segments", (self.corpus,)
+        ).fetchone()
+        if found is None:
+            raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
+        return int(found[0])
+
+    def size_bytes(self) -> int:
+        """The size of the tables, which corpora share: a bound for what is unpacked."""
+        ((size,),) = self.fetch("SELECT pg_catalog.pg_total_relation_size('all_blobs')::bigint")
+        return int(size)
+
+    def has_vectors(self) -> bool:
+        """They come with the schema."""
+        return True
+
+    def make_vectors(self) -> None:
+        """They are there."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection was cut."""
+        return bool(self.connection.closed)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.connection.close()
+
+
+@lru_cache(256)
+def _with_marks(statement: str) -> str:
+    return statement.replace("?", "%s")
+
+
+_SEALED = {
+    table: f"SELECT octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {column} = %s"  # noqa: S608
+    for table, column in (("blobs", "key"), ("maps", "document"))
+}

@@ -1,0 +1,151 @@
+"""How is a store laid out on PostgreSQL, and who may see which rows of it?
+
+All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
+corpora only. A session names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so that
+the statements of every engine are the same. The session's setting chooses, it permits nothing: another's number shows
+no rows. The planner keeps no statistics of whose rows there are: its estimates would tell how many others have.
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+LEAST_SERVER = 150_000
+"""PostgreSQL 15: views that are read with the rights of whoever asks."""
+
+LONGEST_PATH_BYTES = 2_000
+"""What PostgreSQL's index takes of a document's path, with room to spare."""
+
+_CHOSEN = "nullif(current_setting('brimful.corpus', true), '')::int"
+
+COLUMNS = {
+    "meta": 'key text COLLATE "C" NOT NULL, value bytea NOT NULL, seal bytea NOT NULL',
+    "roots": 'path text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, seal bytea NOT NULL',
+    "documents": (
+        'number bigint NOT NULL, path text COLLATE "C" NOT NULL, id bytea NOT NULL, content_hash bytea NOT NULL, '
+        "leaf bytea NOT NULL, bucket int NOT NULL, length bigint NOT NULL, time bigint, kind text NOT NULL, "
+        'language text, rule text NOT NULL, title text, origin text COLLATE "C", stamp text, seal bytea NOT NULL'
+    ),
+    "maps": "document bigint NOT NULL, data bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "segments": (
+        "number bigint NOT NULL, length bigint NOT NULL, live bigint NOT NULL, dead bigint NOT NULL, "
+        "lowest bigint NOT NULL, highest bigint NOT NULL, seal bytea NOT NULL"
+    ),
+    "blobs": "key bigint NOT NULL, data bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "buckets": "number int NOT NULL, root bytea NOT NULL",
+    "vector_models": "number int NOT NULL, name text NOT NULL, width int NOT NULL, seal bytea NOT NULL",
+    "vectors": "model int NOT NULL, key bytea NOT NULL, numbers bytea NOT NULL, seal bytea NOT NULL",
+    "terms": 'term text COLLATE "C" NOT NULL, occurrences bigint NOT NULL',
+}
+"""The columns of each table as the statements of every engine know them; the corpus comes before them."""
+
+_KEYS = {
+    "meta": "key",
+    "roots": "path",
+    "documents": "number",
+    "maps": "document",
+    "segments": "number",
+    "blobs": "key",
+    "buckets": "number",
+    "vector_models": "number",
+    "vectors": "model, key",
+    "terms": "term",
+}
+
+_MORE = """
+CREATE UNIQUE INDEX documents_by_path ON all_documents (corpus, path);
+CREATE INDEX documents_by_bucket ON all_documents (corpus, bucket);
+CREATE UNIQUE INDEX vector_models_by_name ON all_vector_models (corpus, name);
+"""
+
+_CORPORA = """
+CREATE TABLE versions (version int NOT NULL);
+INSERT INTO versions VALUES (1);
+CREATE TABLE corpora (
+    number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    role name NOT NULL DEFAULT current_user,
+    readers name,
+    channel text NOT NULL DEFAULT 'brimful_' || replace(gen_random_uuid()::text, '-', ''),
+    segments bigint NOT NULL DEFAULT 0
+);
+ALTER TABLE corpora ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON corpora USING (
+    EXISTS (SELECT FROM pg_catalog.pg_roles AS known WHERE known.rolname IN (role, readers)
+            AND pg_catalog.pg_has_role(known.oid, 'MEMBER'))
+);
+"""
+"""A corpus belongs to a role and whoever is a member of it. Its channel is a secret that only they can read: who
+listens to it would know when something is added."""
+
+
+def first() -> str:
+    """The statements that make version 1, in a schema that is there and first in the search path.
+
+    >>> "ENABLE ROW LEVEL SECURITY" in first() and "security_invoker" in first()
+    True
+    """
+    return _CORPORA + "".join(map(_table, COLUMNS)) + _MORE
+
+
+MIGRATIONS: dict[int, str] = {}
+"""By version, the statements that make it of the one before; `versions` is brought up to date with them."""
+
+
+def _table(name: str) -> str:
+    columns = ", ".join(each.split()[0] for each in _split(COLUMNS[name]))
+    own = f"corpus = (SELECT number FROM corpora WHERE number = {_CHOSEN})"  # noqa: S608
+    shown = f"SELECT {columns} FROM all_{name} WHERE corpus = {_CHOSEN}"  # noqa: S608
+    return f"""
+CREATE TABLE all_{name} (
+    corpus int NOT NULL DEFAULT {_CHOSEN}, {COLUMNS[name]}, PRIMARY KEY (corpus, {_KEYS[name]})
+);
+ALTER TABLE all_{name} ALTER corpus SET STATISTICS 0;
+ALTER TABLE all_{name} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON all_{name} USING ({own}) WITH CHECK ({own});
+CREATE VIEW {name} WITH (security_invoker = true) AS {shown};
+"""
+
+
+def _split(columns: str) -> list[str]:
+    return [each.strip() for each in columns.split(",")]
+
+
+def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) -> str:
+    """SQL for an administrator: a role that owns nothing and may use one corpus, another that may only ask it.
+
+    >>> print(roles("brimful", "notes", "notes_team").splitlines()[0])
+    CREATE ROLE "notes_team" NOLOGIN;
+    """
+    place, who = _quoted(schema), _quoted(role)
+    tables = ", ".join(f"{place}.{each}" for name in COLUMNS for each in (name, f"all_{name}"))
+    lines = [
+        f"CREATE ROLE {who} NOLOGIN;",
+        f"GRANT USAGE ON SCHEMA {place} TO {who};",
+        f"GRANT SELECT ON {place}.versions, {place}.corpora TO {who};",
+        f"GRANT UPDATE (segments) ON {place}.corpora TO {who};",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {who};",
+    ]
+    if readers is not None:
+        asking = _quoted(readers)
+        lines += [
+            f"CREATE ROLE {asking} NOLOGIN;",
+            f"GRANT USAGE ON SCHEMA {place} TO {asking};",
+            f"GRANT SELECT ON {place}.versions, {place}.corpora, {tables} TO {asking};",
+        ]
+    values = ", ".join(_literal(each) if each is not None else "NULL" for each in (corpus, role, readers))
+    lines += [
+        f"INSERT INTO {place}.corpora (name, role, readers) VALUES ({values})",  # noqa: S608
+        "    ON CONFLICT (name) DO UPDATE SET role = excluded.role, readers = excluded.readers;",
+        f"-- Then, for each person or program: GRANT {who} TO somebody;",
+        "-- Writers need TEMPORARY on the database, which everybody has unless it was revoked.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    """A string of the standard: backslashes mean themselves."""
+    return "'" + text.replace("'", "''") + "'"

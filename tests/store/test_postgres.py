@@ -1,0 +1,438 @@
+"""A corpus on PostgreSQL is the corpus of a file, and nobody loses anything when the server goes."""
+
+import subprocess
+import sys
+import threading
+from itertools import count
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg.types.string import TextBinaryLoader
+
+import brimful
+from brimful import Document
+from brimful.errors import (
+    BrimfulError,
+    DocumentError,
+    InputError,
+    MissingPartError,
+    StoreAccessError,
+    StoreBusyError,
+    StoreUnreachableError,
+    StoreVersionError,
+)
+from brimful.store.address import Address
+from brimful.store.postgres import PostgresStore
+from brimful.store.postgres import cursor as cursors
+from brimful.store.schema import EXTENTS
+from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.verify import verify
+from tests.postgres import PASSWORD
+
+from .test_sqlite import dump
+
+_numbers = count(1)
+
+
+def entry(path, text, **more):
+    """A document to store."""
+    return Entry(Document(path, text), **more)
+
+
+@pytest.fixture
+def address(postgres_server):
+    """A corpus that no other test has."""
+    return Address.of(postgres_server.address(f"store-{next(_numbers)}"))
+
+
+@pytest.fixture
+def store(address):
+    """It, open."""
+    with PostgresStore(address) as store:
+        yield store
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The same in a file."""
+    with SqliteStore(tmp_path / "store.db") as store:
+        yield store
+
+
+def both(store, file, change):
+    """Change both, and see that they hold the same."""
+    assert change(store) == change(file)
+    assert dump(store) == dump(file)
+
+
+def test_any_history_gives_what_a_file_holds(store, file):
+    """Documents, places, cuts and roots are those of SQLite after adding, replacing, removing, renaming, compacting."""
+    texts = [entry(f"d{n}.md", f"# Part {n}\n\nTea number {n} is served at {n}. " * (n + 1)) for n in range(12)]
+    both(store, file, lambda each: each.add(texts))
+    both(store, file, lambda each: each.add([entry("d3.md", "Coffee."), entry("x.py", "def tea():\n    return 4\n")]))
+    both(store, file, lambda each: each.remove(["d4.md", "nowhere.md", "d5.md"]))
+    both(store, file, lambda each: each.rename("d6.md", "e6.md"))
+    both(store, file, lambda each: each.add([entry("d4.md", "Tea again.")]))
+    both(store, file, lambda each: each.compact())
+    both(store, file, lambda each: each.rebuild())
+    both(store, file, lambda each: each.remember_root("/tea//", "tea"))
+    assert store.roots() == file.roots()
+    with store.snapshot() as now, file.snapshot() as then:
+        assert now.root == then.root
+        assert now.prove("d4.md") == then.prove("d4.md")
+    assert verify(store.path) == []
+
+
+def test_any_text_can_be_a_path(store, file):
+    """NUL, controls, signs of SQL and every script stay as they are and in their order."""
+    names = ["a\0b", "a\1b", "a\1\1", "a\1\2", "a\0\1c", "a\2", "%s ? \\ ' \"", "茶/😀", "a", "a ", "Ä", "ß"]
+    both(store, file, lambda each: each.add([entry(f"{name}.md", "tea", title=name) for name in names]))
+    with store.snapshot() as now, file.snapshot() as then:
+        assert list(now.rows()) == list(then.rows())
+        assert now.root == then.root
+        for name in names:
+            assert now.prove(f"{name}.md") == then.prove(f"{name}.md")
+
+
+def test_a_path_that_the_index_can_not_hold_is_refused(store):
+    """The message says how long a path may be, and nothing is stored."""
+    with pytest.raises(DocumentError, match="2000 at most"):
+        store.add([entry("long/" * 500, "tea")])
+    with store.snapshot() as now:
+        assert list(now.rows()) == []
+
+
+def test_no_fetch_brings_more_than_a_piece(store, monkeypatch):
+    """A blob longer than a piece is put together from several, and is what was written."""
+    monkeypatch.setattr(cursors, "PIECE_BYTES", 1_000)
+    noise = np.random.default_rng(5).integers(97, 123, 40_000, dtype=np.uint8).tobytes().decode()
+    store.add([entry("noise.txt", noise)])
+    lengths = []
+
+    class Seen(TextBinaryLoader):
+        def load(self, data):
+            lengths.append(len(data))
+            return bytes(data)
+
+    with store.snapshot() as now:
+        now._cursor.connection.adapters.register_loader("bytea", Seen)
+        now._cursor._cursor = now._cursor.connection.cursor(binary=True)
+        row = now.row("noise.txt")
+        assert now.read(row.number, 0, row.length) == noise.encode()
+    assert len(lengths) > 20
+    assert max(lengths) <= 1_000
+
+
+def test_a_snapshot_is_one_moment(store):
+    """What is added, removed and merged later changes nothing that an earlier snapshot reads."""
+    store.add([entry("a.md", "tea " * 500), entry("b.md", "pot")])
+    with store.snapshot() as before:
+        store.remove(["a.md"])
+        store.add([entry("c.md", "tea cup")])
+        store.compact()
+        assert [row.path for row in before.rows()] == ["a.md", "b.md"]
+        assert before.census(b"tea") == 500
+        row = before.row("a.md")
+        assert before.read(row.number, 0, row.length) == b"tea " * 500
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["b.md", "c.md"]
+        assert now.census(b"tea") == 1
+
+
+def test_a_commit_is_announced(address):
+    """An engine that is open sees what another one committed, and asks the server for nothing until then."""
+    with brimful.open(address) as one, brimful.open(address) as two:
+        assert one.documents() == one.documents() == ()
+        trips = one._store.trips
+        for _ in range(5):
+            one._store.generation()
+        assert one._store.trips == trips
+        two.add_text("tea.md", "Tea at four.")
+        assert next(one._store._connection.notifies(timeout=30)).channel.startswith("brimful_")
+        one._store._generation = None  # the line above took the announcement
+        assert [each.path for each in one.documents()] == ["tea.md"]
+        two.remove("tea.md")
+        for _ in range(3_000):  # arrives by itself, a moment after the commit
+            if one.documents() == ():
+                break
+            threading.Event().wait(0.01)
+        assert one.documents() == ()
+
+
+def test_what_was_read_of_a_segment_is_not_fetched_again(address):
+    """A second engine's first question costs round trips, the same after a small commit only those of what is new."""
+    with brimful.open(address) as engine:
+        engine.add_documents([Document(f"d{n}.md", f"Tea {n} has words like cup{n} and pot{n}.") for n in range(50)])
+    with brimful.open(address) as engine:
+        engine.context("Which cup7 has tea?", budget=300)
+        first = engine._snapshot._cursor.trips
+        engine.add_text("new.md", "Sugar.")
+        engine.context("Which cup7 has tea?", budget=300)
+        assert engine._snapshot._cursor.trips < first + 12
+        assert len(engine._store.kept._blobs) > 5
+
+
+def test_kept_blobs_are_bounded():
+    """The oldest are let go of; the two kinds that are written anew are never kept."""
+    kept = cursors.KeptBlobs(100)
+    for place in range(10):
+        kept.keep(place, (bytes(30), b"seal"))
+    assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
+    changing = EXTENTS << 28
+    kept.keep(changing, (b"x", b"seal"))
+    assert kept.get(changing) is None
+
+
+WRITER = """
+import sys
+import brimful
+address, folder = sys.argv[1:]
+with brimful.open(address) as engine:
+    print(engine.add(folder).added)
+"""
+
+
+def test_processes_add_at_once(postgres_server, address, tmp_path):
+    """Four processes add four folders, and one of them twice: nothing is lost, doubled or half there."""
+    for folder in range(4):
+        (tmp_path / f"f{folder}").mkdir()
+        for number in range(30):
+            text = f"Tea {folder} {number}. " * 40
+            (tmp_path / f"f{folder}" / f"d{folder}-{number}.md").write_text(text)
+    text = postgres_server.address(address.corpus)
+    started = [
+        subprocess.Popen([sys.executable, "-c", WRITER, text, str(tmp_path / f"f{folder}")], stdout=subprocess.PIPE)
+        for folder in (0, 1, 2, 3, 3)
+    ]
+    added = [int(each.communicate(timeout=120)[0]) for each in started]
+    assert added[:3] == [30, 30, 30]
+    assert sorted(added[3:]) == [0, 30]
+    with brimful.open(address) as engine, brimful.open(tmp_path / "alone.db") as alone:
+        for folder in range(4):
+            alone.add(tmp_path / f"f{folder}")
+        assert engine.root == alone.root
+        assert len(engine.documents()) == 120
+    assert verify(address) == []
+
+
+KILLED = """
+import os, sys
+import brimful
+from brimful.store import store
+address, at = sys.argv[1], int(sys.argv[2])
+finish, done = store.Store._finish, []
+def dying(self, cursor, *, touched):
+    finish(self, cursor, touched=touched)
+    done.append(1)
+    if len(done) == at:
+        cursor.flush()
+        os.kill(os.getpid(), 9)
+store.Store._finish = dying
+with brimful.open(address) as engine:
+    for number in range(5):
+        engine.add_text(f"d{number}.md", f"Tea {number}.")
+"""
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_writer_that_is_killed_leaves_whole_commits(postgres_server, address, at):
+    """Kill -9 just before a commit: the documents before it are there, nothing of its own, and writing goes on."""
+    text = postgres_server.address(address.corpus)
+    done = subprocess.run([sys.executable, "-c", KILLED, text, str(at)], check=False, timeout=60)
+    assert done.returncode == -9
+    with brimful.open(address) as engine:
+        assert [each.path for each in engine.documents()] == [f"d{number}.md" for number in range(at - 1)]
+        engine.add_text("d9.md", "Tea 9.")
+    assert verify(address) == []
+
+
+def test_writers_wait_for_each_other_and_no_longer_than_asked(store, address, monkeypatch):
+    """While one holds the corpus another one's commit is busy; a reader is not."""
+    with PostgresStore(address) as second:
+        second._connection.execute("SET lock_timeout = '50ms'")
+        with store._writing(), pytest.raises(StoreBusyError, match="try again"):
+            second.add([entry("a.md", "tea")])
+        with store._writing(), second.snapshot() as now:
+            assert list(now.rows()) == []
+        second.add([entry("a.md", "tea")])
+
+
+def test_one_place_is_added_by_one_process_at_a_time(store, address):
+    """The turn of a place is refused to a second one that does not want to wait; another place is free."""
+    with PostgresStore(address) as second, store.turn("/tea//", wait_seconds=0):
+        with pytest.raises(StoreBusyError, match="adding this place"), second.turn("/tea//", wait_seconds=0):
+            pass
+        with second.turn("/coffee//", wait_seconds=0):
+            pass
+
+
+def test_vectors_are_remembered_beside(store):
+    """What a model made of texts is kept by content, without a new generation."""
+    keys, rows = [bytes([n]) * 32 for n in range(3)], np.arange(12, dtype=np.int8).reshape(3, 4)
+    before = store.generation()
+    assert store.remember_vectors("m", keys[:2], rows[:2]) is None
+    assert store.remember_vectors("m", keys, rows) is None
+    known = store.vectors_known("m", keys, width=4)
+    assert (known.rows == rows).all()
+    assert store.generation() == before
+    assert store.retain_vectors("m", keys[:1]) == 2
+    with store._writing():
+        assert store.remember_vectors("m", keys, rows) == "another process is writing to the store"
+    assert verify(store.path) == []
+
+
+def test_damage_is_noticed(store, postgres_server):
+    """A byte that somebody changed in a table is an error, and verify names it."""
+    store.add([entry("a.md", "tea " * 100)])
+    with postgres_server.connect() as connection:
+        connection.execute(
+            "UPDATE brimful.all_blobs SET data = set_byte(data, 0, 255 - get_byte(data, 0)) WHERE corpus = %s",
+            (store.corpus,),
+        )
+    assert any("checksum" in problem for problem in verify(store.path))
+
+
+# ---- what can go wrong
+
+
+def refusal(text, kind, match):
+    """All that is said when an address can't be opened, causes included."""
+    with pytest.raises(kind, match=match) as caught:
+        brimful.open(text)
+    shown, error = [], caught.value
+    while error is not None:
+        shown.append(f"{error!s} {error!r}")
+        error = error.__cause__ or error.__context__
+    return " ".join(shown)
+
+
+def test_a_wrong_password_is_never_shown(postgres_server):
+    """The error says what to look at, and neither it nor what caused it shows the password."""
+    said = refusal(postgres_server.address(password="hunter2"), StoreAccessError, "refuses this role")
+    assert "hunter2" not in said
+    said = refusal(postgres_server.address(user="nobody", password="hunter2"), StoreAccessError, "pgpass")
+    assert "hunter2" not in said
+
+
+def test_a_database_that_is_not_there_is_named(postgres_server):
+    """The remedy is to make it."""
+    text = postgres_server.address().replace("@/postgres?", "@/elsewhere?")
+    said = refusal(text, StoreAccessError, "no such database.*createdb")
+    assert PASSWORD not in said
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path):
+    """Whether by name, port or socket."""
+    refusal("postgresql://ada:hunter2@127.0.0.1:9/team", StoreUnreachableError, "is the server running")
+    refusal(f"postgresql:///team?host={tmp_path}", StoreUnreachableError, "can't be reached")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://ada:hunter2@db:port/team",
+        "postgresql://ada:hunter2@db/team?corpus=",
+        "postgresql://ada:hunter2@db/team?schema=Robert'); DROP TABLE x",
+        "postgresql://ada:hunter2@db/team?corpus=a&corpus=b",
+        "postgresql://ada:hunter2@db/team?nonsense=1&password=hunter2",
+        "postgresql://ada:hunter2@db/team#hunter2",
+    ],
+)
+def test_an_address_that_makes_no_sense_is_refused(text):
+    """Without showing the password that stands in it."""
+    said = refusal(text, InputError, "can't be used|is no address")
+    assert "hunter2" not in said.replace("#hunter2", "")
+
+
+def test_the_package_that_is_missing_is_named(monkeypatch):
+    """The remedy is the extra."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "brimful.store.postgres")
+    refusal("postgresql://127.0.0.1:9/team", MissingPartError, r"brimful\[postgres\]")
+
+
+def test_a_connection_that_is_cut_is_an_error_and_then_made_anew(store, postgres_server):
+    """In the middle of a commit nothing of it stays; of a snapshot, the next one works."""
+
+    def cut():
+        with postgres_server.connect() as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'brimful'"
+            )
+
+    store.add([entry("a.md", "tea")])
+    writing = store._writing()
+    cursor = writing.__enter__()
+    cursor.execute("DELETE FROM documents")
+    cut()
+    with pytest.raises(psycopg.OperationalError) as gone:
+        cursor.fetch("SELECT 1")
+    with pytest.raises(StoreUnreachableError, match="try the same again"):
+        writing.__exit__(type(gone.value), gone.value, None)
+    store.add([entry("b.md", "tea")])
+    with store.snapshot() as now:
+        cut()
+        with pytest.raises(StoreUnreachableError):
+            list(now.rows())
+        assert now.is_lost
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["a.md", "b.md"]
+
+
+def test_an_engine_outlives_its_server():
+    """Killed and started again, the server is asked again by an engine that was open; what was committed is there."""
+    from tests.postgres import running
+
+    with running() as server, brimful.open(server.address()) as engine:
+        engine.add_text("tea.md", "Tea at four.")
+        text = engine.context("When is tea?", budget=100).text
+        server.stop()
+        with pytest.raises(StoreUnreachableError):
+            engine.add_text("pot.md", "A pot.")
+        with pytest.raises(StoreUnreachableError):
+            engine.documents()
+        server.start()
+        engine.add_text("cup.md", "Sugar.")
+        assert text in engine.context("When is tea?", budget=100).text
+        assert verify(engine.path) == []
+
+
+def test_tables_of_a_later_version_are_refused(postgres_server):
+    """They are left as they are."""
+    text = postgres_server.address(schema="later")
+    brimful.open(text).close()
+    with postgres_server.connect() as connection:
+        connection.execute("UPDATE later.versions SET version = 99")
+    refusal(text, StoreVersionError, "version 99.*update")
+
+
+def test_many_open_a_new_database_at_once(postgres_server):
+    """One makes the tables and the corpus, the others find them."""
+    text = postgres_server.address(schema="fresh")
+    failed = []
+
+    def one():
+        try:
+            brimful.open(text).close()
+        except BrimfulError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with postgres_server.connect() as connection:
+        assert connection.execute("SELECT count(*) FROM fresh.corpora").fetchone() == (1,)
+
+
+def test_an_address_is_shown_without_its_password(address):
+    """As text, in repr, and wherever the engine names its store."""
+    with brimful.open(address) as engine:
+        assert PASSWORD not in f"{engine.path} {engine.path!r}"
+        engine.close()
+        with pytest.raises(BrimfulError) as caught:
+            engine.documents()
+        assert PASSWORD not in str(caught.value)
