@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from brimful.budget import LARGEST
 from brimful.errors import suggest
 from brimful.search.query import MOST_CHARACTERS
-from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, Sizing, Strategy
+from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, Sizing, Strategy
 
 LONGEST_PATH = 4_096
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -91,6 +91,7 @@ class ContextRequest(Question):
     prefer_recent: bool = False
     recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
     include_metadata: bool = False
+    line_numbers: LineNumbers = Field("ranges", description="Name each window's lines, number every line, or neither")
     top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     related: bool = False
     densify: Annotated[str, Field(max_length=200)] | None = Field(
