@@ -24,6 +24,7 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
+    from brimful.assembly.citing import Checked
     from brimful.assembly.receipt import Receipt
 
 DIGEST_PREFIX = "digest:"
@@ -243,6 +244,12 @@ class Context:
         windows = (*self.windows, *(each.window for each in self.omitted))
         documents = {id(window.document): window.document for window in windows if window.document is not None}
         return sum(len(document) for document in documents.values() if document.is_whole)
+
+    def check_answer(self, answer: str) -> Checked:
+        """Which quotations of an answer stand in this context, and which of its citations it shows."""
+        from brimful.assembly.citing import check_answer
+
+        return check_answer(answer, self.windows)
 
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
         """Re-read every cited byte and name what has changed; an empty list means all is as cited.
