@@ -615,7 +615,7 @@ def test_the_best_places_are_never_crowded_out(tmp_path):
     assert "A quetzal kettle costs nine pounds." in shown
 
 
-@pytest.mark.parametrize("budget", [20, 40, 120])
+@pytest.mark.parametrize("budget", [28, 40, 120])
 @pytest.mark.parametrize("sizing", ["field", "density", "radial", "elastic"])
 def test_a_unit_longer_than_the_budget_shows_the_words_asked_for(tmp_path, budget, sizing):
     """Minified JSON, a long line of a log and a long sentence are cut around the word, inflected or misspelt."""

@@ -33,8 +33,10 @@ from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Meaning
 from brimful.store.address import Address
 from brimful.store.ingest import Report
 from brimful.store.protocol import Listed
+from brimful.windows.window import Window
 
 if TYPE_CHECKING:
+    from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
@@ -238,6 +240,14 @@ class AsyncEngine:
             return await self.call(
                 lambda engine: engine.explain(question, budget=budget, densify=densify, cancel=stop, **choices)
             )
+
+    async def cite(self, place: str) -> Window:
+        """The bytes that a citation names: a path with lines."""
+        return await self.call(lambda engine: engine.cite(place))
+
+    async def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
+        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows."""
+        return await self.call(lambda engine: engine.check_answer(answer, receipt))
 
     async def verify(
         self,

@@ -6,6 +6,7 @@ add ──> store ──> snapshot ──> ground ──> search ──> hits �
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,11 +18,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from brimful.asking import Asked
-from brimful.assembly.context import Context, relevance_of, verify_determinism
+from brimful.assembly.cited import CitedWindow
+from brimful.assembly.context import Context, digest_document, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation
 from brimful.assembly.notation import read_as
 from brimful.assembly.prices import Prices
-from brimful.assembly.receipt import Receipt, make_receipt
+from brimful.assembly.receipt import Receipt, hash_of, make_receipt
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
@@ -32,6 +34,7 @@ from brimful.errors import (
     FormatError,
     InputError,
     SettingError,
+    SpanError,
     StoreError,
     choose,
 )
@@ -59,9 +62,11 @@ from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.whole import WholeDocuments
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.window import Window
 
 if TYPE_CHECKING:
     from brimful.assembly.checking import Findings
+    from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
     from brimful.corpus.sources import Found as FoundFile
     from brimful.densify.captures import Capture
@@ -78,6 +83,7 @@ KEPT_CONTEXT_BYTES = 32 << 20
 MAPPED = 50
 """Documents that a map for a question opens at most."""
 _ANY_ROOM = 1 << 30
+_CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
 
 def open(  # noqa: A001
@@ -278,6 +284,53 @@ class Engine:
             if not lines:
                 return found
             return tuple(each._replace(lines=self._line_count(ground.snapshot, each.path)) for each in found)
+
+    def cite(self, place: str) -> Window:
+        """The bytes that a citation names: `notes/tea.md:12-30`, `notes/tea.md:12`, or a path alone.
+
+        A path may itself end like lines; then it is the path that is meant.
+        """
+        with self._turn():
+            named = None if self.length(place) is not None else _CITATION.fullmatch(place)
+            document = self.document(place if named is None else named["path"])
+            if named is None:
+                return Window.cut(document, 0, len(document))
+            first, last = int(named["first"]), int(named["last"] or named["first"])
+            if last > document.line_count or not 1 <= first <= last:
+                raise SpanError(
+                    f"{document.path!r:.200} has no lines {first}-{last}: it has {document.line_count:,} "
+                    f"{'line' if document.line_count == 1 else 'lines'}, and the first is line 1"
+                )
+            span = document.span_of_lines(first, last)
+            return Window.cut(document, span.start, span.end)
+
+    def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
+        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows.
+
+        The windows are read from the store; those that it has no more as they were cited are named in `changed`.
+        """
+        from brimful.assembly.citing import check_answer
+
+        cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
+        digests = {each.path: each.text for each in cited.digests}
+        windows, changed = [], []
+        with self._turn():
+            for each in cited.windows:
+                window = self._cited_window(each, digests.get(each.path))
+                if window is None:
+                    changed.append(f"{each.path} [{each.start}, {each.end})")
+                else:
+                    windows.append(window)
+        return check_answer(answer, windows, changed=changed)
+
+    def _cited_window(self, cited: CitedWindow, digest: str | None) -> Window | None:
+        """A window of a receipt as the store has it; None where that is not what was cited."""
+        if digest is None and (self.length(cited.path) or 0) < cited.end:
+            return None
+        document = self.document(cited.path) if digest is None else digest_document(cited.path, digest)
+        if hash_of(document.content[cited.start : cited.end]) != cited.hash:
+            return None
+        return Window.cut(document, cited.start, cited.end)
 
     def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line that a range of a document touches; it need not be held for that."""

@@ -15,6 +15,7 @@ Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "ends"]
 Fusion = Literal["field", "rrf"]
 Meaning = Literal["auto", "late", "full", "words"]
+LineNumbers = Literal["ranges", "every", "none"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
@@ -25,6 +26,7 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
+LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
 DEFAULT_MODEL = "o200k_base"
 VERSION = _VERSION
@@ -160,6 +162,7 @@ class PackSettings:
     prefer_recent: bool = False
     recent_half_life_days: int = 30
     include_metadata: bool = False
+    line_numbers: LineNumbers = "ranges"
     order: Order = "relevance"
     # Cut the best window that does not fit at a boundary, so that its hits still get in.
     trim: bool = True
@@ -170,6 +173,7 @@ class PackSettings:
         choose(self.packing, PACKINGS, what="packing")
         choose(self.order, ORDERS, what="order")
         choose(self.fill, FILLS, what="fill")
+        choose(self.line_numbers, LINE_NUMBERS, what="line_numbers")
         _check_numbers(self)
 
 
@@ -227,6 +231,8 @@ class AskSettings:
     prefer_recent: bool = False
     recent_half_life_days: int = 30
     include_metadata: bool = False
+    # "ranges" names the lines of each window, "every" also numbers each line, "none" names none.
+    line_numbers: LineNumbers = "ranges"
     # How many units are ranked at most; None asks for as many as surely fill the budget.
     top_k: int | None = None
     # Which documents may answer: the fields of `Filters`. Nothing inside a question narrows it, unless `operators` says
@@ -265,6 +271,7 @@ class AskSettings:
         choose(self.order, ORDERS, what="order")
         choose(self.meaning, MEANINGS, what="meaning")
         choose(self.format, FORMATS, what="format")
+        choose(self.line_numbers, LINE_NUMBERS, what="line_numbers")
         for name in ("top_k", "max_per_document", "recent_half_life_days", "densify_percent", "densify_breadth"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):

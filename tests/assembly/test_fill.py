@@ -41,7 +41,7 @@ def test_a_hit_longer_than_the_budget_is_cut_and_marked():
     assert context.windows[0].cut_end
 
 
-@pytest.mark.parametrize("budget", [20, 60, 200])
+@pytest.mark.parametrize("budget", [32, 60, 200])
 def test_a_hit_longer_than_the_budget_is_cut_around_its_words(budget):
     """The part of a long hit that is shown has the word for which it was found, with text on both sides."""
     where = PAGE.content.index(b"number 50 ")

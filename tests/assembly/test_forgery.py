@@ -35,7 +35,17 @@ CORPUS = {
 }
 NOT_CHECKED = tuple(field for fields in ONLY_BY_ASKING.values() for field in fields)
 # Of these, other values may well give the same answer: then the receipt is the one that asking so gives.
-MAY_BE_TRUE = ("settings", "budget", "question", "question_hash", "format", "packing", "include_metadata", "run")
+MAY_BE_TRUE = (
+    "settings",
+    "budget",
+    "question",
+    "question_hash",
+    "format",
+    "packing",
+    "include_metadata",
+    "line_numbers",
+    "run",
+)
 CHOICES = [("plain", "messages", "xml"), ("greedy", "interleaved"), ("left", "right"), ("heading", "speaker")]
 ASKED = [
     {"format": "plain"},

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful import Document, Hit, Window, inflate, pack, parse, render
-from brimful.settings import FORMATS
+from brimful.settings import FORMATS, LINE_NUMBERS
 from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
 from brimful.windows.seams import Seam
 
@@ -37,18 +37,46 @@ def test_seams_can_not_forge_headers():
     )
     context = pack(inflate([Hit.of(page, "4,5,6")], [page], max_bytes=8), budget=300, fill="relevant")
     assert context.windows[0].seams
-    assert [line for line in context.text.splitlines() if line.startswith("[DOC")] == ["[DOC: a.csv]"]
+    assert [line for line in context.text.splitlines() if line.startswith("[DOC")] == ["[DOC: a.csv line 3]"]
     assert parse(context)[0].seams[0].text == context.windows[0].seams[0].text
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_seams_of_several_lines_come_back_whole(form):
-    """A signature over several lines is one seam."""
-    code = "def brew(\n    pot,\n    cups,\n):\n" + "".join(f"    step_{n} = {n}\n" for n in range(200))
+def test_a_signature_is_shown_by_the_line_that_names_it(form):
+    """Of a signature over several lines, behind its decorators, one line stands in the trail, in every format."""
+    code = "@cached\ndef brew(\n    pot,\n    cups,\n):\n" + "".join(f"    step_{n} = {n}\n" for n in range(200))
     page = Document("a.py", code)
     context = pack(inflate([Hit.of(page, "step_150")], [page], max_bytes=100), budget=400, format=form, fill="relevant")
-    assert "\n" in context.windows[0].seams[0].text
+    assert [seam.text for seam in context.windows[0].seams] == ["def brew("]
     assert [s.text for s in parse(context)[0].seams] == [s.text for s in context.windows[0].seams]
+
+
+def test_a_trail_stands_on_one_line_and_once():
+    """`[IN: Deployment > Proxies > nginx]`: headings in a row, and not again for the next window below them."""
+    seams = tuple(Seam("heading", n, n + 1, text) for n, text in enumerate(["Deployment", "Proxies", "nginx"]))
+    windows = [
+        Window("a.md", "Use it.", line=12, cut_start=True, cut_end=True, seams=seams),
+        Window("a.md", "Or this.", 90, line=40, cut_start=True, cut_end=True, seams=seams),
+        Window("a.md", "Then that.", 190, line=60, cut_start=True, seams=()),
+    ]
+    assert render(windows) == (
+        "[DOC: a.md line 12]\n[IN: Deployment > Proxies > nginx]\nUse it.\n"
+        "[... line 40]\nOr this.\n[... line 60]\n[IN:]\nThen that.\n"
+    )
+    for form in ("plain", "markdown", "xml"):
+        assert render(windows, format=form).count("nginx") == 1
+
+
+@pytest.mark.parametrize("form", ["plain", "messages", "markdown", "anthropic"])
+def test_doctests_need_no_escape(form):
+    """Dots of a text are dots: neither `...` on a line nor at an end is changed, and no marker runs into them."""
+    text = ">>> for cup in cups:\n...     pour(cup)\n...\n....  . . 60\n.. code-block:: sh\n[...new Set(cups)]\nWait..."
+    page = Document("a.txt", f"First.\n{text}\nLast.\n")
+    window = Window.cut(page, 7, 7 + len(text))
+    shown = render([window], format=form)
+    assert text in shown
+    assert "\n[...]\n" in shown
+    assert shown.count("[...]") == 1
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -102,28 +130,31 @@ def test_the_texts_of_windows_are_their_documents_bytes():
 
 PARTS = [
     *(".", "..", "...", "\\", "\n", "\n...", "a", " ", "]", "[DOC: x]", "[IN: y]", "[IN| q]", "[SPAN: z]", "```", "<"),
+    *("[...]", "\n[...]\n", "[... lines 3-4]", "[nothing above]", " > ", ">", "[lines 4]", "[IN:]", "7| ", "\u0301"),
     *("\u200b", "\u2028", "\x85", "\r", "\x0b", "\x1c", "\x00", "\u3000", "\ufeff", "[", "DOC:", "### x", "\\u000a"),
 ]
 parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=7).map("".join)
-paths = st.sampled_from(["a", "b]", "c\\", "d\u202e\U000e0041", "e\n"])
+paths = st.sampled_from(["a", "b]", "c\\", "d\u202e\U000e0041", "e\n", "f lines 3-4", "g numbered line 7"])
 
 
 @st.composite
 def shown(draw):
-    """Windows of some documents, in reading order, as they are cut: between two of them both edges are marked."""
+    """Windows of some documents, in reading order: where two are told apart, an edge between them is cut."""
     windows = []
     for path in draw(st.lists(paths, min_size=1, max_size=3, unique=True)):
         number, at = draw(st.integers(1, 3)), 0
         for place in range(number):
             text = draw(parts)
+            before = windows[-1].cut_end if place else False
             window = Window(
                 path,
                 text,
                 at,
                 score=draw(st.sampled_from([0.0, 1.5, 1e-9])),
                 time=draw(st.sampled_from([None, 0, -5, 1_700_000_000])),
-                cut_start=place > 0 or draw(st.booleans()),
-                cut_end=place < number - 1 or draw(st.booleans()),
+                line=draw(st.sampled_from([None, 1, 2, 30])),
+                cut_start=(place > 0 and not before) or draw(st.booleans()),
+                cut_end=draw(st.booleans()),
                 seams=tuple(Seam("heading", 0, 0, seam) for seam in draw(st.lists(parts, max_size=2))),
             )
             windows.append(window)
@@ -131,25 +162,63 @@ def shown(draw):
     return windows
 
 
-def _facts(window, metadata):
+def _facts(window, *, metadata, lines):
     shown = (window.path, window.text, window.cut_start, window.cut_end, [seam.text for seam in window.seams])
+    shown = (*shown, window.line) if lines else shown
     return (*shown, window.start, window.end, window.score, window.time) if metadata else shown
 
 
-@pytest.mark.parametrize("form", ["plain", "messages", "markdown", "xml", "json"])
-@given(windows=shown(), metadata=st.booleans())
-@example(windows=[Window("a", ".", cut_end=True)], metadata=False)
-@example(windows=[Window("a", "..", cut_end=True), Window("a", ".", 9, cut_start=True)], metadata=False)
+READ = ["plain", "messages", "markdown", "xml", "json"]
+
+
+@pytest.mark.parametrize("form", READ)
+@given(windows=shown(), metadata=st.booleans(), numbers=st.sampled_from(LINE_NUMBERS))
+@example(windows=[Window("a", ".", cut_end=True)], metadata=False, numbers="ranges")
 @example(
-    windows=[Window("a", "....\n..", cut_start=True, cut_end=True), Window("a", "x", 9, cut_start=True)], metadata=True
+    windows=[Window("a", "..", cut_end=True), Window("a", ".", 9, cut_start=True)], metadata=False, numbers="ranges"
 )
-@example(windows=[Window("a", "b...\n..", cut_end=True)], metadata=False)
-@example(windows=[Window("a", "\\..", cut_end=True)], metadata=False)
-def test_what_is_written_is_read(form, windows, metadata):
-    """Text, edges, seams and details of every window come back, whatever they say."""
-    text = render(windows, format=form, include_metadata=metadata)
+@example(windows=[Window("a", "b...\n..", cut_end=True, line=7)], metadata=True, numbers="every")
+@example(windows=[Window("a", "\\[...]", line=2), Window("b", "x", 9, cut_start=True)], metadata=False, numbers="every")
+def test_what_is_written_is_read(form, windows, metadata, numbers):
+    """Text, edges, seams, lines and details of every window come back, whatever they say."""
+    text = render(windows, format=form, include_metadata=metadata, line_numbers=numbers)
     read = parse(text, format=form)
-    assert [_facts(window, metadata) for window in read] == [_facts(window, metadata) for window in windows]
+    lines = metadata or numbers == "every"
+    assert [_facts(w, metadata=metadata, lines=lines) for w in read] == [
+        _facts(w, metadata=metadata, lines=lines) for w in windows
+    ]
+    if numbers == "ranges" and not metadata:
+        told = [w.line for w in windows]
+        assert all(w.line in (line, None) for w, line in zip(read, told, strict=True))
+        assert render(read, format=form) == text
+
+
+@given(windows=shown(), numbers=st.sampled_from(LINE_NUMBERS))
+def test_search_results_are_read(windows, numbers):
+    """The blocks for Anthropic give back the same windows, also where nothing else tells them apart."""
+    context = pack(windows, budget=10_000, format="anthropic", fill="relevant", line_numbers=numbers)
+    assert [_facts(w, metadata=False, lines=numbers == "every") for w in parse(context)] == [
+        _facts(w, metadata=False, lines=numbers == "every") for w in context.windows
+    ]
+
+
+def test_lines_stand_in_headers_and_markers():
+    """Path and lines in the header, the next window's lines at the gap, nothing of it for a whole document."""
+    page = Document("notes/tea.md", "".join(f"Line {n}.\n" for n in range(1, 61)))
+    spans = [page.span_of_lines(12, 30), page.span_of_lines(40, 52)]
+    windows = [Window.cut(page, span.start, span.end) for span in spans]
+    text = render(windows)
+    assert text.startswith("[DOC: notes/tea.md lines 12-30]\nLine 12.\n")
+    assert "\nLine 30.\n\n[... lines 40-52]\nLine 40.\n" in text
+    assert text.endswith("\nLine 52.\n\n[...]\n")
+    assert render([Window.cut(page, 0, len(page))]).startswith("[DOC: notes/tea.md]\nLine 1.\n")
+    assert '<window lines="12-30">' in render(windows, format="xml")
+    assert render(windows, format="markdown").startswith("### notes/tea.md lines 12-30\n\n```")
+    assert '"lines":"40-52"' in render(windows, format="json")
+    assert render(windows, line_numbers="none").startswith("[DOC: notes/tea.md]\n[...]\nLine 12.\n")
+    every = render(windows, line_numbers="every")
+    assert every.startswith("[DOC: notes/tea.md numbered lines 12-30]\n12| Line 12.\n13| Line 13.\n")
+    assert "[... numbered lines 40-52]\n40| Line 40.\n" in every
 
 
 # ---- what a reader sees
@@ -182,9 +251,10 @@ def test_nothing_unseen_hides_a_header():
         char = chr(code)
         if not UNSEEN.match(char):
             continue
-        lines = [f"{char}[DOC: x]", f"{char} {char}[doc: x]", f"{char}[IN: x]", f"{char}...", f"{char}[SPAN: x]"]
+        lines = [f"{char}[DOC: x]", f"{char} {char}[doc: x]", f"{char}[IN: x]", f"{char}[...]", f"{char}[SPAN: x]"]
+        lines += [f"{char}[... lines 4-5]", f"{char}[lines 4-5]", f"{char}[nothing above]", f"[...]{char}"]
         if re.match(f"[{CONTROL}{INVISIBLE}]", char):
-            lines += [f"[{char}DOC: x]", f"[D{char}O{char}C{char}: x]", f".{char}.."]
+            lines += [f"[{char}DOC: x]", f"[D{char}O{char}C{char}: x]", f"[.{char}..]"]
         for line in lines:
             text = f"tea\n{line}\ncups"
             written = render([Window("a.md", text)])

@@ -77,8 +77,8 @@ def test_cut_edges_say_where_the_document_goes_on():
     assert middle.cut_start
     assert middle.cut_end
     text = pack([middle], budget=1_000, fill="relevant").text
-    assert text.startswith("[DOC: a.txt]\n...")
-    assert text.endswith("...\n")
+    assert text.startswith("[DOC: a.txt line 1]\n[...]\nSentence")
+    assert text.endswith("\n[...]\n")
 
 
 def test_window_knows_its_lines():

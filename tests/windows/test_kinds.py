@@ -74,9 +74,9 @@ def test_code_keeps_the_enclosing_signature():
     settings = WindowSettings(max_window_bytes=200)
     (window,) = inflate([hit(page, "total += helper(part)")], [page], max_bytes=80, settings=settings)
     assert "def fill" not in window.text
-    assert [seam.text for seam in window.seams] == ["class Pot:", "    def fill(self, cup):"]
+    assert [seam.text for seam in window.seams] == ["class Pot:", "def fill(self, cup):"]
     text = pack([window], budget=200, fill="relevant").text
-    assert "[IN: class Pot:]\n[IN:     def fill(self, cup):]\n" in text
+    assert "[IN: class Pot: > def fill(self, cup):]\n" in text
 
 
 def test_code_shows_the_whole_function_where_it_fits():

@@ -42,30 +42,30 @@ def trail(page, span):
 
 
 def test_headings_above_a_window_in_reading_order():
-    """The heading of its section and those around it; none of another section."""
-    assert trail(PAGE, at("# Tea")) == ["# Tea"]
-    assert trail(PAGE, at("### Brass pots")) == ["# Tea", "## Pots", "### Brass pots"]
-    assert trail(PAGE, at("## Cups")) == ["# Tea", "## Cups"]
+    """The words of its section's heading and of those around it, without `#`; none of another section."""
+    assert trail(PAGE, at("# Tea")) == ["Tea"]
+    assert trail(PAGE, at("### Brass pots")) == ["Tea", "Pots", "Brass pots"]
+    assert trail(PAGE, at("## Cups")) == ["Tea", "Cups"]
 
 
 def test_a_window_that_begins_with_its_heading_needs_only_those_above():
     """What stands in the window is not said twice."""
     start = PAGE.content.index(b"### Brass pots")
-    assert trail(PAGE, Span(start, start + 500)) == ["# Tea", "## Pots"]
+    assert trail(PAGE, Span(start, start + 500)) == ["Tea", "Pots"]
     assert trail(PAGE, Span(0, 500)) == []
 
 
 def test_a_window_over_several_sections_gets_the_headings_of_its_beginning():
     """Where it begins is what a reader does not know."""
     span = at("### Brass pots")
-    assert trail(PAGE, Span(span.start, len(PAGE))) == ["# Tea", "## Pots", "### Brass pots"]
+    assert trail(PAGE, Span(span.start, len(PAGE))) == ["Tea", "Pots", "Brass pots"]
 
 
 def test_a_small_window_gets_a_small_trail():
     """The nearest heading first, as far as a sixteenth of the window has room."""
     span = at("### Brass pots")
-    assert trail(PAGE, Span(span.start, span.start + 16 * 22)) == ["### Brass pots"]
-    assert trail(PAGE, Span(span.start, span.start + 16 * 37)) == ["## Pots", "### Brass pots"]
+    assert trail(PAGE, Span(span.start, span.start + 16 * 22)) == ["Brass pots"]
+    assert trail(PAGE, Span(span.start, span.start + 16 * 37)) == ["Pots", "Brass pots"]
     assert trail(PAGE, Span(span.start, span.start + 60)) == []
 
 
@@ -73,7 +73,7 @@ def test_long_headings_are_left_out():
     """A heading is shown whole or not at all."""
     page = Document("a.md", f"# {'Very ' * 40}long\n\n## Short\n\n{BODY * 8}")
     start = page.content.index(b"## Short") + 100
-    assert trail(page, Span(start, len(page))) == ["## Short"]
+    assert trail(page, Span(start, len(page))) == ["Short"]
 
 
 @given(long_texts, st.integers(0, 10_000), st.integers(0, 4_000))
@@ -99,11 +99,11 @@ def test_growing_and_trimming_take_the_seams_along():
     span = at("### Brass pots")
     settings = WindowSettings(trail_share=16)
     (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
-    assert [seam.text for seam in window.seams] == ["# Tea", "## Pots", "### Brass pots"]
+    assert [seam.text for seam in window.seams] == ["Tea", "Pots", "Brass pots"]
     earlier = window.resized(at("# Tea").start, window.end)
-    assert [seam.text for seam in earlier.seams] == ["# Tea"]
+    assert [seam.text for seam in earlier.seams] == ["Tea"]
     later = earlier.resized(at("## Cups").start, len(PAGE))
-    assert [seam.text for seam in later.seams] == ["# Tea", "## Cups"]
+    assert [seam.text for seam in later.seams] == ["Tea", "Cups"]
     brought = Window.cut(PAGE, span.start, span.end)
     assert brought.resized(span.start, span.end).seams == ()
 
@@ -123,7 +123,7 @@ def test_seams_are_written_read_and_counted(form, budget):
     ]
     assert context.drift([PAGE]) == []
     if budget == 150:
-        assert any(seam.text == "### Brass pots" for window in read for seam in window.seams)
+        assert any(seam.text == "Brass pots" for window in read for seam in window.seams)
 
 
 CHAT = Document(
@@ -163,7 +163,7 @@ def test_whoever_speaks_and_when(text, speaker, time):
 def test_a_message_that_is_shown_from_its_beginning_needs_no_speaker():
     """The name stands there already; and above the first message nobody speaks."""
     span = spoken("Assistant (2024-05-01T10:00:09Z)")
-    assert trail(CHAT, Span(span.start, span.end)) == ["# Trip"]
+    assert trail(CHAT, Span(span.start, span.end)) == ["Trip"]
     assert time_in(CHAT, span) == 1_714_557_609
     assert trail(CHAT, Span(0, 7)) == []
     assert time_in(CHAT, Span(0, 7)) is None
@@ -201,8 +201,8 @@ def replace_time(document, time):
 
 @given(long_texts, st.integers(0, 10**6), st.sampled_from(MARKED), st.integers(60, 700))
 def test_gaps_never_join_two_sentences(text, seed, form, budget):
-    """Between two windows of one document of which bytes are missing stands a marker on either side, and a new line or
-    another element begins.
+    """Between two windows of one document of which bytes are missing stands one marker, on a line or in a
+    field of its own.
     """
     page = Document("a.md", text)
     chance = random.Random(seed)
@@ -214,8 +214,8 @@ def test_gaps_never_join_two_sentences(text, seed, form, budget):
         before = max(p.end for p in context.pieces if p.source_end == one.end and p.kind != "literal")
         after = min(p.start for p in context.pieces if p.source_start == other.start and p.start >= before)
         between = context.text.encode()[before:after].decode()
-        assert between.count("...") >= 2
-        assert "\n" in between or form == "json"
+        assert between.count("[...") == 1
+        assert form == "json" or any(line.startswith("[...") and line.endswith("]") for line in between.split("\n")[1:])
         assert one.cut_end
         assert other.cut_start
 

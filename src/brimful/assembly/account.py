@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from brimful.assembly.formats import Fragment
 from brimful.budget import Budget
 from brimful.text.tokens import TokenCounter
-from brimful.windows.window import MARKER, Window
+from brimful.windows.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,7 +29,7 @@ class Account:
 
     - `headers`: what names documents and stands between windows, details and tags included;
     - `seams`: what explains a window from elsewhere in its document, with its frame;
-    - `markers`: dots at cut edges, backslashes before lines that look like ours;
+    - `markers`: `[...]` at gaps and cut edges, and the lines that follow; backslashes before what looks like ours;
     - `content`: the windows' own bytes; `digests`: a model's words in their place.
     """
 
@@ -57,7 +57,7 @@ def account_of(
     """The account of a text that was written from these fragments; `generated` are the paths of digests.
 
     >>> from brimful.text.vocabularies import tokens_for
-    >>> made = [(None, Fragment("[DOC: a]\\n")), (Window("a", "Tea."), Fragment("Tea.", "source", 0, 4))]
+    >>> made = [(None, Fragment("[DOC: a]\\n")), (Window("a", "Tea."), Fragment("Tea.", "source", 0, 4, "content"))]
     >>> found = account_of(made, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
     >>> found.headers, found.content, found.free
     (5, 2, 13)
@@ -91,19 +91,6 @@ def _charges(texts: Sequence[str], counter: TokenCounter) -> list[int]:
 
 
 def _parts(shown: Sequence[tuple[Window | None, Fragment]], generated: Collection[str]) -> Iterator[Part]:
-    seams = [window is not None and _is_seam(window, fragment) for window, fragment in shown]
-    around = [False, *seams, False]
-    for at, (window, fragment) in enumerate(shown):
-        if window is None:
-            yield "headers"
-        elif fragment.kind != "literal":
-            yield "seams" if seams[at] else "digests" if window.path in generated else "content"
-        elif around[at] or around[at + 2]:
-            yield "seams"
-        else:
-            yield "markers" if fragment.text.strip() == MARKER or not fragment.text.strip("\\") else "headers"
-
-
-def _is_seam(window: Window, fragment: Fragment) -> bool:
-    inside = window.start <= fragment.start and fragment.end <= window.end
-    return fragment.kind != "literal" and not inside
+    for window, fragment in shown:
+        is_generated = fragment.role == "content" and window is not None and window.path in generated
+        yield "digests" if is_generated else fragment.role

@@ -56,7 +56,7 @@ class CitedWindow:
     """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
 
     With the document it is all that a format needs in order to write the window again. `sequence` is part of the id of
-    a window that another retriever brought.
+    a window that another retriever brought, and `line` the first line that it says it has.
     """
 
     path: str
@@ -71,6 +71,7 @@ class CitedWindow:
     cut_end: bool = field(default=False, metadata=UNLESS_EMPTY)
     seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
     sequence: int = field(default=0, metadata=UNLESS_EMPTY)
+    line: Natural = field(default=Natural(0), metadata=UNLESS_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

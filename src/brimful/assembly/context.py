@@ -9,20 +9,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from brimful.assembly.account import Account, account_of
-from brimful.assembly.formats import Block, Form, Fragment, Payload, form_for
+from brimful.assembly.formats import Block, Form, Fragment, Payload, Showing, form_for
+from brimful.assembly.formats.form import in_block
 from brimful.assembly.matches import Match, matches
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.late import Read
 from brimful.search.repair import Correction
 from brimful.search.search import Found, Sense
-from brimful.settings import FormatName, Packing
+from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.text.spans import Span
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
+    from brimful.assembly.citing import Checked
     from brimful.assembly.receipt import Receipt
 
 DIGEST_PREFIX = "digest:"
@@ -155,6 +157,7 @@ class Context:
     content_tokens: int
     truncated: bool
     include_metadata: bool = False
+    line_numbers: LineNumbers = "ranges"
     omitted: tuple[Omitted, ...] = ()
     trimmed: tuple[str, ...] = ()
     question: str | None = None
@@ -175,9 +178,14 @@ class Context:
         return tuple(window for block in self.blocks for window in block.windows)
 
     @property
+    def showing(self) -> Showing:
+        """What is told of each window beside its text."""
+        return Showing(self.include_metadata, self.line_numbers)
+
+    @property
     def payload(self) -> Payload:
         """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
-        return form_for(self.format).payload(self.blocks, self.text, self.include_metadata)
+        return form_for(self.format).payload(self.blocks, self.text, self.showing)
 
     def to_openai_messages(self, system: str | None = None, *, question: str | None = None) -> list[dict[str, object]]:
         """`messages` for a chat completion: this text and the question; `tokens` counts the text alone.
@@ -217,7 +225,7 @@ class Context:
     @cached_property
     def account(self) -> Account:
         """Where the tokens of the budget went; everything adds up to its total."""
-        written_text = list(written(self.blocks, form=form_for(self.format), metadata=self.include_metadata))
+        written_text = list(written(self.blocks, form=form_for(self.format), showing=self.showing))
         return account_of(
             written_text,
             counter=self.counter or tokens_for(self.model),
@@ -236,6 +244,12 @@ class Context:
         windows = (*self.windows, *(each.window for each in self.omitted))
         documents = {id(window.document): window.document for window in windows if window.document is not None}
         return sum(len(document) for document in documents.values() if document.is_whole)
+
+    def check_answer(self, answer: str) -> Checked:
+        """Which quotations of an answer stand in this context, and which of its citations it shows."""
+        from brimful.assembly.citing import check_answer
+
+        return check_answer(answer, self.windows)
 
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:
         """Re-read every cited byte and name what has changed; an empty list means all is as cited.
@@ -268,20 +282,22 @@ def verify_determinism(assemble: Callable[[], Context]) -> bool:
     return same_windows and first.text.encode() == second.text.encode()
 
 
-def written(blocks: Iterable[Block], *, form: Form, metadata: bool) -> Iterator[tuple[Window | None, Fragment]]:
+def written(blocks: Iterable[Block], *, form: Form, showing: Showing) -> Iterator[tuple[Window | None, Fragment]]:
     """The rendered text in order, fragment by fragment, each with its window (None between windows)."""
     shown = [block for block in blocks if block.windows]
     if not shown:
         return
     yield None, Fragment(form.opening)
     for number, block in enumerate(shown):
-        yield None, Fragment((form.block_separator if number else "") + form.block_opening(block.path))
-        for place, window in enumerate(block.windows):
-            if place:
-                yield None, Fragment(form.window_separator)
-            for fragment in form.write(window, metadata):
+        head = form.head(block.path, block.windows[0], showing)
+        yield None, Fragment((form.block_separator if number else "") + head)
+        for window, above, body in in_block(block.windows, form, showing):
+            for fragment in above:
+                yield (None if fragment.kind == "literal" else window), fragment
+            for fragment in body:
                 yield window, fragment
-        yield None, Fragment(form.block_closing)
+        for fragment in form.tail(block.windows[-1], showing):
+            yield None, fragment
     yield None, Fragment(form.closing)
 
 
@@ -289,7 +305,7 @@ def _pieces(context: Context) -> Iterator[Piece]:
     at = 0
     form = form_for(context.format)
     generated = {each.path for each in context.digests}
-    for window, fragment in written(context.blocks, form=form, metadata=context.include_metadata):
+    for window, fragment in written(context.blocks, form=form, showing=context.showing):
         if not fragment.text:
             continue
         end = at + len(fragment.text.encode())

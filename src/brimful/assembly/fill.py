@@ -74,6 +74,7 @@ class Stretch:
             text=self.source.text(start, end),
             start=start + self.offset,
             end=end + self.offset,
+            line=self.offered.line and self.offered.line + self.source.content.count(b"\n", 0, start),
             cut_start=self.offered.cut_start or start > self.farthest.start,
             cut_end=self.offered.cut_end or end < self.farthest.end,
             hits=hits,

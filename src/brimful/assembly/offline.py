@@ -27,7 +27,17 @@ Kind = Literal[
 ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
     "that this was asked: question, settings, packing, format and metadata where they leave no trace, budget beyond "
     "its being kept": (
-        *("question", "question_hash", "settings", "packing", "format", "include_metadata", "model", "budget"),
+        *(
+            "question",
+            "question_hash",
+            "settings",
+            "packing",
+            "format",
+            "include_metadata",
+            "line_numbers",
+            "model",
+            "budget",
+        ),
     ),
     "the ranking: which windows and seams were chosen, under which headers and in which order, their scores, terms "
     "and times": ("windows", "windows[].score", "windows[].terms", "windows[].time", "windows[].seams", "blocks"),

@@ -10,13 +10,13 @@ from functools import partial
 from brimful.assembly.context import Context, Omitted, written
 from brimful.assembly.dedupe import split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
-from brimful.assembly.formats import Block, Form, Payload, form_for
+from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
 from brimful.assembly.layout import Costs, Layout
 from brimful.assembly.order import Group, groups_of, with_recency
 from brimful.assembly.select import Rejected, Selection, clustered, enters_at, select
 from brimful.budget import Budget, budget_of
 from brimful.errors import FormatError, InputError
-from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, PackSettings
+from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import Inflation
@@ -37,6 +37,7 @@ def pack(
     max_per_document: int | None = None,
     prefer_recent: bool = False,
     include_metadata: bool = False,
+    line_numbers: LineNumbers = "ranges",
 ) -> Context:
     """Fill a budget with windows: never over it, and to the brim where there is enough to say.
 
@@ -62,6 +63,7 @@ def pack(
         max_per_document=max_per_document,
         prefer_recent=prefer_recent,
         include_metadata=include_metadata,
+        line_numbers=line_numbers,
     )
     counter = tokens_for(model) if isinstance(model, str) else model
     return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget))
@@ -99,6 +101,7 @@ class Packer:
             content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
             truncated=trimmed is not None or selection.ran_out or bool(cut_off),
             include_metadata=settings.include_metadata,
+            line_numbers=settings.line_numbers,
             omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
             trimmed=_shown_in(blocks, trimmed) if trimmed else (),
             counter=counter,
@@ -121,8 +124,11 @@ class Packer:
         return layout.tokens
 
     def _layout(self) -> Layout:
-        metadata = self.settings.include_metadata
-        return Layout(form=self.form, counter=self.counter, metadata=metadata, costs=self.costs)
+        return Layout(form=self.form, counter=self.counter, showing=_showing(self.settings), costs=self.costs)
+
+
+def _showing(settings: PackSettings) -> Showing:
+    return Showing(settings.include_metadata, settings.line_numbers)
 
 
 def render(
@@ -130,6 +136,7 @@ def render(
     *,
     format: FormatName | None = None,  # noqa: A002
     include_metadata: bool | None = None,
+    line_numbers: LineNumbers | None = None,
 ) -> str:
     """The text of windows in the order given, or of a context in another format; nothing is left out.
 
@@ -140,6 +147,7 @@ def render(
         blocks: Sequence[Block] = windows.blocks
         format = format or windows.format  # noqa: A001
         include_metadata = windows.include_metadata if include_metadata is None else include_metadata
+        line_numbers = line_numbers or windows.line_numbers
     else:
         runs: list[list[Window]] = []
         for window in windows:
@@ -149,7 +157,8 @@ def render(
                 runs.append([window])
         blocks = [Block(run[0].path, tuple(run)) for run in runs]
     form = form_for(format or "plain")
-    return "".join([part.text for _, part in written(blocks, form=form, metadata=bool(include_metadata))])
+    showing = Showing(bool(include_metadata), line_numbers or "ranges")
+    return "".join([part.text for _, part in written(blocks, form=form, showing=showing)])
 
 
 def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple[Window, ...]:  # noqa: A002
@@ -278,7 +287,7 @@ def _rendered(
     cut_off: list[Window] = []
     while True:
         shown = [Block(block[0].path, tuple(block)) for block in blocks]
-        text = "".join([part.text for _, part in written(shown, form=form, metadata=settings.include_metadata)])
+        text = "".join([part.text for _, part in written(shown, form=form, showing=_showing(settings))])
         tokens = counter.count(text)
         if tokens <= available:
             return text, tokens, blocks, cut_off

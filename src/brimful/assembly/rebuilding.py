@@ -101,7 +101,7 @@ def _windows(
             return windows, [*found, _wrong(f"no window can be cut there ({error})", cited)]
         own = window.id == cited.id
         if not own:
-            window = window.changed(document=None)
+            window = window.changed(document=None, line=cited.line or None)
         if not as_they_are:
             found += _wrong_window(cited, window, document)
         windows.append(window)
@@ -127,11 +127,13 @@ def _cut(cited: CitedWindow, document: Document) -> Window:
 def _wrong_window(cited: CitedWindow, window: Window, document: Document) -> Iterator[Finding]:
     if blake3(window.text.encode()).hexdigest() != cited.hash:
         yield _wrong("its hash is not that of the bytes there", cited)
+    if window.document is None and cited.line and cited.line != document.lines(cited.start, cited.end)[0]:
+        yield _wrong("it begins in another line than it says", cited)
     if window.id != cited.id:
         yield _wrong("its id is not that of a window there", cited)
     elif window.document is not None:
-        if cited.sequence:
-            yield _wrong("it has a sequence, which only windows without a document have", cited)
+        if cited.sequence or cited.line:
+            yield _wrong("it has a sequence or a line, which only windows without a document have", cited)
         if (cited.cut_start, cited.cut_end) != _edges(document, cited.start, cited.end):
             yield _wrong("its edges are marked otherwise than its document goes on there", cited)
 
@@ -151,7 +153,7 @@ def _written(receipt: Receipt, windows: Sequence[Window]) -> Iterator[tuple[Wind
         if at < len(windows):
             blocks.append(Block(windows[at].path, tuple(windows[at : at + size])))
         at += size
-    return written(blocks, form=form_for(receipt.format), metadata=receipt.include_metadata)
+    return written(blocks, form=form_for(receipt.format), showing=receipt.showing)
 
 
 class _Reading:

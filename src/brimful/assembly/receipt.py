@@ -24,7 +24,7 @@ from brimful.assembly.cited import (
     Sibling,
 )
 from brimful.assembly.context import Condensed, Context, Omitted, digest_document, written
-from brimful.assembly.formats import form_for
+from brimful.assembly.formats import Showing, form_for
 from brimful.assembly.notation import (
     UNLESS_EMPTY,
     Hash,
@@ -40,12 +40,12 @@ from brimful.assembly.notation import (
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
 from brimful.errors import DocumentError, FormatError
-from brimful.settings import FormatName, Packing
+from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.store.protocol import Row, Snapshot
 from brimful.windows.seams import Seam
 from brimful.windows.window import Window, goes_on_after, goes_on_before
 
-VERSION = 2
+VERSION = 3
 MOST_OVERLAP = 8
 """Windows of one document show it so many times over, at most, beside what `most_shown` allows each: so the work of a
 check grows with the documents and the receipt, not with their product."""
@@ -74,6 +74,7 @@ class Receipt:
     format: FormatName
     packing: Packing
     include_metadata: bool
+    line_numbers: LineNumbers
     budget: Budget
     tokens: Natural
     content_tokens: Natural
@@ -86,6 +87,11 @@ class Receipt:
     context_hash: Hash
     run: Mapping[str, object] = field(compare=False)
     digests: tuple[CitedDigest, ...] = field(default=(), repr=False, metadata=UNLESS_EMPTY)
+
+    @property
+    def showing(self) -> Showing:
+        """What its text tells of each window beside the window's own."""
+        return Showing(self.include_metadata, self.line_numbers)
 
     def to_json(self) -> str:
         """One line of JSON; the same receipt has the same bytes everywhere."""
@@ -147,6 +153,7 @@ def make_receipt(
         format=context.format,
         packing=context.packing,
         include_metadata=context.include_metadata,
+        line_numbers=context.line_numbers,
         budget=context.budget,
         tokens=Natural(context.tokens),
         content_tokens=Natural(context.content_tokens),
@@ -242,6 +249,7 @@ def _window(window: Window) -> CitedWindow:
             CitedSeam(seam.kind, Natural(seam.start), Natural(_end(seam)), hash_of(seam.text)) for seam in window.seams
         ),
         sequence=0 if window.document is not None else window.sequence,
+        line=Natural((window.document is None and window.line) or 0),
     )
 
 
@@ -285,8 +293,7 @@ def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -
                 f"{path}: its windows show it more than {MOST_OVERLAP} times over; leave out those that overlap"
             )
     text = "".join(
-        part.text
-        for _, part in written(context.blocks, form=form_for(context.format), metadata=context.include_metadata)
+        part.text for _, part in written(context.blocks, form=form_for(context.format), showing=context.showing)
     )
     if text != context.text:
         raise FormatError("the context's text is not what its windows say; pack it again")
@@ -318,6 +325,11 @@ def _check_window(window: Window, source: Row | Document, *, read: _Read) -> Non
                 f"{window.path} [{window.start}, {window.end}): its edges are marked otherwise than the document goes "
                 "on there; make it with Window.cut"
             )
+    elif window.line is not None and read(0, window.start).count(b"\n") + 1 != window.line:
+        raise DocumentError(
+            f"{window.path} [{window.start}, {window.end}): it does not begin in line {window.line}; "
+            "leave `line` out or correct it"
+        )
     if read(window.start, window.end) != window.text.encode():
         raise _other_bytes(window, window.start, window.end)
     for seam in window.seams:

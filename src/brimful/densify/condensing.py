@@ -93,8 +93,10 @@ def rests(
         for path, windows in by_path.items()
         if windows
     )
-    opening = form_for(base.format).block_opening
-    headers = [counter.count(opening(DIGEST_PREFIX + path)) + 2 for _, path, _ in ranked[:most]]
+    head = form_for(base.format).head
+    headers = [
+        counter.count(head(DIGEST_PREFIX + path, Window(path, ""), base.showing)) + 2 for _, path, _ in ranked[:most]
+    ]
     left, count, spent = available - base.tokens, 0, 0
     for header in headers:
         if spent + header + (count + 1) * LEAST_TOKENS > left:

@@ -21,8 +21,10 @@ from brimful.search.search import Found
 from brimful.store.ingest import Report
 from brimful.store.protocol import Listed
 from brimful.text.spans import Span, back_to_code_point
+from brimful.windows.window import Window
 
 if TYPE_CHECKING:  # loaded only when it is asked for
+    from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
@@ -116,6 +118,17 @@ def cited_record(receipt: Receipt, findings: Findings) -> dict[str, object]:
         "findings": [asdict(each) for each in findings],
         "not_checked": list(findings.not_checked),
     }
+
+
+def cited_passage(engine: Engine, cited: Window) -> dict[str, object]:
+    """What a citation names: all of it."""
+    assert cited.document is not None
+    return passage_record(engine, cited.document, cited.span, most_bytes=len(cited.document))
+
+
+def checked_record(checked: Checked) -> dict[str, object]:
+    """What an answer quotes and cites, and whether it stands."""
+    return {"holds": checked.holds, **asdict(checked)}
 
 
 def passage_record(

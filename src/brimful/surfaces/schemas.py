@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from brimful.budget import LARGEST
 from brimful.errors import suggest
 from brimful.search.query import MOST_CHARACTERS
-from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, Sizing, Strategy
+from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, Sizing, Strategy
 
 LONGEST_PATH = 4_096
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -91,6 +91,7 @@ class ContextRequest(Question):
     prefer_recent: bool = False
     recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
     include_metadata: bool = False
+    line_numbers: LineNumbers = Field("ranges", description="Name each window's lines, number every line, or neither")
     top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     related: bool = False
     densify: Annotated[str, Field(max_length=200)] | None = Field(
@@ -155,6 +156,40 @@ class VerifyRequest(Asked):
 
     receipt: dict[str, Any]
     text: str | None = None
+
+
+class MapRequest(Asked):
+    """A budget for a map of the corpus, and what it is to show first."""
+
+    budget: Annotated[int, Field(ge=1, le=LARGEST)] = 4_000
+    question: Annotated[str, Field(max_length=MOST_CHARACTERS)] | None = Field(
+        None, description="The files that it finds are shown first, opened"
+    )
+    model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
+    path: Texts = Field([], description="Parts of paths or patterns; any of them")
+
+
+class CiteRequest(Asked):
+    """A citation to resolve."""
+
+    place: Annotated[str, Field(min_length=1, max_length=4_200)] = Field(
+        description="A path with lines, as in tea.md:12-30"
+    )
+
+
+class AnswerRequest(Asked):
+    """An answer, with the receipt or the text of the context that it was made from."""
+
+    answer: str
+    receipt: dict[str, Any] | None = None
+    context: str | None = None
+    format: FormatName = Field("plain", description="How that text is written")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> AnswerRequest:
+        if (self.receipt is None) == (self.context is None):
+            raise ValueError("an answer is checked against a receipt or a context; give one of the two")
+        return self
 
 
 # ---- answers
@@ -489,3 +524,67 @@ class HealthBody(BaseModel):
     """Whether the server runs, or is ready to answer."""
 
     status: Literal["live", "ready"]
+
+
+class MapBody(BaseModel):
+    """Files with their headings and definitions, as indented lines."""
+
+    text: str
+    tokens: int
+    budget: int
+    model: str
+    exact: bool
+    files: int
+    files_left_out: int
+    names: int
+    root: str
+
+
+class PlaceBody(BaseModel):
+    """Lines of a document, and its bytes where they are known."""
+
+    path: str
+    first_line: int
+    last_line: int
+    start: int | None
+    end: int | None
+
+
+class CitationBody(BaseModel):
+    """A place that an answer names: shown in the context, outside of what it shows, or unknown to it."""
+
+    said: str
+    place: PlaceBody
+    verdict: str
+
+
+class QuotationBody(BaseModel):
+    """Words that an answer quotes: they stand (at the lines cited behind them), stand elsewhere, or are missing."""
+
+    text: str
+    places: list[PlaceBody]
+    cited: PlaceBody | None
+    verdict: str
+
+
+class CheckedBody(BaseModel):
+    """What an answer quotes and cites, and whether all of it holds; `changed` are windows that could not be read."""
+
+    holds: bool
+    quotations: list[QuotationBody]
+    citations: list[CitationBody]
+    changed: list[str]
+
+
+class CitedBody(BaseModel):
+    """The bytes that a citation names, at most so many as a passage may have."""
+
+    path: str
+    start: int
+    end: int
+    lines: list[int]
+    origins: list[str]
+    text: str
+    truncated: bool
+    next_start: int | None
+    document_bytes: int

@@ -3,7 +3,8 @@ r"""Which characters does nobody see? Bodies of character classes, for patterns 
 `INVISIBLE` characters take no room: zero-width, direction and tag characters, variation selectors, fillers, soft
 hyphens (Unicode's default-ignorable ones), and the controls of layout. They can hide a message in a name, or turn it
 around, so in names and labels they are written out. `BLANK` ones take room and show nothing. `CONTROL` ones are those
-of ASCII and Latin-1 that break no line; `BREAK` ends a line for one reader or another.
+of ASCII and Latin-1 that break no line; `BREAK` ends a line for one reader or another. `COMBINING` ones are drawn over
+what stands before them, which at the start of a line is nothing.
 """
 
 from __future__ import annotations
@@ -16,3 +17,4 @@ INVISIBLE = (
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U00016fe4\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\u3099\u309a\ufe20-\ufe2f"

@@ -26,7 +26,7 @@ MOST_HEADINGS = 3
 MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
 MOST_SIGNATURE_BYTES = 256
-"""Of a signature: of a longer one only the first line is shown, which names it."""
+"""Of a signature, of which only the line that names it is shown: a longer one is left out."""
 
 _FRAME_BYTES = 8  # about what a format puts around a seam
 _REACH = 16_384  # bytes that are looked back for who speaks
@@ -34,6 +34,10 @@ _REACH = 16_384  # bytes that are looked back for who speaks
 _SPEAKS = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
+_HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
+_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_LINE = re.compile(rb"\S(?:[^\n]*\S)?")
+_NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
 _SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
 
 
@@ -62,7 +66,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
         found += _trail(document, span, trail_share) if trail_share else []
     else:
         found += [
-            ("signature", block.signature_start, _named(document, block.signature_start, block.signature_end))
+            ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
             for block in document.outline.enclosing(span.start, span.end)
             if block.kind in ("function", "class")
         ]
@@ -103,19 +107,42 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
         room -= said
     above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
     for block in above[: -MOST_HEADINGS - 1 : -1]:
-        size = block.signature_end - block.signature_start + _FRAME_BYTES
-        if block.signature_end <= span.start and size <= room:
-            found.append(("heading", block.signature_start, block.signature_end))
+        start, end = _heading_words(document.content, block.signature_start, block.signature_end)
+        size = end - start + _FRAME_BYTES
+        if block.signature_end <= span.start and end > start and size <= room:
+            found.append(("heading", start, end))
             room -= size
     return found
 
 
-def _named(document: Document, start: int, end: int) -> int:
-    """Where a signature ends as it is shown: whole, or after the line that names it; nothing where that is too long."""
-    if end - start <= MOST_SIGNATURE_BYTES:
-        return end
-    line = document.content.find(b"\n", start, start + MOST_SIGNATURE_BYTES)
-    return max(line, start)
+def _heading_words(content: bytes, start: int, end: int) -> tuple[int, int]:
+    r"""What a heading says, without the signs that make it one.
+
+    >>> text = b"## Proxies ##\n"
+    >>> text[slice(*_heading_words(text, 0, len(text)))]
+    b'Proxies'
+    """
+    for line in _LINE.finditer(content, start, end):
+        if _WORDS.search(line[0]):
+            sign = _HEADING_SIGN.match(line[0])
+            first = line.start() + (sign.end() if sign else 0)
+            closed = line[0].rstrip(b"#")
+            last = line.start() + len(closed.rstrip()) if closed.endswith((b" ", b"\t")) else line.end()
+            return (first, last) if first < last else (start, start)
+    return start, start
+
+
+def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
+    r"""The line of a signature that names it, behind decorators and attributes; nothing where that is too long.
+
+    >>> code = b"@cached\ndef brew(\n    pot,\n):\n"
+    >>> code[slice(*_naming_line(code, 0, len(code)))]
+    b'def brew('
+    """
+    for line in _LINE.finditer(content, start, end):
+        if not line[0].startswith(_NOT_A_NAME):
+            return (start, start) if len(line[0]) > MOST_SIGNATURE_BYTES else line.span()
+    return start, start
 
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:

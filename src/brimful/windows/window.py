@@ -15,8 +15,8 @@ from brimful.settings import Strategy
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.windows.seams import Seam, seams_after
 
-MARKER = "..."
-"""What a cut edge shows (085a §4): the document goes on there."""
+MARKER = "[...]"
+"""What a cut edge shows (085a §4), on a line of its own: the document goes on there."""
 
 _SAID = re.compile(rb"\S")
 
@@ -97,6 +97,7 @@ class Window:
     is_inflated: bool = field(default=False, kw_only=True)
     cut_start: bool = field(default=False, kw_only=True)
     cut_end: bool = field(default=False, kw_only=True)
+    line: int | None = field(default=None, kw_only=True)  # the first, of a window that knows no document
     seams: tuple[Seam, ...] = field(default=(), kw_only=True, repr=False)
     trail_share: int | None = field(default=None, kw_only=True, repr=False)  # as in WindowSettings; None: seams stay
     time: int | None = field(default=None, kw_only=True)
@@ -115,6 +116,8 @@ class Window:
             size = len(self.text.encode())
         except UnicodeEncodeError as error:
             raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
+        if self.line is not None and (isinstance(self.line, bool) or not isinstance(self.line, int) or self.line < 1):
+            raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
             object.__setattr__(self, "end", self.start + size)
         check_span(self.start, self.end, where=f" (a window in {self.path!r})")
@@ -188,8 +191,14 @@ class Window:
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """First and last line in the document, or None for a window without one."""
-        return self.document.lines(self.start, self.end) if self.document else None
+        """First and last line in the document, or None where neither a document nor `line` tells.
+
+        >>> Window("a.md", "Tea\\nand scones\\n", line=7).lines
+        (7, 8)
+        """
+        if self.document:
+            return self.document.lines(self.start, self.end)
+        return (self.line, self.line + self.text.count("\n", 0, -1)) if self.line else None
 
     @property
     def core(self) -> Span:

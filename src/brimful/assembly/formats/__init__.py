@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brimful.assembly.formats.form import Block, Form, Fragment, Payload
+from brimful.assembly.formats.form import Block, Form, Fragment, Payload, Showing
 from brimful.assembly.formats.json import JSON
 from brimful.assembly.formats.markdown import MARKDOWN
 from brimful.assembly.formats.plain import ANTHROPIC, MESSAGES, PLAIN
@@ -18,4 +18,4 @@ def form_for(name: str) -> Form:
     return FORMS[choose(name, FORMS, what="format")]
 
 
-__all__ = ["FORMS", "Block", "Form", "Fragment", "Payload", "form_for"]
+__all__ = ["FORMS", "Block", "Form", "Fragment", "Payload", "Showing", "form_for"]

@@ -1,29 +1,43 @@
-"""What is a format? Literals around windows, and a way to write each window's own text."""
+"""What is a format? Literals around windows, and a way to write each window's own text.
+
+How a window is written depends on the one before it in its block: between two windows stands one marker for the gap,
+which names the lines of the second, and a heading trail that both have in common stands above the first.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from brimful.settings import FormatName
+from brimful.settings import FormatName, LineNumbers
 from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
-from brimful.windows.window import Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 Payload = str | list[dict[str, object]]
 """What is sent to a model: the text itself, or a provider's own structure around it."""
 
+Role = Literal["headers", "seams", "markers", "content"]
+
+NOTHING_ABOVE = "[nothing above]"
+"""Stands where line numbers would say that a document goes on above, and only blank lines do."""
+
 
 class Fragment(NamedTuple):
-    """A run of rendered text: source bytes, an escape that stands for source bytes, or a template literal."""
+    """A run of rendered text: source bytes, an escape that stands for source bytes, or a template literal.
+
+    `role` is what its tokens are spent on.
+    """
 
     text: str
     kind: Literal["source", "escape", "literal"] = "literal"
     start: int = -1
     end: int = -1
+    role: Role = "headers"
 
 
 class Block(NamedTuple):
@@ -34,26 +48,62 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Showing:
+    """What is told of each window beside its text: details (CFS include_metadata), and which lines it holds."""
+
+    metadata: bool = False
+    lines: LineNumbers = "ranges"
+
+    def of(self, window: Window) -> tuple[int, int] | None:
+        """The lines of a window, where they are known and told."""
+        return window.lines if self.metadata or self.lines != "none" else None
+
+    def number_of(self, window: Window) -> int | None:
+        """The number of a window's first line, where each line gets its own."""
+        lines = window.lines if self.lines == "every" else None
+        return lines[0] if lines else None
+
+
+PLAINLY = Showing()
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """One format. A context is `opening + join(block_separator, blocks) + closing`, and a block is
-    `block_opening(path) + join(window_separator, windows) + block_closing`.
+    `head + lead(None, first) + body(first) + lead(first, second) + body(second) + … + tail(last)`.
     """
 
     name: FormatName
-    block_opening: Callable[[str], str]
-    write: Callable[[Window, bool], list[Fragment]]
+    head: Callable[[str, Window, Showing], str]
+    lead: Callable[[Window | None, Window, Showing], list[Fragment]]
+    body: Callable[[Window, Showing], list[Fragment]]
+    tail: Callable[[Window, Showing], list[Fragment]]
     read: Callable[[Payload], list[Window]]
-    payload: Callable[[Sequence[Block], str, bool], Payload]
+    payload: Callable[[Sequence[Block], str, Showing], Payload]
     opening: str = ""
     closing: str = ""
     block_separator: str = ""
-    block_closing: str = ""
-    window_separator: str = ""
+
+
+def in_block(
+    windows: Sequence[Window], form: Form, showing: Showing
+) -> Iterator[tuple[Window, list[Fragment], list[Fragment]]]:
+    """Each window of a block, with what stands before its text since the one before, and its text."""
+    before: Window | None = None
+    for window in windows:
+        yield window, form.lead(before, window, showing), form.body(window, showing)
+        before = window
+
+
+# ---- names
 
 
 _LAST_OF_FOUR_DIGITS = 0xFFFF
 _UNSAFE_IN_NAMES = re.compile(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
 _ESCAPED_IN_NAMES = re.compile(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_LINES = r"(?:(numbered) )?lines? ([0-9]+)(?:-[0-9]+)?"
+_LOOKS_LIKE_LINES = re.compile(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
+_TITLE = re.compile(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
 
 
 def safe_name(path: str) -> str:
@@ -84,37 +134,230 @@ def _read_back(match: re.Match[str]) -> str:
     return chr(code) if code <= sys.maxunicode else match[0]
 
 
-def details(window: Window) -> dict[str, object]:
+def title(path: str, first: Window, showing: Showing) -> str:
+    """What names a document and the lines of its first window. One that is shown whole needs no lines.
+
+    >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), PLAINLY)
+    'notes/tea.md line 12'
+    """
+    name = _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))
+    said = lines_said(first, showing)
+    return f"{name} {said}" if said and (showing.lines == "every" or not is_whole(first)) else name
+
+
+def is_whole(window: Window) -> bool:
+    """Whether a window is known to show all that its document says, from its first line on."""
+    lines = window.lines
+    return lines is not None and lines[0] == 1 and not window.cut_start and not window.cut_end
+
+
+class Title(NamedTuple):
+    """What `title` wrote: the path, the first line and whether lines are numbered."""
+
+    path: str
+    line: int | None
+    numbered: bool
+
+
+def read_title(said: str) -> Title:
+    """The inverse of `title`."""
+    match = _TITLE.match(said)
+    assert match is not None
+    return Title(read_name(match[1]), int(match[3]) if match[3] else None, bool(match[2]))
+
+
+# ---- lines and markers
+
+
+def lines_said(window: Window, showing: Showing) -> str:
+    """The lines of a window in words, where a header or a marker tells them; details tell them themselves."""
+    lines = None if showing.metadata else showing.of(window)
+    if lines is None:
+        return ""
+    first, last = lines
+    said = f"lines {first}-{last}" if last > first else f"line {first}"
+    return f"numbered {said}" if showing.lines == "every" else said
+
+
+def edge_above(window: Window, showing: Showing) -> str:
+    """The marker above the first window of a block: line numbers from 2 on say it already."""
+    lines = showing.of(window)
+    goes_on = lines is not None and lines[0] > 1
+    if goes_on == window.cut_start:
+        return ""
+    return MARKER if window.cut_start else NOTHING_ABOVE
+
+
+def is_cut_above(line: int | None, marker: str | None) -> bool:
+    """The inverse of `edge_above`."""
+    return marker == MARKER if marker else line is not None and line > 1
+
+
+def gap_between(before: Window, window: Window, said: str = "") -> str:
+    """The one marker between two windows of a block, with the lines of the second; empty where neither edge is cut.
+
+    >>> gap_between(Window("a", "x", cut_end=True), Window("a", "y", cut_start=True), "lines 40-52")
+    '[... lines 40-52]'
+    """
+    if before.cut_end and window.cut_start:
+        return f"[... {said}]" if said else MARKER
+    if before.cut_end or window.cut_start:
+        side = "above" if before.cut_end else "below"
+        return f"[... {side}, {said}]" if said else f"[... {side}]"
+    return f"[{said}]" if said else ""
+
+
+class Gap(NamedTuple):
+    """What `gap_between` wrote: which edges are cut, and the first line of the second window."""
+
+    cut_end: bool
+    cut_start: bool
+    line: int | None
+    numbered: bool
+
+
+_GAP = re.compile(rf"\[(?:(\.\.\.)(?: (above|below))?(?:,? (?=(?:numbered )?line))?)?(?:{_LINES})?\]\Z")
+
+
+def read_gap(said: str) -> Gap | None:
+    """The inverse of `gap_between`; None for what is no marker."""
+    match = _GAP.match(said) if len(said) > len("[]") else None
+    if match is None:
+        return None
+    dots, side, numbered, line = match.groups()
+    return Gap(
+        bool(dots) and side != "below",
+        bool(dots) and side != "above",
+        int(line) if line else None,
+        bool(numbered),
+    )
+
+
+def own_trail(before: Window | None, window: Window) -> tuple[Seam, ...] | None:
+    """The seams to write above a window: none (None) where the window before has the same."""
+    if before is None:
+        return window.seams or None
+    same = [(seam.start, seam.text) for seam in before.seams] == [(seam.start, seam.text) for seam in window.seams]
+    return None if same else window.seams
+
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def with_numbers(fragments: Iterable[Fragment], line: int | None) -> list[Fragment]:
+    """A window's text with the number of each line before it.
+
+    >>> "".join(each.text for each in with_numbers([Fragment("tea" + chr(10) + "cups", "source", 0, 8)], 7))
+    '7| tea\\n8| cups'
+    """
+    if line is None:
+        return list(fragments)
+    numbered: list[Fragment] = []
+    begins = True
+    for fragment in fragments:
+        at = fragment.start
+        is_source = fragment.kind == "source"
+        for run in _LINE.findall(fragment.text) if is_source else [fragment.text]:
+            if begins:
+                numbered.append(Fragment(f"{line}| "))
+                begins, line = False, line + 1
+            size = len(run.encode())
+            numbered.append(fragment._replace(text=run, start=at, end=at + size) if is_source else fragment)
+            at += size
+            begins = run.endswith("\n") if is_source else run == "\\n"
+    return numbered
+
+
+def without_numbers(text: str, line: int | None) -> str:
+    """The inverse of `with_numbers`."""
+    if line is None:
+        return text
+    return "\n".join(said.removeprefix(f"{line + at}| ") for at, said in enumerate(text.split("\n")))
+
+
+# ---- details
+
+
+def details(window: Window, showing: Showing) -> dict[str, str]:
     """What `include_metadata` shows of a window, in a fixed order (CFS include_metadata)."""
-    shown: dict[str, object] = {"bytes": f"{window.start}-{window.end}"}
+    shown = {"bytes": f"{window.start}-{window.end}"}
     if window.lines:
         shown["lines"] = f"{window.lines[0]}-{window.lines[1]}"
+    if showing.number_of(window) is not None:
+        shown["numbered"] = "yes"
     shown["score"] = repr(window.score)
     if window.time is not None:
         shown["time"] = datetime.fromtimestamp(window.time, UTC).isoformat().replace("+00:00", "Z")
     return shown
 
 
-def read_details(found: dict[str, str]) -> tuple[int, int, float, int | None]:
-    """Start, end, score and time from what `details` wrote."""
-    start, end = found["bytes"].split("-")
+def told(window: Window, showing: Showing) -> dict[str, str]:
+    """What a format with attributes says of a window: all details, or only which lines it holds."""
+    if showing.metadata:
+        return details(window, showing)
+    lines = showing.of(window)
+    if lines is None or (showing.lines != "every" and is_whole(window)):
+        return {}
+    shown = {"lines": f"{lines[0]}-{lines[1]}" if lines[1] > lines[0] else str(lines[0])}
+    return {**shown, "numbered": "yes"} if showing.lines == "every" else shown
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was read of a window beside its text."""
+
+    start: int = 0
+    end: int = -1
+    score: float = 0.0
+    time: int | None = None
+    line: int | None = None
+    numbered: bool = False
+
+    def window(self, path: str, text: str, *, cut_start: bool, cut_end: bool, seams: Sequence[str] = ()) -> Window:
+        """The window, its line numbers taken off."""
+        return Window(
+            path,
+            without_numbers(text, self.line if self.numbered else None),
+            self.start,
+            self.end,
+            score=self.score,
+            time=self.time,
+            line=self.line,
+            cut_start=cut_start,
+            cut_end=cut_end,
+            seams=tuple(Seam("signature", 0, 0, seam) for seam in seams),
+        )
+
+
+def read_details(found: Mapping[str, str]) -> Told:
+    """What `details` or `told` wrote."""
+    start, end = found["bytes"].split("-") if "bytes" in found else ("0", "-1")
     time = found.get("time")
-    seconds = int(datetime.fromisoformat(time).timestamp()) if time else None
-    return int(start), int(end), float(found["score"]), seconds
+    lines = found.get("lines")
+    return Told(
+        int(start),
+        int(end),
+        float(found.get("score", 0.0)),
+        int(datetime.fromisoformat(time).timestamp()) if time else None,
+        int(lines.split("-")[0]) if lines else None,
+        "numbered" in found,
+    )
 
 
-def with_escapes(text: str, start: int, pattern: re.Pattern[str], escape: Callable[[str], str]) -> list[Fragment]:
+def with_escapes(
+    text: str, start: int, pattern: re.Pattern[str], escape: Callable[[str], str], *, role: Role = "content"
+) -> list[Fragment]:
     """Source text as fragments, with every match of `pattern` replaced by its escape."""
     fragments: list[Fragment] = []
     at, byte = 0, start
     for match in pattern.finditer(text):
         if match.start() > at:
             run = text[at : match.start()]
-            fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode())))
+            fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode()), role))
         raw = match.group()
-        fragments.append(Fragment(escape(raw), "escape", byte, byte := byte + len(raw.encode())))
+        fragments.append(Fragment(escape(raw), "escape", byte, byte := byte + len(raw.encode()), role))
         at = match.end()
     if at < len(text):
         run = text[at:]
-        fragments.append(Fragment(run, "source", byte, byte + len(run.encode())))
+        fragments.append(Fragment(run, "source", byte, byte + len(run.encode()), role))
     return fragments

@@ -1,19 +1,32 @@
-"""`{"documents":[{"path":…,"windows":[{"text":…}]}]}`: the JSON text itself is what the model sees."""
+"""`{"documents":[{"path":…,"windows":[{"lines":…,"text":…}]}]}`: the JSON text itself is what the model sees."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, with_escapes
+from brimful.assembly.formats.form import (
+    Form,
+    Fragment,
+    Payload,
+    Showing,
+    edge_above,
+    gap_between,
+    is_cut_above,
+    read_details,
+    read_gap,
+    told,
+    with_escapes,
+    with_numbers,
+)
 from brimful.errors import FormatError
 from brimful.text.unseen import INVISIBLE
-from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 
 _UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
+_DETAILS = ("bytes", "lines", "numbered", "score", "time")
 
 
 def _escape(character: str) -> str:
@@ -29,18 +42,43 @@ def _name(path: str) -> str:
     return _UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], _string(path))
 
 
-def _write(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
-    shown = {name: str(value) for name, value in details(window).items()} if metadata else {}
-    fragments = [Fragment("{" + "".join(f'"{name}":{_string(value)},' for name, value in shown.items()))]
+def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """The end of the object before, and this one's up to its text. Each says its own trail: programs read it too."""
+    fragments = []
+    if before is None:
+        marker = edge_above(window, showing)
+    elif window.cut_start:
+        marker = gap_between(before, window)
+    else:
+        marker = ""
+    if before is not None:
+        fragments += _after(marked=before.cut_end and not window.cut_start)
+        fragments.append(Fragment(","))
+    fragments.append(
+        Fragment("{" + "".join(f'"{name}":{_string(value)},' for name, value in told(window, showing).items()))
+    )
+    for number, seam in enumerate(window.seams):
+        fragments.append(Fragment('","' if number else '"in":["', role="seams"))
+        fragments += with_escapes(seam.text, seam.start, _SPECIAL, _escape, role="seams")
     if window.seams:
-        for number, seam in enumerate(window.seams):
-            fragments.append(Fragment('","' if number else '"in":["'))
-            fragments += with_escapes(seam.text, seam.start, _SPECIAL, _escape)
-        fragments.append(Fragment('"],'))
-    fragments.append(Fragment(f'"before":"{MARKER}","text":"' if window.cut_start else '"text":"'))
-    fragments += with_escapes(window.text, window.start, _SPECIAL, _escape)
-    fragments.append(Fragment(f'","after":"{MARKER}"}}' if window.cut_end else '"}'))
-    return fragments
+        fragments.append(Fragment('"],', role="seams"))
+    if marker:
+        fragments.append(Fragment(f'"before":"{marker}",', role="markers"))
+    return [*fragments, Fragment('"text":"')]
+
+
+def _after(*, marked: bool) -> list[Fragment]:
+    if marked:
+        return [Fragment('"'), Fragment(f',"after":"{MARKER}"', role="markers"), Fragment("}")]
+    return [Fragment('"}')]
+
+
+def _body(window: Window, showing: Showing) -> list[Fragment]:
+    return with_numbers(with_escapes(window.text, window.start, _SPECIAL, _escape), showing.number_of(window))
+
+
+def _tail(last: Window, _showing: Showing) -> list[Fragment]:
+    return [*_after(marked=last.cut_end), Fragment("]}")]
 
 
 def _read(payload: Payload) -> list[Window]:
@@ -49,42 +87,43 @@ def _read(payload: Payload) -> list[Window]:
     if not payload:
         return []
     try:
-        return [
-            _window(document["path"], found)
-            for document in json.loads(payload)["documents"]
-            for found in document["windows"]
-        ]
+        documents = json.loads(payload)["documents"]
+        return [window for document in documents for window in _windows(document["path"], document["windows"])]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"not a context as JSON: {error}") from error
 
 
-def _window(path: str, found: dict[str, object]) -> Window:
-    shown = {name: str(value) for name, value in found.items() if name in ("bytes", "score", "time")}
-    start, end, score, time = read_details(shown) if shown else (0, -1, 0.0, None)
-    seams = found.get("in", [])
-    assert isinstance(seams, list)
-    return Window(
-        path,
-        str(found["text"]),
-        start,
-        end,
-        score=score,
-        time=time,
-        cut_start="before" in found,
-        cut_end="after" in found,
-        seams=tuple(Seam("signature", 0, 0, text) for text in seams),
-    )
+def _windows(path: str, found: list[dict[str, object]]) -> list[Window]:
+    windows = []
+    for at, each in enumerate(found):
+        read = read_details({name: str(value) for name, value in each.items() if name in _DETAILS})
+        before = str(each["before"]) if "before" in each else None
+        gap = read_gap(before) if before and at else None
+        following = found[at + 1].get("before") if at + 1 < len(found) else None
+        gap_after = read_gap(str(following)) if following else None
+        seams = each.get("in", [])
+        assert isinstance(seams, list)
+        windows.append(
+            read.window(
+                path,
+                str(each["text"]),
+                cut_start=gap is not None if at else is_cut_above(read.line, before),
+                cut_end="after" in each or bool(gap_after and gap_after.cut_end),
+                seams=seams,
+            )
+        )
+    return windows
 
 
 JSON = Form(
     name="json",
-    block_opening=lambda path: f'{{"path":{_name(path)},"windows":[',
-    write=_write,
+    head=lambda path, _first, _showing: f'{{"path":{_name(path)},"windows":[',
+    lead=_lead,
+    body=_body,
+    tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _metadata: text,
+    payload=lambda _blocks, text, _showing: text,
     opening='{"documents":[',
     closing="]}\n",
     block_separator=",",
-    block_closing="]}",
-    window_separator=",",
 )

@@ -4,92 +4,160 @@ from __future__ import annotations
 
 import re
 
-from brimful.assembly.formats.form import Form, Fragment, Payload, details, read_details, read_name, safe_name
+from brimful.assembly.formats.form import (
+    NOTHING_ABOVE,
+    Form,
+    Fragment,
+    Gap,
+    Payload,
+    Role,
+    Showing,
+    Title,
+    Told,
+    details,
+    edge_above,
+    gap_between,
+    is_cut_above,
+    lines_said,
+    own_trail,
+    read_details,
+    read_gap,
+    read_name,
+    read_title,
+    safe_name,
+    title,
+    with_escapes,
+    with_numbers,
+)
 from brimful.errors import FormatError
 from brimful.text.unseen import CONTROL, INVISIBLE
-from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
 _FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")
 _IN = "in"
+_STEP = " > "
+_UNSAFE_IN_TRAILS = re.compile("[\\\\\n]|(?:(?<= )|\\A)>(?= |\\Z)")
 _PLAIN_LANGUAGE = re.compile(r"[A-Za-z0-9_+#-]+\Z")
 
 
-def _write(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
+def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """The marker of the gap or the edge on a line of its own, and the trail in a fence unless it is known."""
     fragments = []
-    for seam in window.seams:
-        fragments += _fenced(seam.text, seam.start, _IN)
-    if window.cut_start:
-        fragments.append(Fragment(f"{MARKER}\n"))
-    language = window.document.language if window.document else None
-    info = language if language and _PLAIN_LANGUAGE.match(language) else "text"
-    if metadata:
-        info += "".join(f" {name}={value}" for name, value in details(window).items())
-    fragments += _fenced(window.text, window.start, info)
-    if window.cut_end:
-        fragments.append(Fragment(f"{MARKER}\n"))
+    if before is not None:
+        gap = gap_between(before, window, lines_said(window, showing))
+        fragments.append(Fragment(f"{gap}\n", role="markers" if gap else "headers"))
+    seams = own_trail(before, window)
+    if seams is not None:
+        trail: list[Fragment] = []
+        for number, seam in enumerate(seams):
+            trail += [Fragment(_STEP, role="seams")] if number else []
+            trail += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, _written_out, role="seams")
+        fragments += _fenced(trail, _IN if seams else f"{_IN} nothing", role="seams")
+    if before is None and (edge := edge_above(window, showing)):
+        fragments.append(Fragment(f"{edge}\n", role="markers"))
     return fragments
 
 
-def _fenced(text: str, start: int, info: str) -> list[Fragment]:
+def _written_out(sign: str) -> str:
+    return "\\u003e" if sign == ">" else safe_name(sign)
+
+
+def _body(window: Window, showing: Showing) -> list[Fragment]:
+    language = window.document.language if window.document else None
+    info = language if language and _PLAIN_LANGUAGE.match(language) else "text"
+    if showing.metadata:
+        info += "".join(f" {name}={value}" for name, value in details(window, showing).items())
+    source = Fragment(window.text, "source", window.start, window.start + len(window.text.encode()), "content")
+    return _fenced(with_numbers([source] if window.text else [], showing.number_of(window)), info)
+
+
+def _fenced(inside: list[Fragment], info: str, *, role: Role = "headers") -> list[Fragment]:
+    text = "".join(fragment.text for fragment in inside)
     longest = max((run.count("`") for run in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    source = [Fragment(text, "source", start, start + len(text.encode()))] if text else []
-    return [Fragment(f"{fence}{info}\n"), *source, Fragment(f"\n{fence}\n")]
+    return [Fragment(f"{fence}{info}\n", role=role), *inside, Fragment(f"\n{fence}\n", role=role)]
+
+
+def _tail(last: Window, _showing: Showing) -> list[Fragment]:
+    return [Fragment(f"{MARKER}\n", role="markers")] if last.cut_end else []
+
+
+# ---- reading
 
 
 def _read(payload: Payload) -> list[Window]:
     if not isinstance(payload, str):
         raise FormatError(f"Markdown is a str, got {type(payload).__name__}")
-    windows: list[Window] = []
-    path, cut, seams = "", False, []
+    blocks: list[_Block] = []
     lines, at = payload.split("\n"), 0
     while at < len(lines):
         line, at = lines[at], at + 1
         opening = _FENCE.match(line)
         if opening:
             end = next((n for n in range(at, len(lines)) if lines[n] == opening.group(1)), None)
-            if end is None or not path:
+            if end is None or not blocks:
                 raise FormatError(f"line {at}: a fence without its heading or its end")
             text, at = "\n".join(lines[at:end]), end + 1
-            if opening.group(2) == _IN:
-                seams.append(Seam("signature", 0, 0, text))
-                continue
-            after = at < len(lines) and lines[at] == MARKER
-            windows.append(_window(path, text, opening.group(2), cut_start=cut, cut_end=after, seams=tuple(seams)))
-            at, cut, seams = at + after, False, []
-        elif line == MARKER:
-            cut = True
+            blocks[-1].take(opening.group(2), text)
         elif line.startswith("### "):
-            path = read_name(line.removeprefix("### "))
-        elif line:
+            blocks.append(_Block(read_title(line.removeprefix("### "))))
+        elif line and not (blocks and blocks[-1].mark(line)):
             raise FormatError(f"line {at} is not ours: {line[:40]!r}")
-    return windows
+    return [window for block in blocks for window in block.windows()]
 
 
-def _window(path: str, text: str, info: str, *, cut_start: bool, cut_end: bool, seams: tuple[Seam, ...]) -> Window:
-    found = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
-    start, end, score, time = read_details(found) if found else (0, -1, 0.0, None)
-    return Window(
-        path,
-        text,
-        start,
-        end,
-        score=score,
-        time=time,
-        cut_start=cut_start,
-        cut_end=cut_end,
-        seams=seams,
-    )
+class _Block:
+    """The windows under one heading, as they are read fence by fence."""
+
+    def __init__(self, named: Title) -> None:
+        self._named = named
+        self._found: list[tuple[str, Told, tuple[str, ...]]] = []
+        self._markers: dict[int, str] = {}  # before which window each stands
+        self._seams: tuple[str, ...] = ()
+
+    def mark(self, line: str) -> bool:
+        """A line between fences: whether it is a marker."""
+        self._markers[len(self._found)] = line
+        return line == NOTHING_ABOVE or read_gap(line) is not None
+
+    def take(self, info: str, text: str) -> None:
+        """A fence: a trail, or a window."""
+        if info.split(" ", maxsplit=1)[0] == _IN:
+            self._seams = tuple(map(read_name, text.split(_STEP))) if info == _IN else ()
+            return
+        found = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
+        gap = self._gap(len(self._found))
+        if found:
+            read = read_details(found)
+        elif self._found:
+            read = Told(line=gap.line, numbered=gap.numbered) if gap else Told()
+        else:
+            read = Told(line=self._named.line, numbered=self._named.numbered)
+        self._found.append((text, read, self._seams))
+
+    def windows(self) -> list[Window]:
+        """The windows, with the edges that the markers around them say are cut."""
+        windows = []
+        for at, (text, read, seams) in enumerate(self._found):
+            before, after = self._gap(at), self._gap(at + 1)
+            is_first = at == 0
+            cut_start = is_cut_above(read.line, self._markers.get(0)) if is_first else bool(before and before.cut_start)
+            cut_end = bool(after and after.cut_end)
+            windows.append(read.window(self._named.path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
+        return windows
+
+    def _gap(self, at: int) -> Gap | None:
+        return read_gap(self._markers.get(at, ""))
 
 
 MARKDOWN = Form(
     name="markdown",
-    block_opening=lambda path: f"### {safe_name(path)}\n\n",
-    write=_write,
+    head=lambda path, first, showing: f"### {title(path, first, showing)}\n\n",
+    lead=_lead,
+    body=_body,
+    tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _metadata: text,
+    payload=lambda _blocks, text, _showing: text,
     block_separator="\n",
-    window_separator="\n",
 )

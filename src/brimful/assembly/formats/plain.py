@@ -1,7 +1,7 @@
-r"""`[DOC: path]` and the text below it (CFS §9), and the provider shapes that carry the same text.
+r"""`[DOC: path lines 12-30]` and the text below it (CFS §9), and the provider shapes that carry the same text.
 
-What a document says can't be mistaken for what Brimful says: a line that looks like one of our
-own (`[DOC:`, `[IN:`, `[SPAN:`, or an edge marker `...`) gets a backslash, and reading takes it off again.
+What a document says can't be mistaken for what Brimful says: each line of ours begins with a bracket, and a line of a
+document that looks like one (`[DOC:`, `[IN:`, `[SPAN:`, a marker `[...]` alone) gets a backslash; reading takes it off.
 
 - `plain`: the text is what the model sees.
 - `messages`: one user message whose content is the plain text; that content is what is counted.
@@ -16,112 +16,141 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from brimful.assembly.formats.form import (
+    NOTHING_ABOVE,
     Block,
     Form,
     Fragment,
     Payload,
+    Showing,
+    Title,
+    Told,
     details,
+    edge_above,
+    gap_between,
+    in_block,
+    is_cut_above,
+    lines_said,
+    own_trail,
     read_details,
+    read_gap,
     read_name,
+    read_title,
     safe_name,
+    title,
     with_escapes,
+    with_numbers,
+    without_numbers,
 )
 from brimful.errors import FormatError
-from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
+from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
-_GAP = f"[{CONTROL}{INVISIBLE}]*"
+_HIDDEN = f"[{CONTROL}{INVISIBLE}]*"
 
 
 def _seen_as(said: str) -> str:
     """A pattern for what a reader sees so, whatever nobody sees stands in between."""
-    return _GAP.join(map(re.escape, said))
+    return _HIDDEN.join(f"[{BLANK}]+" if sign == " " else re.escape(sign) for sign in said)
 
 
-_OURS = f"(?:{'|'.join(map(_seen_as, ('[doc:', '[in:', '[in|', '[span:', MARKER)))})"
+_BEGINNINGS = ("[doc:", "[in:", "[in|", "[span:", "[... above", "[... below", "[... line", "[... numbered line")
+_BEFORE_DIGITS = ("[line ", "[lines ", "[numbered line ", "[numbered lines ")
+_WHOLE_LINES = (MARKER, NOTHING_ABOVE)
+_OURS = "|".join(
+    [
+        *map(_seen_as, _BEGINNINGS),
+        *(f"{_seen_as(said)}{_HIDDEN}[0-9]" for said in _BEFORE_DIGITS),
+        *(f"{_seen_as(said)}(?=[{_UNSEEN}]*(?:[{BREAK}]|\\Z))" for said in _WHOLE_LINES),
+    ]
+)
+_BEGINS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}{COMBINING}]*\\*"
 _ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
 # These are long to compile and seldom needed: `re` does it at their first use.
-_LOOKS_OURS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(?={_OURS})"
-_ESCAPED = rf"((?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*)\\(?={_OURS})"
-_FEW_DOTS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*()\.{{1,2}}\Z"
-_FEW_ESCAPED = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}]*\\*(\\)\.{{1,2}}\Z"
-_END = re.compile(r"(\\*)(\.\.\.)?(?=\n*\Z)")
-_UNSAFE_IN_SEAMS = re.compile("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+_LOOKS_OURS = rf"(?i){_BEGINS}(?={_OURS})"
+_ESCAPED = rf"(?i)({_BEGINS})\\(?={_OURS})"
+# In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
+_UNSAFE_IN_TRAILS = re.compile("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|(?:(?<= )|\\A)>(?= |\\Z)")
+_STEP = " > "
+_NO_TRAIL = "[IN:]"
+_TRAILS = ("[IN: ", "[IN| ", _NO_TRAIL)
 _HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
 
 
-def write_window(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
-    """A window as plain text: details, seams, edge markers, and its own text with look-alikes escaped."""
+# ---- writing
+
+
+def _head(path: str, first: Window, showing: Showing) -> str:
+    return f"[DOC: {title(path, first, showing)}]\n"
+
+
+def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """What stands above a window: the marker of the gap or the edge, details, and the trail unless it is known."""
     fragments = []
-    if metadata:
-        shown = ", ".join(f"{name} {value}" for name, value in details(window).items())
+    if before is not None:
+        fragments += _line(gap_between(before, window, lines_said(window, showing)))
+    if showing.metadata:
+        shown = ", ".join(f"{name} {value}" for name, value in details(window, showing).items())
         fragments.append(Fragment(f"[SPAN: {shown}]\n"))
-    for seam in window.seams:
-        fragments.extend(_write_seam(seam))
-    if window.cut_start:
-        fragments.append(Fragment(MARKER))
-    fragments.extend(_write_text(window.text, window.start, cut_end=window.cut_end))
-    if window.cut_end:
-        fragments.append(Fragment(MARKER))
+    seams = own_trail(before, window)
+    if seams is not None:
+        fragments += _write_trail(seams)
+    if before is None:
+        fragments += _line(edge_above(window, showing))
     return fragments
 
 
-def _write_seam(seam: Seam) -> list[Fragment]:
-    """One line each; what would break a line elsewhere is escaped. `[IN| ` continues a seam of several lines."""
-    fragments, at = [], seam.start
-    for number, line in enumerate(seam.text.split("\n")):
-        written = with_escapes(line, at, _UNSAFE_IN_SEAMS, safe_name)
-        fragments += [Fragment("[IN| " if number else "[IN: "), *written, Fragment("]\n")]
-        at += len(line.encode()) + 1
-    return fragments
+def _line(marker: str) -> list[Fragment]:
+    return [Fragment(f"{marker}\n", role="markers")] if marker else []
 
 
-def _write_text(text: str, start: int, *, cut_end: bool) -> list[Fragment]:
+def _write_trail(seams: Sequence[Seam]) -> list[Fragment]:
+    """`[IN: Deployment > Proxies]`; the further lines of a seam that has several begin with `[IN| `."""
+    if not seams:
+        return [Fragment(f"{_NO_TRAIL}\n", role="seams")]
+    fragments = [Fragment("[IN: ", role="seams")]
+    for number, seam in enumerate(seams):
+        if number:
+            fragments.append(Fragment(_STEP, role="seams"))
+        at = seam.start
+        for row, line in enumerate(seam.text.split("\n")):
+            if row:
+                fragments.append(Fragment("]\n[IN| ", role="seams"))
+            fragments += with_escapes(line, at, _UNSAFE_IN_TRAILS, _written_out, role="seams")
+            at += len(line.encode()) + 1
+    return [*fragments, Fragment("]\n", role="seams")]
+
+
+def _written_out(sign: str) -> str:
+    return "\\u003e" if sign == ">" else safe_name(sign)
+
+
+def _body(window: Window, showing: Showing) -> list[Fragment]:
+    return [*with_numbers(_write_text(window.text, window.start), showing.number_of(window)), Fragment("\n")]
+
+
+def _write_text(text: str, start: int) -> list[Fragment]:
     """Insert backslashes; everything else is source bytes as they are."""
-    inserts = []
-    if _ANYWHERE.search(text):
-        inserts = [(match.end(), "\\") for match in re.finditer(_LOOKS_OURS, text, re.IGNORECASE)]
-    tail = _end_of(text)
-    if tail:
-        slashes, dots = tail.groups()
-        # Slashes at the end are doubled, so that a marker after them is never taken for an escaped one.
-        added = len(slashes) + (1 if dots else 0)
-        on_own_line = inserts and inserts[-1][0] == tail.end(1)
-        if on_own_line:
-            added += 1 + len(inserts.pop()[1])
-        inserts.append((tail.end(1), "\\" * added))
-    elif cut_end and text.endswith(".") and (few := re.search(_FEW_DOTS, text)):
-        inserts.append((few.start(1), "\\"))  # with the marker they would begin with one
     fragments: list[Fragment] = []
     at, byte = 0, start
-    for position, slash in inserts:
-        if position > at:
-            run = text[at:position]
-            fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode())))
-            at = position
-        fragments.append(Fragment(slash))
+    if _ANYWHERE.search(text):
+        for match in re.finditer(_LOOKS_OURS, text):
+            if match.end() > at:
+                run = text[at : match.end()]
+                fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode()), "content"))
+                at = match.end()
+            fragments.append(Fragment("\\", role="markers"))
     if at < len(text):
-        fragments.append(Fragment(text[at:], "source", byte, byte + len(text[at:].encode())))
+        fragments.append(Fragment(text[at:], "source", byte, byte + len(text[at:].encode()), "content"))
     return fragments
 
 
-def _read_text(text: str, *, cut_end: bool) -> str:
-    tail = _end_of(text)
-    if cut_end and text.endswith(".") and (few := re.search(_FEW_ESCAPED, text)):
-        text = text[: few.start(1)] + text[few.end(1) :]
-    elif tail:
-        text = text[: tail.start()] + "\\" * (len(tail.group(1)) // 2) + text[tail.end(1) :]
-    return re.sub(_ESCAPED, r"\1", text, flags=re.IGNORECASE)
+def _tail(last: Window, _showing: Showing) -> list[Fragment]:
+    return _line(MARKER) if last.cut_end else []
 
 
-def _end_of(text: str) -> re.Match[str] | None:
-    """Slashes at the end of a text's last line, dots after them; None where there is neither."""
-    said = text.rstrip("\n")
-    if not said.endswith(("\\", MARKER)):
-        return None
-    return _END.search(text, len(said.removesuffix(MARKER).rstrip("\\")))
+# ---- reading
 
 
 def _read_plain(payload: Payload) -> list[Window]:
@@ -130,88 +159,97 @@ def _read_plain(payload: Payload) -> list[Window]:
     if not payload:
         return []
     windows: list[Window] = []
-    path, body = "", [""]
-    lines = payload.split("\n")
-    for number, line in enumerate(lines, 1):
+    block: _Block | None = None
+    rows: list[str] = []
+    for number, line in enumerate(payload.split("\n"), 1):
         header = _HEADER.match(line)
         if header:
-            if windows or path:
-                windows.extend(_read_block(path, "\n".join(body[:-1])))
-            path, body = read_name(header.group(1)), []
-        elif not path:
+            windows += block.read([rows[:-1]]) if block else []
+            block, rows = _Block(read_title(header[1])), []
+        elif block is None:
             raise FormatError(f"line {number} comes before any [DOC: …] header: {line[:40]!r}")
         else:
-            body.append(line)
-    return windows + _read_block(path, "\n".join(body[:-1]))
+            rows.append(line)
+    return windows + (block.read([rows[:-1]]) if block else [])
 
 
-def _read_block(path: str, body: str) -> list[Window]:
-    """Windows of one document: a cut edge, a seam or a span line after a cut edge begins the next."""
-    lines, parts, at = body.split("\n"), [], 0
-    while at < len(lines):
-        first = at
-        at = _content_line(lines, at)
-        text = lines[at].removeprefix(MARKER)
-        while at + 1 < len(lines) and not _begins(lines[at + 1], _ends_cut(text)):
-            at += 1
-            text = lines[at]
-        parts.append("\n".join(lines[first : at + 1]))
-        at += 1
-    return [read_window(path, part) for part in parts]
+class _Block:
+    """The windows under one header, as they are read line by line."""
+
+    def __init__(self, named: Title) -> None:
+        self._path = named.path
+        self._windows: list[Window] = []
+        self._told = Told(line=named.line, numbered=named.numbered)
+        self._marker: str | None = None  # above the first window
+        self._gap_cut = False  # whether the gap above a later one cuts it
+        self._seams: list[str] = []
+        self._fresh_seams = True
+        self._text: list[str] = []
+
+    def read(self, parts: Sequence[Sequence[str]]) -> list[Window]:
+        """The windows of these lines; a part begins a window of its own."""
+        for part in parts:
+            if self._text and not (part and read_gap(part[0])):
+                self._close(cut_end=False)
+            for at, line in enumerate(part):
+                self._take(line, is_last=part is parts[-1] and at == len(part) - 1)
+        if self._text:
+            self._close(cut_end=False)
+        return self._windows
+
+    def _take(self, line: str, *, is_last: bool) -> None:
+        if line.startswith(_TRAILS):
+            self._begin()
+            self._take_trail(line)
+        elif line.startswith("[SPAN: "):
+            self._begin()
+            found = dict(pair.split(" ", 1) for pair in line.removeprefix("[SPAN: ").removesuffix("]").split(", "))
+            self._told = read_details(found)
+        elif not self._text and not self._windows and line in (MARKER, NOTHING_ABOVE):
+            self._marker = line
+        elif gap := read_gap(line):
+            if not (is_last and line == MARKER):
+                self._close(cut_end=gap.cut_end)
+                self._gap_cut = gap.cut_start
+                self._told = Told(line=gap.line, numbered=gap.numbered)
+            elif self._text:
+                self._close(cut_end=True)
+        else:
+            self._text.append(line)
+
+    def _begin(self) -> None:
+        """A line that stands above a window: the one before it, if there is one, ends here."""
+        if self._text:
+            self._close(cut_end=False)
+
+    def _take_trail(self, line: str) -> None:
+        if self._fresh_seams:
+            self._seams, self._fresh_seams = [], False
+        if line == _NO_TRAIL:
+            return
+        steps = line[5:].removesuffix("]").split(_STEP)
+        if line.startswith("[IN| ") and self._seams:
+            steps[0] = f"{self._seams.pop()}\n{steps[0]}"
+        self._seams += steps
+
+    def _close(self, *, cut_end: bool) -> None:
+        cut_start = self._gap_cut if self._windows else is_cut_above(self._told.line, self._marker)
+        line = self._told.line if self._told.numbered else None
+        text = re.sub(_ESCAPED, r"\1", without_numbers("\n".join(self._text), line))
+        seams = [read_name(seam) for seam in self._seams]
+        plain = replace(self._told, numbered=False)
+        self._windows.append(plain.window(self._path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
+        self._text, self._told, self._gap_cut, self._fresh_seams = [], Told(), False, True
 
 
-def _content_line(lines: Sequence[str], at: int) -> int:
-    while at + 1 < len(lines) and lines[at].startswith(("[IN: ", "[IN| ", "[SPAN: ")):
-        at += 1
-    return at
+# ---- payloads
 
 
-def _begins(line: str, after_cut: bool) -> bool:  # noqa: FBT001
-    return line.startswith("[SPAN: ") or (after_cut and line.startswith((MARKER, "[IN: ")))
-
-
-def _ends_cut(text: str) -> bool:
-    """Does a text end with a marker, rather than with dots of its own?"""
-    slashes = len(text) - len(MARKER) - len(text[: -len(MARKER)].rstrip("\\"))
-    return text.endswith(MARKER) and slashes % 2 == 0
-
-
-def read_window(path: str, text: str) -> Window:
-    """The inverse of `write_window`."""
-    start, end, score, time = 0, -1, 0.0, None
-    if text.startswith("[SPAN: "):
-        line, _, text = text.partition("\n")
-        found = dict(pair.split(" ", 1) for pair in line.removeprefix("[SPAN: ").removesuffix("]").split(", "))
-        start, end, score, time = read_details(found)
-    seams: list[Seam] = []
-    while text.startswith(("[IN: ", "[IN| ")):
-        line, _, text = text.partition("\n")
-        said = read_name(line[5:].removesuffix("]"))
-        if line.startswith("[IN| ") and seams:
-            said = f"{seams.pop().text}\n{said}"
-        seams.append(Seam("signature", 0, 0, said))
-    cut_start = text.startswith(MARKER)
-    text = text.removeprefix(MARKER)
-    cut_end = _ends_cut(text)
-    text = _read_text(text[: -len(MARKER)] if cut_end else text, cut_end=cut_end)
-    return Window(
-        path,
-        text,
-        start,
-        end,
-        score=score,
-        time=time,
-        cut_start=cut_start,
-        cut_end=cut_end,
-        seams=tuple(seams),
-    )
-
-
-def _as_text(_blocks: Sequence[Block], text: str, _metadata: bool) -> Payload:  # noqa: FBT001
+def _as_text(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:
     return text
 
 
-def _as_messages(_blocks: Sequence[Block], text: str, _metadata: bool) -> Payload:  # noqa: FBT001
+def _as_messages(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:
     return [{"role": "user", "content": text}] if text else []
 
 
@@ -224,23 +262,27 @@ def _read_messages(payload: Payload) -> list[Window]:
     return [window for content in contents for window in _read_plain(str(content))]
 
 
-def _as_search_results(blocks: Sequence[Block], _text: str, metadata: bool) -> Payload:  # noqa: FBT001
+def _as_search_results(blocks: Sequence[Block], _text: str, showing: Showing) -> Payload:
     return [
         {
             "type": "search_result",
             "source": safe_name(block.path),
-            "title": safe_name(block.path),
-            "content": [
-                {
-                    "type": "text",
-                    "text": "".join(fragment.text for fragment in write_window(window, metadata)),
-                }
-                for window in block.windows
-            ],
+            "title": title(block.path, block.windows[0], showing),
+            "content": [{"type": "text", "text": text} for text in _window_texts(block, showing)],
             "citations": {"enabled": True},
         }
         for block in blocks
+        if block.windows
     ]
+
+
+def _window_texts(block: Block, showing: Showing) -> list[str]:
+    """The lines of each window of a block; the edge behind the last one is its own."""
+    texts = []
+    for window, above, body in in_block(block.windows, PLAIN, showing):
+        below = _tail(window, showing) if window is block.windows[-1] else []
+        texts.append("".join(fragment.text for fragment in (*above, *body, *below)).removesuffix("\n"))
+    return texts
 
 
 def _read_search_results(payload: Payload) -> list[Window]:
@@ -251,30 +293,26 @@ def _read_search_results(payload: Payload) -> list[Window]:
         parts = block.get("content")
         if block.get("type") != "search_result" or not isinstance(parts, list):
             raise FormatError(f"expected a search_result block, got {block.get('type')!r}")
-        windows.extend(read_window(read_name(str(block["source"])), part["text"]) for part in parts)
+        named = read_title(str(block["title"]))._replace(path=read_name(str(block["source"])))
+        windows += _Block(named).read([part["text"].split("\n") for part in parts])
     return windows
 
 
-def _source_and_title(path: str) -> str:
-    name = safe_name(path)
-    return f"{name}\n{name}\n"
-
-
-def _header(path: str) -> str:
-    return f"[DOC: {safe_name(path)}]\n"
+def _source_and_title(path: str, first: Window, showing: Showing) -> str:
+    return f"{safe_name(path)}\n{title(path, first, showing)}\n"
 
 
 PLAIN = Form(
     name="plain",
-    block_opening=_header,
-    write=write_window,
+    head=_head,
+    lead=_lead,
+    body=_body,
+    tail=_tail,
     read=_read_plain,
     payload=_as_text,
     block_separator="\n",
-    block_closing="\n",
-    window_separator="\n",
 )
 MESSAGES = replace(PLAIN, name="messages", read=_read_messages, payload=_as_messages)
 ANTHROPIC = replace(
-    PLAIN, name="anthropic", block_opening=_source_and_title, read=_read_search_results, payload=_as_search_results
+    PLAIN, name="anthropic", head=_source_and_title, read=_read_search_results, payload=_as_search_results
 )

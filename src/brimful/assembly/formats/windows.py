@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brimful.assembly.formats.form import Block, Form, Fragment, Payload
+from brimful.assembly.formats.form import Block, Form, Fragment, Payload, Showing
 from brimful.errors import FormatError
 from brimful.windows.seams import Seam
 from brimful.windows.window import Window
@@ -17,11 +17,15 @@ SEPARATOR = "\n\n"
 """What stands between two windows where their texts are put together."""
 
 
-def _write(window: Window, _metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
-    return [Fragment(window.text, "source", window.start, window.end)]
+def _lead(before: Window | None, _window: Window, _showing: Showing) -> list[Fragment]:
+    return [] if before is None else [Fragment(SEPARATOR)]
 
 
-def _payload(blocks: Sequence[Block], _text: str, _metadata: bool) -> Payload:  # noqa: FBT001
+def _body(window: Window, _showing: Showing) -> list[Fragment]:
+    return [Fragment(window.text, "source", window.start, window.end, "content")]
+
+
+def _payload(blocks: Sequence[Block], _text: str, _showing: Showing) -> Payload:
     return [_record(window) for block in blocks for window in block.windows]
 
 
@@ -30,6 +34,7 @@ def _record(window: Window) -> dict[str, object]:
         "path": window.path,
         "start": window.start,
         "end": window.end,
+        "lines": window.lines,
         "score": window.score,
         "time": window.time,
         "in": [seam.text for seam in window.seams],
@@ -52,6 +57,8 @@ def _window(found: dict[str, object]) -> Window:
     assert isinstance(score, int | float)
     assert time is None or isinstance(time, int)
     assert isinstance(seams, list)
+    lines = found.get("lines")
+    assert lines is None or isinstance(lines, list | tuple)
     return Window(
         str(found["path"]),
         str(found["text"]),
@@ -59,6 +66,7 @@ def _window(found: dict[str, object]) -> Window:
         end,
         score=score,
         time=time,
+        line=lines[0] if lines else None,
         cut_start=bool(found["cut_start"]),
         cut_end=bool(found["cut_end"]),
         seams=tuple(Seam("signature", 0, 0, text) for text in seams),
@@ -67,10 +75,11 @@ def _window(found: dict[str, object]) -> Window:
 
 WINDOWS = Form(
     name="windows",
-    block_opening=lambda _path: "",
-    write=_write,
+    head=lambda _path, _first, _showing: "",
+    lead=_lead,
+    body=_body,
+    tail=lambda _last, _showing: [],
     read=_read,
     payload=_payload,
     block_separator=SEPARATOR,
-    window_separator=SEPARATOR,
 )

@@ -1,4 +1,4 @@
-"""`<context><document path="…"><window>…</window></document></context>`, well-formed for any text."""
+"""`<context><document path="…"><window lines="12-30">…</window></document></context>`, well-formed for any text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from brimful.assembly.formats.form import (
     Form,
     Fragment,
     Payload,
-    details,
+    Showing,
+    edge_above,
+    gap_between,
+    is_cut_above,
+    own_trail,
     read_details,
+    read_gap,
     read_name,
     safe_name,
+    told,
     with_escapes,
+    with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -32,20 +38,29 @@ def _attribute(value: object) -> str:
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-def _write(window: Window, metadata: bool) -> list[Fragment]:  # noqa: FBT001  (Form.write's shape)
-    fragments = []
-    for seam in window.seams:
-        fragments += [
-            Fragment("<in>"),
-            *with_escapes(seam.text, seam.start, _SPECIAL, _escape),
-            Fragment("</in>\n"),
-        ]
-    shown = details(window) if metadata else {}
-    attributes = "".join(f' {name}="{_attribute(value)}"' for name, value in shown.items())
-    fragments.append(Fragment(f"{MARKER if window.cut_start else ''}<window{attributes}>"))
-    fragments += with_escapes(window.text, window.start, _SPECIAL, _escape)
-    fragments.append(Fragment(f"</window>{MARKER if window.cut_end else ''}\n"))
-    return fragments
+def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """A line with the marker, if there is one; one with the trail, unless the window before has it; the tag."""
+    marker = edge_above(window, showing) if before is None else gap_between(before, window)
+    fragments = [Fragment(f"{marker}\n", role="markers")] if marker else []
+    seams = own_trail(before, window)
+    if seams is not None:
+        for seam in seams:
+            fragments.append(Fragment("<in>", role="seams"))
+            fragments += with_escapes(seam.text, seam.start, _SPECIAL, _escape, role="seams")
+            fragments.append(Fragment("</in>", role="seams"))
+        fragments.append(Fragment("\n" if seams else "<nowhere/>\n", role="seams"))
+    attributes = "".join(f' {name}="{_attribute(value)}"' for name, value in told(window, showing).items())
+    return [*fragments, Fragment(f"<window{attributes}>")]
+
+
+def _body(window: Window, showing: Showing) -> list[Fragment]:
+    text = with_escapes(window.text, window.start, _SPECIAL, _escape)
+    return [*with_numbers(text, showing.number_of(window)), Fragment("</window>\n")]
+
+
+def _tail(last: Window, _showing: Showing) -> list[Fragment]:
+    edge = [Fragment(f"{MARKER}\n", role="markers")] if last.cut_end else []
+    return [*edge, Fragment("</document>\n")]
 
 
 def _read(payload: Payload) -> list[Window]:
@@ -57,31 +72,29 @@ def _read(payload: Payload) -> list[Window]:
         root = ET.fromstring(payload)  # noqa: S314  (no declarations, so no entities)
     except ET.ParseError as error:
         raise FormatError(f"not well-formed: {error}") from error
-    windows = []
-    for document in root:
-        seams: list[Seam] = []
-        before = document.text or ""
-        for element in document:
-            after = element.tail or ""
-            if element.tag == "in":
-                seams.append(Seam("signature", 0, 0, _text(element)))
-            else:
-                start, end, score, time = read_details(dict(element.attrib)) if element.attrib else (0, -1, 0.0, None)
-                windows.append(
-                    Window(
-                        read_name(document.attrib["path"]),
-                        _text(element),
-                        start,
-                        end,
-                        score=score,
-                        time=time,
-                        cut_start=before.endswith(MARKER),
-                        cut_end=after.startswith(MARKER),
-                        seams=tuple(seams),
-                    )
-                )
-                seams = []
-            before = after.removeprefix(MARKER) if element.tag == "window" else after
+    return [window for document in root for window in _windows(document)]
+
+
+def _windows(document: ET.Element) -> list[Window]:
+    """The windows of a document; what stands between two of them is a marker."""
+    windows: list[Window] = []
+    path = read_name(document.attrib["path"])
+    seams: list[str] = []
+    fresh, marker = True, (document.text or "").strip() or None
+    for element in document:
+        if element.tag != "window":
+            seams, fresh = ([] if fresh else seams), False
+            seams += [_text(element)] if element.tag == "in" else []
+            continue
+        after = (element.tail or "").strip() or None
+        is_last = element is document[-1]
+        read = read_details(dict(element.attrib))
+        before_gap = read_gap(marker) if marker and windows else None
+        after_gap = read_gap(after) if after and not is_last else None
+        cut_start = bool(before_gap and before_gap.cut_start) if windows else is_cut_above(read.line, marker)
+        cut_end = after == MARKER if is_last else bool(after_gap and after_gap.cut_end)
+        windows.append(read.window(path, _text(element), cut_start=cut_start, cut_end=cut_end, seams=seams))
+        marker, fresh = after, True
     return windows
 
 
@@ -91,11 +104,12 @@ def _text(element: ET.Element) -> str:
 
 XML = Form(
     name="xml",
-    block_opening=lambda path: f'<document path="{_attribute(safe_name(path))}">\n',
-    write=_write,
+    head=lambda path, _first, _showing: f'<document path="{_attribute(safe_name(path))}">\n',
+    lead=_lead,
+    body=_body,
+    tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _metadata: text,
+    payload=lambda _blocks, text, _showing: text,
     opening="<context>\n",
     closing="</context>\n",
-    block_closing="</document>\n",
 )

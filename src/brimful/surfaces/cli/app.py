@@ -162,6 +162,33 @@ def verify(
     return run("verify", locals())
 
 
+@app.command(short_help="Resolve a citation, or check what an answer quotes.")
+def cite(
+    place: Annotated[
+        str | None, typer.Argument(metavar="[PATH:LINES]", help="A citation, as in tea.md:12-30, to print its bytes.")
+    ] = None,
+    *,
+    answer: Annotated[
+        str | None, typer.Option(metavar="FILE", help="An answer to check; - reads standard input.")
+    ] = None,
+    receipt: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The receipt of the context that was answered from.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Or the context itself, as it was printed; no store is needed.")
+    ] = None,
+    format: to.Format = "plain",  # noqa: A002
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Print the bytes that a citation names, or check an answer against a receipt or a context.
+
+    Each quotation and citation of the answer gets a line: where it stands, or that it does not.
+    """
+    return run("cite", locals())
+
+
 # ---- the corpus
 
 

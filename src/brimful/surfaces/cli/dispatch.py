@@ -11,6 +11,7 @@ _MODULE_OF = {
     "add": "commands",
     "capture": "digests",
     "captures": "digests",
+    "cite": "citing",
     "completion": "completing",
     "config": "configuring",
     "context": "commands",

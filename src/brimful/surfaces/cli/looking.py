@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from brimful.budget import budget_of
-from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import InputError, SpanError
+from brimful.errors import InputError
 from brimful.store.address import Address
 from brimful.store.protocol import Listed
 from brimful.surfaces import records
@@ -21,10 +19,8 @@ from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
 from brimful.surfaces.cli.exits import FOUND, NOTHING
 from brimful.surfaces.cli.stores import cached_store, store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
-from brimful.text.spans import Span
 from brimful.text.vocabularies import tokens_for
 
-_LINES = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 _MOST_WORDS = 2  # of `ls`
 _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1_000
@@ -85,10 +81,10 @@ def ls(*, words: Sequence[str] | None, lines: bool, store: str | None, as_json: 
 def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
     """A stored document, or some of its lines."""
     with open_store(store_to_ask(store)) as engine, engine.one_state():
-        document, span = _found(engine, place)
-        text = document.text(span.start, span.end)
+        cited = engine.cite(place)
+        text = cited.text
         if as_json:
-            record = records.passage_record(engine, document, span, most_bytes=len(document))
+            record = records.cited_passage(engine, cited)
             text = records.as_json({**record, "root": engine.root, "store": str(engine.path)})
         give(text)
     if copy:
@@ -110,21 +106,6 @@ def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Path | Addr
     if store is None and cached_store(words).is_file():
         return store_to_ask(None, words), None
     return store_to_ask(store), words[0]
-
-
-def _found(engine: Engine, place: str) -> tuple[Document, Span]:
-    """The document that a place names, and its bytes; a path may itself end like lines."""
-    named = None if engine.length(place) is not None else _LINES.fullmatch(place)
-    document = engine.document(place if named is None else named["path"])
-    if named is None:
-        return document, Span(0, len(document))
-    first, last = int(named["first"]), int(named["last"] or named["first"])
-    if last > document.line_count or not 1 <= first <= last:
-        raise SpanError(
-            f"{document.path!r:.200} has no lines {first}-{last}: it has {document.line_count:,} "
-            f"{'line' if document.line_count == 1 else 'lines'}, and the first is line 1"
-        )
-    return document, document.span_of_lines(first, last)
 
 
 def _say_nothing(engine: Engine, pattern: str | None) -> None:

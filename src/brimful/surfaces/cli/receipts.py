@@ -105,6 +105,16 @@ def explain(
     return exit_for(corpus, found=bool(why.context.windows))
 
 
+def read_receipt(file: str) -> Receipt:
+    """The receipt in a file."""
+    return Receipt.from_json(_read(Path(file)))
+
+
+def read_text(file: str) -> str:
+    """A text of a file, in UTF-8."""
+    return _decoded(Path(file))
+
+
 def _receipt(question: str) -> Receipt | None:
     """The receipt in a file of that name, if there is one; a file that is none is a mistake."""
     if question == "-" or "\n" in question or len(question) > _LONGEST_NAME or not Path(question).is_file():

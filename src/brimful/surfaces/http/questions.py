@@ -10,7 +10,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
+from brimful import limits
+from brimful.assembly.citing import check_answer
 from brimful.assembly.explain import PRICED
+from brimful.assembly.pack import parse
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.settings import AskSettings, FieldSettings
@@ -19,11 +22,17 @@ from brimful.surfaces.http.answers import described, tagged_bytes
 from brimful.surfaces.http.house import House
 from brimful.surfaces.http.problems import RefusedRequest
 from brimful.surfaces.schemas import (
+    AnswerRequest,
     BudgetBody,
+    CheckedBody,
+    CitedBody,
+    CiteRequest,
     ContextBody,
     ContextRequest,
     ExplanationBody,
     FoundBody,
+    MapBody,
+    MapRequest,
     ReceiptBody,
     SearchRequest,
     VerifiedBody,
@@ -58,6 +67,21 @@ def router(house: House) -> APIRouter:
     async def verify(body: VerifyRequest) -> Response:
         """What is no longer as a receipt cites it; nothing means that all is."""
         return await house.answer(lambda: _verified(house, body))
+
+    @routes.post("/map", responses=described(MapBody, 400, 413, 415))
+    async def show_map(body: MapRequest) -> Response:
+        """What the corpus holds within a budget: files with their headings and definitions."""
+        return await house.answer(lambda: _mapped(house, body))
+
+    @routes.post("/cite", responses=described(CitedBody, 400, 413, 415))
+    async def cite(body: CiteRequest) -> Response:
+        """The bytes that a citation names."""
+        return await house.answer(lambda: _cited(house, body))
+
+    @routes.post("/check-answer", responses=described(CheckedBody, 400, 413, 415))
+    async def check_answer(body: AnswerRequest) -> Response:
+        """Which quotations of an answer stand in the context that it was made from, and which citations it shows."""
+        return await house.answer(lambda: _checked(house, body))
 
     @routes.get("/receipts/{id}", responses=described(ReceiptBody, 404, tag=True))
     async def receipt(request: Request, id: ReceiptId) -> Response:  # noqa: A002
@@ -124,3 +148,26 @@ def _verified(house: House, body: VerifyRequest) -> records.Record:
     receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
     findings = house.engine.verify(receipt, text=body.text)
     return records.findings_record(receipt, findings, against="store")
+
+
+def _mapped(house: House, body: MapRequest) -> records.Record:
+    house.check_budget(body.budget)
+    if body.question is not None:
+        house.check_question(body.question)
+    with house.engine.one_state():
+        drawn = house.engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
+        return {**records.map_record(drawn), "root": house.engine.root}
+
+
+def _cited(house: House, body: CiteRequest) -> records.Record:
+    with house.engine.one_state():
+        cited = house.engine.cite(body.place)
+        assert cited.document is not None
+        return records.passage_record(house.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
+
+
+def _checked(house: House, body: AnswerRequest) -> records.Record:
+    if body.context is not None:
+        return records.checked_record(check_answer(body.answer, parse(body.context, format=body.format)))
+    receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
+    return records.checked_record(house.engine.check_answer(body.answer, receipt))

@@ -166,6 +166,53 @@ class ExplainResult(Output):
     findings: list[Finding] = Field(default=[], description="For a receipt: what has changed since in the corpus.")
 
 
+class MapResult(Output):
+    """What the corpus holds: files with their headings and definitions."""
+
+    text: str = Field(description="Untrusted names from documents, as indented lines.")
+    tokens: Natural
+    budget: Natural
+    files: Natural = Field(description="Files that are named.")
+    files_left_out: Natural
+    names: Natural = Field(description="Headings and definitions in them.")
+
+
+class CitedPlace(Output):
+    """Lines of a document, and its bytes."""
+
+    path: str
+    first_line: int
+    last_line: int
+    start: int | None
+    end: int | None
+
+
+class CheckedQuotation(Output):
+    """Words that the answer quotes."""
+
+    text: str
+    places: list[CitedPlace] = Field(description="Where they stand in the context.")
+    cited: CitedPlace | None = Field(description="The place that the answer names behind them.")
+    verdict: str = Field(description="stands, elsewhere (not at the cited lines) or missing.")
+
+
+class CheckedCitation(Output):
+    """A place that the answer names."""
+
+    said: str
+    place: CitedPlace
+    verdict: str = Field(description="shown, outside (of what the context shows) or unknown.")
+
+
+class CheckedResult(Output):
+    """What an answer quotes and cites."""
+
+    holds: bool = Field(description="Whether every quotation stands and every citation is shown.")
+    quotations: list[CheckedQuotation]
+    citations: list[CheckedCitation]
+    changed: list[str] = Field(description="Windows of the receipt that the corpus has no more as they were.")
+
+
 class CaptureResult(Output):
     """What was stored."""
 

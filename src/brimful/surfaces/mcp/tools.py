@@ -1,4 +1,4 @@
-"""What can a model ask the engine to do? Five tools; one of them writes.
+"""What can a model ask the engine to do? Seven tools; one of them writes.
 
 The methods are plain functions of the engine, so the server runs each in a thread: no call blocks another's progress.
 """
@@ -24,8 +24,10 @@ from brimful.surfaces.mcp.checked import make_tool, refusal
 from brimful.surfaces.mcp.resources import Receipts, receipt_uri
 from brimful.surfaces.mcp.schemas import (
     CaptureResult,
+    CheckedResult,
     ContextResult,
     ExplainResult,
+    MapResult,
     Output,
     PassageResult,
     SearchResult,
@@ -125,6 +127,26 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
                 "Use this when a context misses what you expected: how the question's words were understood, why each "
                 "passage is in, why the next ones are not and at which budget they would be. Give a question, or the "
                 "receipt of an earlier get_context, which also says what has changed in the corpus since."
+            ),
+            annotations=_READS,
+        ),
+        make_tool(
+            tools.show_map,
+            title="Show what the corpus holds",
+            description=(
+                "Use this when you don't know the corpus: its files with their headings and definitions, as indented "
+                "lines within a token budget; with a question, what it finds comes first. To answer a question "
+                f"use get_context. {_UNTRUSTED}"
+            ),
+            annotations=_READS,
+        ),
+        make_tool(
+            tools.check_answer,
+            title="Check an answer's quotations",
+            description=(
+                "Use this before you give an answer that quotes or cites documents: says of each quotation where it "
+                "stands, or that it is missing, and of each citation (path:12-30) whether the context showed these "
+                "lines. Give the answer's text and the receipt of the get_context that it is made from."
             ),
             annotations=_READS,
         ),
@@ -330,6 +352,36 @@ class Tools:
         assert isinstance(omitted, list)
         result = ExplainResult.of({**record, "omitted": omitted[: limits.OMITTED], "omitted_total": len(omitted)})
         return _answer(result, views.explanation(result))
+
+    def show_map(
+        self,
+        *,
+        budget: BudgetTokens = 2_000,
+        question: Annotated[
+            str,
+            Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="What to show first; all alike without."),
+        ] = "",
+        model: CountedFor = DEFAULT_MODEL,
+        path: Within = (),  # type: ignore[assignment]
+    ) -> Annotated[CallToolResult, MapResult]:
+        """The text content is the map itself."""
+        drawn = self.engine.map(budget=budget, question=question or None, model=model, path=path)
+        result = MapResult.of(records.map_record(drawn))
+        return _answer(result, result.text or "The corpus has no documents, or none that fit.")
+
+    def check_answer(
+        self,
+        *,
+        answer: Annotated[
+            str,
+            Field(min_length=1, max_length=limits.CAPTURED_CHARACTERS, description="The answer, with its quotations."),
+        ],
+        receipt: Annotated[str, Field(min_length=1, max_length=200, description="A receipt's id, of this session.")],
+    ) -> Annotated[CallToolResult, CheckedResult]:
+        """Each quotation and citation with its verdict."""
+        found = self.engine.check_answer(answer, self.receipts.get(receipt))
+        result = CheckedResult.of(records.checked_record(found))
+        return _answer(result, views.checked(result))
 
     def capture(
         self,

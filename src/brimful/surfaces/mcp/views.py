@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brimful.assembly.context import Context, Relevance
-from brimful.surfaces.mcp.schemas import CaptureResult, Citation, ExplainResult, SearchResult
+from brimful.surfaces.mcp.schemas import CaptureResult, CheckedResult, Citation, CitedPlace, ExplainResult, SearchResult
 
 NOTHING = "Use other words for the same thing, fewer filters, or name what a document on it would say."
 ANYWAY = "Call again with anyway = true to see what is nearest."
@@ -112,6 +112,21 @@ def _explained(result: ExplainResult) -> Iterator[str]:
         yield f"out {result.omitted_total - len(result.omitted)} more"
     for finding in result.findings:
         yield f"changed: {one_line(finding.message)}"
+
+
+def checked(result: CheckedResult) -> str:
+    """Each quotation and citation on a line of its own."""
+    lines = [
+        f'{each.verdict}: "{one_line(each.text)}" {", ".join(map(_lines, each.places))}'.rstrip()
+        for each in result.quotations
+    ]
+    lines += [f"{each.verdict}: {_lines(each.place)}" for each in result.citations]
+    lines += [f"changed: {one_line(each)}" for each in result.changed]
+    return "\n".join(lines) or "The answer quotes and cites nothing."
+
+
+def _lines(place: CitedPlace) -> str:
+    return f"{one_line(place.path)}:{place.first_line}-{place.last_line}"
 
 
 def captured(result: CaptureResult) -> str:
