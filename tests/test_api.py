@@ -105,9 +105,9 @@ def test_the_package_is_typed():
     assert pkgutil.get_data("brimful", "py.typed") is not None
 
 
-@pytest.mark.parametrize("module", ["tree_sitter", "tree_sitter_language_pack", "splintr"])
+@pytest.mark.parametrize("module", ["wordllama", "typer", "splintr"])
 def test_heavy_parts_are_imported_when_needed(module):
-    """`import brimful` loads no vocabulary and no grammar."""
+    """`import brimful` loads no vocabulary, no vectors and no parser of commands."""
     import subprocess
     import sys
 

@@ -15,7 +15,6 @@ WIDTH = 80
 PACKAGES = (
     "brimful",
     "splintr-rs",
-    "tree-sitter",
     "numpy",
     "llama-index-core",
     "langchain-classic",

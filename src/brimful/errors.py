@@ -14,7 +14,7 @@
     │   ├── SettingError          a threshold or size out of its range
     │   └── SpanError             a byte range outside its document
     ├── EndpointError             a server or model that was named does not answer as it should
-    ├── MissingPartError          a vocabulary or grammar that is not installed
+    ├── MissingPartError          a vocabulary or package that is not installed
     │   └── KernelsError          the compiled kernels are missing, or were built from other source
     ├── ProviderError             a model's provider failed in a way that has no name of its own
     │   ├── AuthError             no key, a wrong one, or one without the right

@@ -51,7 +51,6 @@ BOUNDED = {
     },
     "brimful.text.kinds._CODE_END": "the first 300 bytes of a line",
     "brimful.text.vocabularies._BEDROCK": "the name of a model",
-    **{f"brimful.text.grammars._RULES{at}": "a grammar's names" for at in ("", *(f"[{n}]" for n in range(1, 12)))},
     **{f"brimful.text.kinds._GUESSES[{n}]": "the first 8,192 bytes of a file" for n in range(1, 12)},
 }
 

@@ -69,7 +69,7 @@ def test_weak_and_shared_extensions() -> None:
 
 
 def test_every_code_name_has_a_grammar() -> None:
-    """A language that kind_of names is one that the grammar pack carries."""
+    """A language that kind_of names has the name that the oracle of the outline knows it by."""
     from tree_sitter_language_pack import SupportedLanguage
 
     named = {name for kind, name in (*_EXTENSIONS.values(), *_NAMES.values()) if kind == "code"}

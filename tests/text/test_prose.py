@@ -124,15 +124,14 @@ def test_front_matter() -> None:
 
 
 def test_lists_and_tables() -> None:
-    """List items and table rows are units, also when they hold several sentences."""
+    """List items and table rows are units, also when they hold several sentences; a header keeps its rule."""
     text = "- One. Two.\n- Three\n  goes on.\n\n1. First. Item.\n2. Second.\n\n| a | b. C |\n|---|---|\n| 1 | 2 |\n"
     assert units(text) == [
         "- One. Two.\n",
         "- Three\n  goes on.\n\n",
         "1. First. Item.\n",
         "2. Second.\n\n",
-        "| a | b. C |\n",
-        "|---|---|\n",
+        "| a | b. C |\n|---|---|\n",
         "| 1 | 2 |\n",
     ]
 

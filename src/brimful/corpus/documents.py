@@ -125,7 +125,7 @@ class Document:
     def outline(self) -> Outline:
         """Where this document may be cut; worked out once, when first asked for."""
         if self._outline is None:
-            found = outline_of(self.content, kind=self.kind, language=self.language)
+            found = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
             object.__setattr__(self, "_outline", found)
         assert self._outline is not None
         return self._outline

@@ -1,6 +1,6 @@
 """Where may the texts of a segment be cut? Units, sections and heads of many texts at once, by their bytes.
 
-A grammar or a full outline reads a tenth as fast and is asked when a window is cut; here a few rules on lines and
+The full outline reads a tenth as fast and is asked when a window is cut; here a few rules on lines and
 sentence ends do, applied to the whole axis. Each cut depends on its own text alone, never on a neighbour:
 
     prose   a unit is a sentence, a list item, a table row or a chat turn; a section a paragraph, a heading with

@@ -9,9 +9,11 @@ from functools import cache
 from brimful.corpus.documents import Document, Hit
 from brimful.store.partly import LONGEST_WHOLE, LineCount, PartlyRead
 from brimful.store.protocol import Row, Snapshot
-from brimful.text.nesting import Nesting
+from brimful.text.layout import LARGEST, definition_blocks
+from brimful.text.markup import sections_of
 from brimful.text.outline import Block, Outline
 from brimful.text.prose import heading_blocks
+from brimful.text.structure import Structure, structure
 
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
@@ -24,8 +26,8 @@ class WholeDocuments:
     """Documents of one store, read whole, or around some places where they are too long for it.
 
     `as_stored` ones are cut where the store has cut them: hits lie on units that were found when the document was
-    stored, and to grow a window by more of the same needs no second reading of the text, and none by a grammar. Data
-    is outlined anew all the same, for the times and headers of its records.
+    stored, and to grow a window by more of the same needs no second reading of the text. What they are made of is read
+    when it is first asked for. Data is outlined anew all the same, for the times and headers of its records.
     """
 
     def __init__(self) -> None:
@@ -108,23 +110,31 @@ def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
     known: Outline | None = None
     if as_stored and row.kind != "data":
-        nesting = cache(lambda: Nesting(content))
+        made = cache(lambda: _structure(row, content))
         known = Outline(
             row.kind,
             row.language,
             row.length,
             snapshot.units(row.number),
             snapshot.sections(row.number),
-            _headings(snapshot, row, content) if row.kind == "prose" else (),
-            around=(lambda start, end: nesting().around(start, end)) if row.kind == "code" else None,
+            blocks=lambda: (
+                _headings(snapshot, row, content) if row.kind == "prose" else definition_blocks(content, made())
+            ),
+            structure=made,
         )
     return Document.known(
         row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
     )
 
 
+def _structure(row: Row, content: bytes) -> Structure:
+    """What a document is made of; of one that is very long that would take too long to find out."""
+    if row.length > LARGEST:
+        return Structure(row.kind, row.language, row.length)
+    return structure(content, kind=row.kind, language=row.language, path=row.path)
+
+
 def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:
     columns = (column.tolist() for column in snapshot.heads(row.number))
-    return heading_blocks(
-        [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)], row.length
-    )
+    heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
+    return heading_blocks(sections_of(heads, row.length))

@@ -203,7 +203,7 @@ _GUESSES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
 def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
     r"""Tell prose, code and data apart, by name, then shebang, then a bounded look inside.
 
-    The second value names the grammar (code) or the format (data, prose); None when unknown.
+    The second value names the language (code) or the format (data, prose); None when unknown.
 
     >>> kind_of("src/app.py", b"")
     ('code', 'python')

@@ -1,27 +1,223 @@
-"""Where may code be cut when there is no grammar for it: by indentation and braces?"""
+"""Where may code be cut: statements, functions, classes?
+
+Definitions come from the outline (`structure`), statements from the lines and how far they are indented. In a language
+that the outline has no rules for, a line that defines something and that what follows is nested under is a definition.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from brimful.text.outline import Block, BlockKind
+from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, settle
+from brimful.text.masking import is_known, mask
+from brimful.text.outline import Block, BlockKind, Outline
+from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
 
+STATEMENTS_AIM = 300
+"""Neighbouring statements are gathered into a unit up to this many bytes."""
+DEEPEST = 12
+"""Statements nested deeper than this are gathered as if they were at this depth."""
+LARGEST = 2_000_000
+"""Of code with more bytes than this only the lines are read: it is generated."""
 
-@dataclass(slots=True)
-class Shape:
-    """What a reader of code found, before cuts are chosen."""
-
-    statements: list[tuple[int, int]] = field(default_factory=list)  # line start, nesting depth
-    sections: list[int] = field(default_factory=list)
-    definitions: set[int] = field(default_factory=set)  # the sections that are one function or class
-    blocks: list[Block] = field(default_factory=list)
-
-
+_BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
+    **dict.fromkeys(("function", "method", "macro", "target"), "function"),
+    **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), "class"),
+    **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), "class"),
+}
 _LINE = re.compile(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
+_GOES_ON = re.compile(
+    rb"(?:else|elif|elsif|elseif|except|finally|catch|rescue|ensure|when|case|default|then)\b", re.IGNORECASE
+)
+_CLOSES = re.compile(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
+_OPENS = (b"{", b"begin", b"do")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
+_BLANKS = re.compile(rb"[ \t]*+")
+_ATTRIBUTE = re.compile(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")
+
+
+def outline_code(content: bytes, *, language: str | None = None) -> Outline:
+    """Statements as units, functions, classes and methods as sections."""
+    found = structure(content, kind="code", language=language) if len(content) <= LARGEST else None
+    code = mask(content, language).code if found and language is not None and is_known(language) else content
+    lines = _lines(code, content)
+    blocks = definition_blocks(content, found) if found else ()
+    if language is None or not has_rules(language) or not found:
+        blocks = _indented_blocks(content, lines)
+    sections, definitions = _section_starts(content, lines, blocks)
+    forced = settle(content, sections)
+    statements = settle(content, _group(content, _statements(lines, blocks), forced.tolist()))
+    units = break_long(content, statements, over=UNIT_LIMIT, by_line=True)
+    return Outline(
+        "code",
+        language,
+        len(content),
+        units,
+        _sections(content, units, forced, definitions=definitions),
+        blocks=lambda: blocks,
+        structure=(lambda: found) if found else None,
+    )
+
+
+def definition_blocks(content: bytes, found: Structure) -> tuple[Block, ...]:
+    """The definitions of more than one line as blocks."""
+    return nest(
+        Block(
+            _line_start(content, each.start),
+            each.end,
+            _BLOCK_KINDS[each.kind],
+            *_own_lines(content, each),
+            each.name,
+            0,
+        )
+        for each in found.definitions
+        if each.kind in _BLOCK_KINDS and content.find(b"\n", each.signature_start, each.end) >= 0
+    )
+
+
+def _own_lines(content: bytes, definition: Definition) -> tuple[int, int]:
+    """A signature without the decorators on lines above it, with its indentation."""
+    start, end = definition.signature_start, definition.signature_end
+    while (mark := _ATTRIBUTE.match(content, start, end)) is not None:
+        after, depth = mark.end(), 0
+        while after < end and (depth or content[after] in b"([" or content[after] not in b" \t\r\n"):
+            depth += (content[after] in b"([{") - (content[after] in b")]}")
+            after += 1
+        line = content.find(b"\n", after, end)
+        if line < 0 or content[after:line].strip():
+            break
+        start = line + 1
+    filled = start + len(_BLANKS.match(content, start, end)[0])  # type: ignore[index]  # it always matches
+    start = _line_start(content, filled)
+    return start, start + len(content[start:end].rstrip().removesuffix(b"{").rstrip())
+
+
+def _line_start(content: bytes, position: int) -> int:
+    """The start of the line, where there is nothing else before the position."""
+    line = content.rfind(b"\n", max(position - 400, 0), position) + 1
+    return line if not content[line:position].strip(b" \t") else position
+
+
+def nest(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Sort the blocks, clip what would cross its container, and number the levels from 1."""
+    nested: list[Block] = []
+    around: list[int] = []
+    for block in sorted(blocks, key=lambda found: (found.start, -found.end, found.kind, found.signature_start)):
+        while around and around[-1] <= block.start:
+            around.pop()
+        end = min(block.end, around[-1]) if around else block.end
+        if end <= block.start:
+            continue
+        around.append(end)
+        signature_end = min(block.signature_end, end)
+        signature_start = max(min(block.signature_start, signature_end), block.start)
+        nested.append(Block(block.start, end, block.kind, signature_start, signature_end, block.name, len(around)))
+    return tuple(sorted(nested, key=lambda found: (found.start, -found.end)))
+
+
+# ---- lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line with words: where it starts (with the comments above it) and ends, its depth, its words."""
+
+    start: int
+    own: int
+    end: int
+    level: int
+    words: bytes
+
+
+def _lines(code: bytes, content: bytes) -> list[_Line]:
+    """The lines of a source; lines of comments belong to the one below, lines inside of strings to the one above."""
+    found: list[tuple[int, int, int, int, bytes]] = []
+    lead = -1
+    for line in _LINE.finditer(code):
+        position = line.start()
+        if line.end() == position:
+            break
+        words = line[2].rstrip()
+        if not words:
+            if content[position : line.end()].isspace():
+                lead = -1
+            elif lead < 0:
+                lead = position
+            continue
+        if code is content and _COMMENT.match(words):
+            lead = position if lead < 0 else lead
+            continue
+        start, lead = (lead if lead >= 0 else position), -1
+        found.append((start, position, line.end(2), len(line[1].expandtabs(4)), words))
+    return _levelled(code, found)
+
+
+_COMMENT = re.compile(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
+
+
+def _levelled(code: bytes, found: list[tuple[int, int, int, int, bytes]]) -> list[_Line]:
+    """Lines with their depth: by indentation, or where there is none by their braces."""
+    indented = sum(1 for *_, width, _ in found if width)
+    if indented * 20 >= len(found) or (b"{" not in code and b"end" not in code):
+        steps = {width: rank for rank, width in enumerate(sorted({width for *_, width, _ in found}))}
+        return [_Line(start, own, end, steps[width], words) for start, own, end, width, words in found]
+    octets = np.frombuffer(code, dtype=np.uint8)
+    nesting = np.cumsum((octets == 123).astype(np.int64) - (octets == 125))
+    return [
+        _Line(start, own, end, max((int(nesting[own - 1]) if own else 0) - words.startswith(b"}"), 0), words)
+        for start, own, end, _, words in found
+    ]
+
+
+def _statements(lines: Sequence[_Line], blocks: Sequence[Block]) -> list[tuple[int, int]]:
+    """Where statements begin, and how deep; nothing begins inside of a signature or with what closes or goes on."""
+    starts = [block.start for block in blocks]
+    found = []
+    level = 0
+    for line in lines:
+        if _CLOSES.match(line.words) or line.words in _OPENS:
+            continue
+        level = level if line.words.startswith(b"#") else line.level
+        at = bisect_right(starts, line.start) - 1
+        if at >= 0 and blocks[at].start < line.start < blocks[at].signature_end:
+            continue
+        found.append((line.start, min(level + bool(_GOES_ON.match(line.words)), DEEPEST)))
+    return found
+
+
+def _section_starts(content: bytes, lines: Sequence[_Line], blocks: Sequence[Block]) -> tuple[list[int], set[int]]:
+    """Where functions and classes begin that stand in no function, and what follows them; which are definitions."""
+    begins = [line.start for line in lines]
+    sections: list[int] = []
+    definitions: set[int] = set()
+    inside = -1  # how far the functions reach that were seen
+    around: list[Block] = []
+    for block in blocks:
+        while around and around[-1].end <= block.start:
+            around.pop()
+        owner = around[-1] if around else None
+        around.append(block)
+        if block.start < inside:
+            continue
+        if block.kind == "function":
+            inside = block.end
+        definitions.add(block.start)
+        if owner is None or content[owner.signature_end : block.start].strip(b" \t\r\n{:("):
+            sections.append(block.start)
+        after = bisect_left(begins, block.end)
+        if after < len(begins) and not (owner and begins[after] >= owner.end):
+            sections.append(begins[after])
+    return sections, definitions
+
+
+# ---- languages without rules
+
 _CLASS = re.compile(
     rb"(?:[\w@\[\]().]+[ \t]+){0,4}?(?:class|struct|interface|enum|trait|impl|module|namespace|union|object|record"
     rb"|protocol|extension|type|package|contract)\b[ \t]*(?P<name>[\w.:]*)",
@@ -34,74 +230,35 @@ _FUNCTION = re.compile(
     rb"(?:[\w*&<>,.:\[\]]+[ \t]+){0,6}?[*&]*(?P<call>[\w.:~]+)[ \t]*\([^;]*\)[^;]*\{?[ \t]*$",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
 _LONGEST_SIGNATURE = 400
 
 
-def read_layout(content: bytes) -> Shape:
-    r"""A line that what follows is nested under opens a block; it ends where the nesting does.
-
-    >>> [block.name for block in read_layout(b"func go() {\n  run();\n}\n").blocks]
-    ['go']
-    """
-    lines = _lines(content)
-    shape = Shape()
-    opened: list[tuple[int, int, int, int]] = []  # level, start, signature start, signature end
-    lead = -1
-    previous: tuple[int, int, int, int] | None = None  # level, start (with comments), own start, text end
+def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...]:
+    """A line that what follows is nested under opens a block; it ends where the nesting does."""
+    blocks: list[Block] = []
+    opened: list[_Line] = []
+    previous: _Line | None = None
     last_end = 0
-    for position, level, end, text in lines:
-        if not text:
-            lead = -1
-            continue
-        while opened and level <= opened[-1][0] and not (level == opened[-1][0] and _closes(text)):
-            _close(content, shape, opened, last_end)
-        if previous is not None and level > previous[0]:
+
+    def close() -> None:
+        line = opened.pop()
+        definition = definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
+        if definition is not None:
+            kind, name = definition
+            blocks.append(Block(line.start, max(last_end, line.end), kind, line.own, line.end, name, 0))
+
+    for line in lines:
+        closes = _CLOSES.match(line.words) is not None
+        while opened and line.level <= opened[-1].level and not (line.level == opened[-1].level and closes):
+            close()
+        if previous is not None and line.level > previous.level:
             opened.append(previous)
-        if _COMMENT.match(text):
-            lead = position if lead < 0 else lead
-            start = lead
-        else:
-            start, lead = (lead if lead >= 0 else position), -1
-        brace = text in (b"{", b"begin", b"do")
-        if not (brace and previous is not None and level == previous[0]):
-            previous = (level, start, position, end)
-        shape.statements.append((position, min(level, 12)))
-        last_end = end
+        if not (line.words in _OPENS and previous is not None and line.level == previous.level):
+            previous = line
+        last_end = line.end
     while opened:
-        _close(content, shape, opened, last_end)
-    _add_sections(shape, lines)
-    return shape
-
-
-def _lines(content: bytes) -> list[tuple[int, int, int, bytes]]:
-    """Position, nesting level, end of its words, and words of every line."""
-    found = []
-    for line in _LINE.finditer(content):
-        if line.end() == line.start():
-            break
-        found.append((line.start(), len(line[1].expandtabs(4)), line.end(2), line[2].rstrip()))
-    indented = sum(1 for _, width, _, text in found if width and text)
-    if indented * 20 >= len(found) or (b"{" not in content and b"end" not in content):
-        steps = {width: rank for rank, width in enumerate(sorted({width for _, width, _, text in found if text}))}
-        return [(start, steps.get(width, 0), end, text) for start, width, end, text in found]
-    octets = np.frombuffer(content, dtype=np.uint8)
-    nesting = np.cumsum((octets == 123).astype(np.int64) - (octets == 125))
-    flat = []
-    for start, _, end, text in found:
-        before = int(nesting[start - 1]) if start else 0
-        flat.append((start, max(before - text.startswith(b"}"), 0), end, text))
-    return flat
-
-
-def _closes(text: bytes) -> bool:
-    return text[:1] in b"})]" or text.lower().startswith(b"end")
-
-
-def _close(content: bytes, shape: Shape, opened: list[tuple[int, int, int, int]], end: int) -> None:
-    _, start, own, signature_end = opened.pop()
-    kind, name = definition_in(content[own:signature_end].strip()[:_LONGEST_SIGNATURE]) or ("block", "")
-    shape.blocks.append(Block(start, max(end, signature_end), kind, own, max(signature_end, own), name, 0))
+        close()
+    return nest(blocks)
 
 
 def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
@@ -117,32 +274,57 @@ def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
     return None
 
 
-def _add_sections(shape: Shape, lines: list[tuple[int, int, int, bytes]]) -> None:
-    """Functions and classes that stand at the outermost level are sections, and what follows them."""
-    starts = np.array([position for position, _, _, text in lines if text], dtype=np.int64)
-    reach = 0
-    for block in sorted(shape.blocks, key=lambda found: (found.start, -found.end)):
-        if block.kind in ("function", "class") and block.start >= reach:
-            reach = block.end
-            shape.sections.append(block.start)
-            shape.definitions.add(block.start)
-            after = int(np.searchsorted(starts, block.end))
-            if after < len(starts):
-                shape.sections.append(int(starts[after]))
+# ---- cuts
 
 
-def nest(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Sort the blocks, clip what would cross its container, and number the levels from 1."""
-    nested: list[Block] = []
-    around: list[int] = []
-    for block in sorted(blocks, key=lambda found: (found.start, -found.end, found.kind, found.signature_start)):
-        while around and around[-1] <= block.start:
-            around.pop()
-        end = min(block.end, around[-1]) if around else block.end
-        if end <= block.start:
+def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int]) -> list[int]:
+    """Gather statements (position, depth) into units, cutting at the outermost depth that will do.
+
+    White space does not count, so that indentation does not steer the choice (085b §5.3).
+
+    >>> sorted(_group(b"x" * 400, [(0, 0), (100, 1), (200, 1), (290, 0)], [0, 400]))
+    [0, 290, 400]
+    """
+    depth_at = dict.fromkeys(forced, 0)
+    for position, depth in statements:
+        depth_at[position] = min(depth, depth_at.get(position, DEEPEST))
+    places = sorted(depth_at)
+    depths = [depth_at[place] for place in places]
+    filled = np.cumsum(FILLED[np.frombuffer(content, np.uint8)], dtype=np.int64)
+    sizes = np.concatenate((np.zeros(1, np.int64), filled))[places].tolist()
+    index_of = {place: index for index, place in enumerate(places)}
+    walls = [index_of[place] for place in forced]
+    kept = [places[wall] for wall in walls]
+    todo = list(pairwise(walls))
+    while todo:
+        low, high = todo.pop()
+        if sizes[high] - sizes[low] <= STATEMENTS_AIM or high - low < 2:
             continue
-        around.append(end)
-        signature_end = min(block.signature_end, end)
-        signature_start = min(block.signature_start, signature_end)
-        nested.append(Block(block.start, end, block.kind, signature_start, signature_end, block.name, len(around)))
-    return tuple(sorted(nested, key=lambda found: (found.start, -found.end)))
+        level = min(depths[low + 1 : high])
+        edges = [low, *(at for at in range(low + 1, high) if depths[at] == level), high]
+        start = low
+        for edge, after in pairwise(edges[1:]):
+            if sizes[after] - sizes[start] > STATEMENTS_AIM:
+                kept.append(places[edge])
+                todo.append((start, edge))
+                start = edge
+        if start != low or level < DEEPEST:
+            todo.append((start, high))
+    return kept
+
+
+def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int]) -> Cuts:
+    """Definitions stay whole; what stands between them is gathered, at blank lines where it can be."""
+    blank = np.array([found.end() for found in _BLANK_LINE.finditer(content)], dtype=np.int64)
+    loose = np.union1d(np.intersect1d(units, blank), forced)
+    added = [forced]
+    for start, end in zip(forced[:-1].tolist(), forced[1:].tolist(), strict=True):
+        if start in definitions or end - start <= SECTION_AIM:
+            continue
+        first, last = np.searchsorted(loose, (start, end))
+        cuts = gather(loose[first : last + 1])
+        for left in np.flatnonzero(np.diff(cuts) > SECTION_LIMIT).tolist():
+            low, high = np.searchsorted(units, cuts[left : left + 2])
+            added.append(gather(units[low : high + 1]))
+        added.append(cuts)
+    return np.unique(np.concatenate(added)) if len(content) else forced

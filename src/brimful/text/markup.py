@@ -7,6 +7,7 @@ mark to mark; what is fenced is passed as a whole, so nothing in it counts. An u
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -60,13 +61,15 @@ def read_markup(content: bytes, form: Format) -> tuple[tuple[Heading, ...], tupl
         replace(passage, parts=tuple(reading.items[at])) if at in reading.items else passage
         for at, passage in enumerate(reading.passages)
     ]
-    return _sections(reading), tuple(sorted(found_passages, key=lambda each: (each.start, -each.end, each.kind)))
+    return sections_of(reading.headings, len(content)), tuple(
+        sorted(found_passages, key=lambda each: (each.start, -each.end, each.kind))
+    )
 
 
-def _sections(reading: Reading) -> tuple[Heading, ...]:
-    """Each heading reaches to the next of its own or a higher rank."""
-    headings = sorted(set(reading.headings))
-    ends = [len(reading.content)] * len(headings)
+def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
+    """Headings by start, end, level and title: each reaches to the next of its own or a higher rank."""
+    headings = sorted(set(found))
+    ends = [length] * len(headings)
     opened: list[int] = []
     for number, (start, _, level, _) in enumerate(headings):
         while opened and headings[opened[-1]][2] >= level:

@@ -4,69 +4,54 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from brimful.text.cuts import UNIT_AIM, Cuts, break_long, divide, line_starts, settle
 from brimful.text.outline import Block, Outline
+from brimful.text.passages import Heading, Passage
 from brimful.text.sentences import refers_back, sentence_starts
+from brimful.text.structure import structure
 
 __all__ = ["outline_prose", "refers_back"]
 
-# Lines are recognised by the newline before them (the text gets one in front), which lets the
-# regular expression engine jump from line to line.
-_MARK = re.compile(
-    rb"\n[ \t]*+(?:(?P<fence>`{3,}+|~{3,}+)(?P<rest>[^\n]*)|(?P<atx>\#{1,6})(?=[ \t\r\n]|\Z)[^\n]*+"
-    rb"|(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])|(?P<row>\|)"
-    rb"|(?P<wiki>=(?:[ ]?=){0,5}+)[ ]?(?P<title>[^=\n]{1,200}?)[ ]?(?P=wiki)[ \t\r]*+(?=\n|\Z))"
-)
-_RST_MARK = re.compile(rb"\n[ \t]*+(?:(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)]|\#\.)[ \t])|(?P<row>[|+]))")
-_SETEXT = re.compile(rb"\n {0,3}(=+|-{2,})[ \t]*+\r?(?=\n|\Z)")
-_RST_RULE = re.compile(rb"\n([=\-~^\"'`#*+:.<>_])\1{2,}+[ \t]*+\r?(?=\n|\Z)")
 _BLANK = re.compile(rb"\n(?:[ \t\r]*+\n)++")
-_FRONT = re.compile(rb"---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)(?:[^\n]*\n){0,300}?---[ \t]*(?:\r?\n|\Z)")
-_CHAT = re.compile(
-    rb"\n(?:\[?[\d:/., APMapm-]{4,24}\]?[ \t]*)?"
-    rb"(?:<[^>\n]{1,32}>|[A-Z\x80-\xff][^\n:.!?|<>]{0,31}(?::|\xef\xbc\x9a(?=\S)))(?:[ \t]|(?<=\x9a))"
-)
 _HTML_BLOCK = re.compile(
-    rb"(?i)<(?:(?P<level>h[1-6])\b[^>]*>(?P<title>.{0,400}?)</(?P=level)\s*>"
-    rb"|(?P<para>p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr)\b"
-    rb"|(?:li|tr|dt|dd|option|br)\b)",
-    re.DOTALL,
+    rb"(?i)<(?:(?P<para>p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr)\b"
+    rb"|(?:li|tr|dt|dd|option|br)\b)"
 )
-_TAG = re.compile(rb"<[^<>]*>")
 _CELLS = re.compile(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
-_CHAT_SAMPLE = 65_536
+_FAR = 4_000  # bytes
 _WRAPPED = 200
 """No text is wrapped to lines of more bytes than this: a longer line is a paragraph."""
 
 
 @dataclass(slots=True)
 class _Shape:
-    """What the lines of a text say about it, collected before any sentence is looked for."""
+    """What the outline says about a text, collected before any sentence is looked for."""
 
     hard: list[int] = field(default_factory=list)  # cuts that hold whatever the sentences say
     whole: list[int] = field(default_factory=list)  # hard cuts whose stretch is one unit when short enough
     sections: list[int] = field(default_factory=list)
-    headings: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # start, end, level, title
     solid: list[tuple[int, int]] = field(default_factory=list)  # fences: lines only, no paragraphs inside
 
 
-def outline_prose(content: bytes, *, language: str | None = None) -> Outline:
+def outline_prose(content: bytes, *, language: str | None = None, path: str = "") -> Outline:
     """Sentences as units, paragraphs and heading blocks as sections, headings as blocks."""
+    found = structure(content, kind="prose", language=language, path=path)
     shape = _Shape()
     if language == "html":
         _read_html(content, shape)
     else:
-        _read_lines(content, shape, language)
-    chat = _is_chat(content)
-    if chat:
+        _read_passages(content, shape, found.passages)
+    is_chat = len(found.messages) > 1
+    if is_chat:
         lines = line_starts(content).tolist()
         shape.hard += lines
         shape.whole += lines
-    _add_paragraphs(content, shape, chat=chat)
+    _add_paragraphs(content, shape, found.headings, chat=is_chat)
     starts = sentence_starts(content)
     if shape.solid:
         starts = _outside(np.array(starts, dtype=np.int64), shape.solid).tolist()
@@ -74,71 +59,52 @@ def outline_prose(content: bytes, *, language: str | None = None) -> Outline:
         starts = _keep_whole(starts, settle(content, shape.hard).tolist(), whole=set(shape.whole))
     units = break_long(content, settle(content, shape.hard + starts))
     return Outline(
-        kind="prose",
-        language=language,
-        length=len(content),
-        units=units,
-        sections=divide(units, settle(content, shape.sections)),
-        blocks=heading_blocks(shape.headings, len(content)),
+        "prose",
+        language,
+        len(content),
+        units,
+        divide(units, settle(content, shape.sections)),
+        blocks=lambda: heading_blocks(found.headings),
+        structure=lambda: found,
     )
 
 
-def _is_chat(content: bytes) -> bool:
-    """Most lines of the beginning are "Speaker: words", and there are at least three."""
-    sample = b"\n" + content[:_CHAT_SAMPLE]
-    spoken = sum(1 for _ in _CHAT.finditer(sample))
-    if spoken < 3:
-        return False
-    lines = sum(1 for line in sample.split(b"\n") if line.strip())
-    return spoken * 2 >= lines
-
-
-def _read_lines(content: bytes, shape: _Shape, language: str | None) -> None:
-    """Find fences, headings, list items and table rows."""
-    text = b"\n" + content
-    begin = 0
-    if language == "rst":
-        _read_rules(content, shape, rst=True)
-    else:
-        front = _FRONT.match(content)
-        if front is not None:
-            begin = front.end()
-            _add_solid(content, shape, 0, begin)
-    fence: tuple[int, bytes] | None = None
-    for found in (_RST_MARK if language == "rst" else _MARK).finditer(text, begin):
-        start, kind = found.start(), found.lastgroup
-        if fence is not None:
-            opened, sign = fence
-            if kind == "rest" and found["fence"].startswith(sign) and not found["rest"].strip():
-                _add_solid(content, shape, opened, _line_end(content, start))
-                fence = None
-        elif kind == "rest":
-            fence = (start, found["fence"])
-        elif kind == "atx":
-            title = found[0].strip().strip(b"#").strip()
-            end = start + len(found[0][1:].rstrip())
-            shape.headings.append((start, end, len(found["atx"]), title))
-        elif kind == "title":
-            end = start + len(found[0][1:].rstrip())
-            shape.headings.append((start, end, found["wiki"].count(b"="), found["title"].strip()))
-        else:
-            shape.hard.append(start)
-            shape.whole.append(start)
-    if fence is not None:
-        _add_solid(content, shape, fence[0], len(content))
+def _read_passages(content: bytes, shape: _Shape, passages: Iterable[Passage]) -> None:
+    """Code and front matter are solid; list items and table rows are cuts."""
+    for passage in passages:
+        if passage.kind in ("code", "front matter"):
+            _add_solid(content, shape, _line_start(content, passage.start), _line_end(content, passage.end))
+        elif passage.kind in ("list", "table"):
+            lead = passage.lead[0] if passage.lead and passage.kind == "table" else passage.start
+            starts = [_line_start(content, each) for each in (lead, passage.start, *passage.parts)]
+            shape.hard += [*starts, _behind(content, passage.end)]
+            shape.whole += starts
     if b" | " in content:
-        rows = [found.start() for found in _CELLS.finditer(text)]
+        rows = [found.start() for found in _CELLS.finditer(b"\n" + content)]
         shape.hard += rows
         shape.whole += rows
-    if language != "rst":
-        _read_rules(content, shape, rst=False)
-    shape.headings.sort()
 
 
-def _line_end(content: bytes, start: int) -> int:
-    """The position after the newline that ends the line at `start`."""
-    newline = content.find(b"\n", start)
-    return newline + 1 if newline >= 0 else len(content)
+def _line_start(content: bytes, position: int) -> int:
+    """The start of the line that holds a byte, or the byte itself if that is far."""
+    low = max(position - _FAR, 0)
+    newline = content.rfind(b"\n", low, position)
+    return newline + 1 if newline >= 0 or not low else position
+
+
+def _line_end(content: bytes, position: int) -> int:
+    """The position after the newline that ends a line, or the byte itself if that is far."""
+    newline = content.find(b"\n", position, position + _FAR)
+    if newline >= 0:
+        return newline + 1
+    return len(content) if len(content) <= position + _FAR else position
+
+
+def _behind(content: bytes, position: int) -> int:
+    """The next line with words."""
+    end = _line_end(content, position)
+    blank = _BLANK.match(content, end - 1) if end else None
+    return blank.end() if blank is not None else end
 
 
 def _add_solid(content: bytes, shape: _Shape, start: int, end: int) -> None:
@@ -152,59 +118,18 @@ def _add_solid(content: bytes, shape: _Shape, start: int, end: int) -> None:
         position = content.find(b"\n", position + 1, end)
 
 
-def _read_rules(content: bytes, shape: _Shape, *, rst: bool) -> None:
-    """Headings with a line of signs under them (and, in reStructuredText, perhaps above)."""
-    rules = [found.start() for found in (_RST_RULE if rst else _SETEXT).finditer(b"\n" + content)]
-    ranks: dict[tuple[bytes, bool], int] = {}
-    for rule in _outside(np.array(rules, dtype=np.int64), shape.solid).tolist():
-        above = content.rfind(b"\n", 0, max(rule - 1, 0)) + 1
-        title = content[above : max(rule - 1, above)].strip()
-        if not _is_title(content, above, title, rst=rst):
-            continue
-        signs = content[rule : _line_end(content, rule)].strip()
-        start, level = above, 1 if signs[:1] == b"=" else 2
-        if rst:
-            if len(signs) < len(title.decode(errors="ignore")):
-                continue
-            previous = content.rfind(b"\n", 0, above - 1) + 1 if above else 0
-            over = bool(above) and content[previous : above - 1].strip() == signs
-            start = previous if over else above
-            level = ranks.setdefault((signs[:1], over), len(ranks) + 1)
-        shape.headings.append((start, content.find(signs, rule) + len(signs), level, title))
-
-
-def _is_title(content: bytes, start: int, title: bytes, *, rst: bool) -> bool:
-    """A title stands alone: a blank line, a rule or the text's start is above it, and it is no list item."""
-    if not 0 < len(title) <= 300 or title[:1] in b"|>" or not re.search(rb"[A-Za-z0-9\x80-\xff]", title):
-        return False
-    if not rst and re.match(rb"(?:[-*+]|\d{1,9}[.)])[ \t]|#", title):
-        return False
-    if start == 0:
-        return True
-    above = content[content.rfind(b"\n", 0, start - 1) + 1 : start - 1].strip()
-    return not above or len(set(above)) == 1 or above.startswith(b"#")
-
-
 def _read_html(content: bytes, shape: _Shape) -> None:
     for found in _HTML_BLOCK.finditer(content):
-        start = found.start()
-        if found["level"] is not None:
-            title = _TAG.sub(b"", found["title"]).strip()
-            shape.headings.append((start, found.end(), int(found["level"][1:]), title))
-            continue
-        shape.hard.append(start)
+        shape.hard.append(found.start())
         if found["para"] is not None:
-            shape.sections.append(start)
+            shape.sections.append(found.start())
 
 
-def _add_paragraphs(content: bytes, shape: _Shape, *, chat: bool) -> None:
+def _add_paragraphs(content: bytes, shape: _Shape, titles: Sequence[Heading], *, chat: bool) -> None:
     """Paragraph starts are hard cuts and sections, save the one that follows its heading."""
     after_heading: set[int] = set()
-    for start, end, _, _ in shape.headings:
-        body = _line_end(content, end)
-        blank = _BLANK.match(content, body - 1) if body else None
-        if blank is not None:
-            body = blank.end()
+    for title in titles:
+        start, body = title.start, _behind(content, title.end)
         shape.hard += (start, body)
         shape.whole.append(start)
         shape.sections.append(start)
@@ -214,7 +139,7 @@ def _add_paragraphs(content: bytes, shape: _Shape, *, chat: bool) -> None:
         starts = np.concatenate((starts, _after_long_lines(content)))
     paragraphs = _outside(starts, shape.solid).tolist()
     shape.hard += paragraphs
-    headings = {start for start, *_ in shape.headings}
+    headings = {title.start for title in titles}
     kept = [start for start in paragraphs + shape.sections if start in headings or start not in after_heading]
     shape.sections = kept
 
@@ -248,24 +173,10 @@ def _keep_whole(starts: list[int], hard: list[int], *, whole: set[int]) -> list[
     return kept
 
 
-def heading_blocks(headings: list[tuple[int, int, int, bytes]], length: int) -> tuple[Block, ...]:
-    """Start, end, level and title of headings as blocks: each reaches to the next of its own or a higher rank."""
-    ends = [length] * len(headings)
-    opened: list[int] = []
-    for index, (start, _, level, _) in enumerate(headings):
-        while opened and headings[opened[-1]][2] >= level:
-            ends[opened.pop()] = start
-        opened.append(index)
+def heading_blocks(headings: Iterable[Heading]) -> tuple[Block, ...]:
+    """Headings as blocks, each as long as its section."""
     return tuple(
-        Block(
-            start=start,
-            end=stop,
-            kind="heading",
-            signature_start=start,
-            signature_end=min(end, stop),
-            name=title.decode(errors="replace"),
-            level=level,
-        )
-        for (start, end, level, title), stop in zip(headings, ends, strict=True)
-        if stop > start
+        Block(each.start, each.section_end, "heading", each.start, each.end, each.title, each.level)
+        for each in headings
+        if each.section_end > each.start
     )

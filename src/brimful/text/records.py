@@ -27,15 +27,7 @@ def outline_data(content: bytes, *, language: str | None = None) -> Outline:
     edges = [edge for record in records for edge in (record.start, record.end)]
     cuts = settle(content, np.array(edges, dtype=np.int64))
     units = break_long(content, cuts, over=UNIT_LIMIT)
-    return Outline(
-        kind="data",
-        language=language,
-        length=len(content),
-        units=units,
-        sections=gather(cuts),
-        records=tuple(records),
-        header=header,
-    )
+    return Outline("data", language, len(content), units, gather(cuts), records=tuple(records), header=header)
 
 
 def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Record], tuple[int, int] | None]:

@@ -88,7 +88,7 @@ def structure(content: bytes, *, kind: Kind, language: str | None = None, path: 
 
 
 def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
-    if language is None or not is_known(language) or not _is_defined(language):
+    if language is None or not has_rules(language):
         return (), ()
     masked = mask(content, language)
     if language in _STATEMENTS:
@@ -107,14 +107,10 @@ def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ..
     return _read_code(content, language)[0]
 
 
-def _is_defined(language: str) -> bool:
-    return (
-        language == "python"
-        or language in _STATEMENTS
-        or language in _SCRIPTS
-        or rule_of(language) is not None
-        or is_form(language)
-    )
+def has_rules(language: str) -> bool:
+    """Whether definitions are looked for in a language."""
+    is_read = language == "python" or language in _STATEMENTS or language in _SCRIPTS
+    return is_known(language) and (is_read or rule_of(language) is not None or is_form(language))
 
 
 def _found(source: Source, masked: Masked) -> list[Found]:

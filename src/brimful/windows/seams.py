@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from brimful.corpus.documents import Document
-from brimful.text.definitions import used_definitions
 from brimful.text.spans import Span
 from brimful.text.times import time_of
+from brimful.text.uses import used_definitions
 
 SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
 
@@ -70,8 +70,8 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
             for block in document.outline.enclosing(span.start, span.end)
             if block.kind in ("function", "class")
         ]
-        if definitions and document.language and document.is_whole:
-            names = used_definitions(document.content, span.start, span.end, language=document.language)
+        if definitions and document.is_whole:
+            names = used_definitions(document.content, span.start, span.end, document.outline.structure)
             found.extend(("definition", name.start, name.end) for name in names)
     return _seams(document, span, found)
 

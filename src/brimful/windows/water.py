@@ -110,9 +110,11 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
 
 def _below_heading(document: Document, start: int, end: int) -> int:
     """The end of the unit below, where these bytes end with a heading; else their own."""
+    if document.kind != "prose":
+        return end
     blocks = document.outline.blocks
     at = bisect_left(blocks, end, key=lambda block: block.start) - 1
-    if at < 0 or blocks[at].kind != "heading" or blocks[at].signature_start < start:
+    if at < 0 or blocks[at].signature_start < start:
         return end
     if blocks[at].signature_end < end and not document.content[blocks[at].signature_end : end].isspace():
         return end
