@@ -4,6 +4,7 @@ import pytest
 
 from brimful import Document, Hit, Window, WindowSettings, inflate, pack
 from brimful.windows.strategies import link
+from brimful.windows.window import Cluster
 
 HOUR = 3_600
 
@@ -15,10 +16,11 @@ def chat(name, text, time=None, **known):
 
 
 def clusters(strategy, *messages, **settings):
-    """The paths of each cluster, as a set of tuples."""
+    """The paths of each cluster, and of each window that is in none."""
     documents, hits = zip(*messages, strict=True)
     found = inflate(hits, documents, strategy=strategy, settings=WindowSettings(**settings))
-    return found, sorted(tuple(window.path[0] for window in cluster.windows) for cluster in found.clusters)
+    members = (item.windows if isinstance(item, Cluster) else (item,) for item in found.items)
+    return found, sorted(tuple(window.path[0] for window in each) for each in members)
 
 
 def test_temporal_needs_close_times_and_related_content():
@@ -121,5 +123,26 @@ def test_coherence_of_a_cluster_is_explained():
 def test_every_window_is_in_exactly_one_cluster(strategy):
     """Linking loses nothing and doubles nothing."""
     windows = [Window(f"{n}.md", f"Ada said {n} things about tea", score=n % 3, time=n * 900) for n in range(20)]
-    linked = [window.path for cluster in link(windows, strategy) for window in cluster.windows]
+    linked = [
+        window.path
+        for item in link(windows, strategy)
+        for window in (item.windows if isinstance(item, Cluster) else (item,))
+    ]
     assert sorted(linked) == sorted(window.path for window in windows)
+
+
+@pytest.mark.parametrize("strategy", ["temporal", "semantic", "narrative"])
+def test_a_window_that_links_to_none_stays_in_its_document(strategy):
+    """Ruling 20: nine unrelated windows of one document stand under one header, in reading order."""
+    words = "kettle harbour lantern orchard granite velvet copper meadow thunder".split()
+    text = "\n\n".join(f"{word} {word} {word}." + "." * 600 for word in words)
+    page = Document("page.txt", text)
+    hits = [Hit.of(page, f"{word} {word} {word}", score=at * 7 % 9) for at, word in enumerate(words)]
+    inflation = inflate(hits, [page], max_bytes=1_500, strategy=strategy, settings=WindowSettings(snap=False))
+    assert len(inflation) > 1
+    assert inflation.clusters == ()
+    context = pack(inflation, budget=2_000, fill="relevant")
+    assert context.text.count("[DOC: ") == 1
+    starts = [window.start for window in context.windows]
+    assert starts == sorted(starts)
+    assert {window.strategy for window in context.windows} == {"adjacent"}

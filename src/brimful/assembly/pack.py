@@ -175,7 +175,7 @@ def _groups(
 ) -> tuple[list[Group], list[Omitted]]:
     """Candidates in groups, each window once; what is empty or said already is set aside."""
     given: Iterable[Window | Cluster]
-    given = (windows.clusters or windows.windows) if isinstance(windows, Inflation) else windows
+    given = windows.items if isinstance(windows, Inflation) else windows
     single: dict[str, Window] = {}
     clusters: list[Cluster] = []
     for item in given:

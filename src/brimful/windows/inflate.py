@@ -24,7 +24,10 @@ from brimful.windows.window import Cluster, Coherence, Window, goes_on_after, go
 
 @dataclass(frozen=True, slots=True)
 class Inflation:
-    """Windows, best first, with what was decided on the way. It iterates over its windows."""
+    """Windows, best first, with what was decided on the way. It iterates over its windows.
+
+    `clusters` are those of the windows that a strategy has linked; the others stand alone.
+    """
 
     windows: tuple[Window, ...]
     clusters: tuple[Cluster, ...]
@@ -39,6 +42,12 @@ class Inflation:
 
     def __getitem__(self, index: int) -> Window:
         return self.windows[index]
+
+    @property
+    def items(self) -> tuple[Window | Cluster, ...]:
+        """What packing shows as wholes: the clusters, and the windows that are in none."""
+        linked = {window.id for cluster in self.clusters for window in cluster.windows}
+        return (*self.clusters, *(window for window in self.windows if window.id not in linked))
 
 
 def inflate(
@@ -93,8 +102,10 @@ def inflate(
     dropped = tuple(hit for hit in ranked if hit not in shown)
     if strategy == "adjacent":
         return Inflation(windows, (), size, dropped)
-    clusters = link(windows, strategy, settings=settings)
-    linked = sorted((window for cluster in clusters for window in cluster.windows), key=lambda window: window.order)
+    found = link(windows, strategy, settings=settings)
+    clusters = tuple(item for item in found if isinstance(item, Cluster))
+    alone = (item for item in found if isinstance(item, Window))
+    linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)
     return Inflation(tuple(linked), clusters, size, dropped)
 
 

@@ -33,8 +33,8 @@ class _Card:
 
 def link(
     windows: Iterable[Window], strategy: Strategy, *, settings: WindowSettings | None = None
-) -> tuple[Cluster, ...]:
-    """Group windows into clusters, best cluster first; every window is in exactly one.
+) -> tuple[Window | Cluster, ...]:
+    """Windows that belong together as clusters, the others as they are (ruling 20); the best first, each window once.
 
     - `adjacent`: each window stands alone, its bytes were merged already.
     - `temporal`: times at most `temporal_gap_seconds` apart *and* related content.
@@ -52,8 +52,13 @@ def link(
         cards.sort(key=lambda card: _moment(card.window))
         joins = _close_in_time if strategy == "temporal" else _continues
         groups = _chains(cards, lambda chain, card: joins(chain, card, settings))
-    clusters = [_cluster(group, strategy, settings) for group in groups]
-    return tuple(sorted(clusters, key=lambda cluster: (-cluster.score, min(w.order for w in cluster.windows))))
+    linked = [group[0].window if len(group) == 1 else _cluster(group, strategy, settings) for group in groups]
+    return tuple(sorted(linked, key=_rank))
+
+
+def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
+    """A cluster competes as its best window does."""
+    return item.order if isinstance(item, Window) else min(window.order for window in item.windows)
 
 
 def _card(window: Window) -> _Card:
@@ -115,8 +120,6 @@ def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSetting
     if strategy == "semantic":
         group = sorted(group, key=lambda card: (card.window.path, card.window.start, card.window.id))
     windows = tuple(replace(card.window, strategy=strategy) for card in group)
-    if len(group) == 1:
-        return Cluster(windows, strategy, windows[0].coherence)
     return Cluster(windows, strategy, Coherence.of(*_reasons(group, strategy, settings)))
 
 
