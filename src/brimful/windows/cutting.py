@@ -42,7 +42,7 @@ def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, set
             size,
             length=ruler.length,
             settings=settings,
-            joinable=_joinable(document),
+            joinable=joinable(document),
         )
         drafts.extend((document, ruler, draft) for draft in found)
     if settings.refill and size.budget_bytes is not None:
@@ -50,7 +50,7 @@ def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, set
     return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
 
 
-def _joinable(document: Document) -> Joinable:
+def joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
     records = document.outline.records if document.kind == "data" else ()
     if not any(record.category for record in records):
@@ -168,7 +168,7 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
             room -= len(snapped) - len(cut.span)
         cut.span = snapped
     documents = {cut.document.id: cut.document for cut in cuts}
-    joinable = {number: _joinable(document) for number, document in documents.items()}
+    may_join = {number: joinable(document) for number, document in documents.items()}
     joined: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start, cut.span.end)):
         last = joined[-1] if joined else None
@@ -176,17 +176,17 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
             last is None
             or last.document is not cut.document
             or cut.span.start > last.span.end
-            or not _join(last, cut, size, joinable[cut.document.id])
+            or not _join(last, cut, size, may_join[cut.document.id])
         ):
             joined.append(cut)
     return joined
 
 
-def _join(last: Cut, cut: Cut, size: Size, joinable: Joinable) -> bool:
+def _join(last: Cut, cut: Cut, size: Size, may_join: Joinable) -> bool:
     """Join two windows that meet; where the cap or a category keeps them apart, only part them cleanly."""
     union = Span(last.span.start, max(last.span.end, cut.span.end))
     fits = size.cap_bytes is None or len(union) <= max(size.cap_bytes, len(last.span), len(cut.span))
-    if not (fits and joinable(last.core.end, cut.core.start)):
+    if not (fits and may_join(last.core.end, cut.core.start)):
         if cut.span.start == last.span.end:
             return False
         if last.span.end <= cut.core.start:
@@ -210,20 +210,17 @@ def records_in(document: Document, span: Span) -> Sequence[Record]:
 
 
 def _same_category(document: Document, span: Span, core: Span) -> Span:
-    """Give up records at the edges that are of another category than those that were hit."""
+    """A span up to the first record on each side that is of another category than those that were hit (085b §2)."""
     touched = records_in(document, span)
-    wanted = {
-        record.category
-        for record in touched
-        if record.end > core.start and record.start < max(core.end, core.start + 1)
-    }
+    behind = max(core.end, core.start + 1)
+    wanted = {record.category for record in touched if record.end > core.start and record.start < behind}
     start, end = span.start, span.end
-    for record in touched:
-        if record.category in wanted or record.end > core.start:
-            break
-        start = record.end
     for record in reversed(touched):
-        if record.category in wanted or record.start < core.end:
+        if record.end <= core.start and record.category not in wanted:
+            start = record.end
             break
-        end = record.start
+    for record in touched:
+        if record.start >= behind and record.category not in wanted:
+            end = record.start
+            break
     return Span(start, max(end, start))
