@@ -32,7 +32,7 @@ DEFAULT_MODEL = "o200k_base"
 VERSION = _VERSION
 
 
-_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "trail_share")
+_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "narrative_gap_seconds", "trail_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class WindowSettings:
 
     # Strategies that link windows into clusters (085b §3)
     temporal_gap_seconds: int = 3_600
+    narrative_gap_seconds: int = 2_592_000
     related_similarity: float = 0.10
     semantic_similarity: float = 0.50
     shared_entities: int = 1
@@ -278,6 +279,11 @@ class AskSettings:
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
         for name, value in asdict(self.filters).items():
             object.__setattr__(self, name, value)
+        if self.related and self.sizing == "field":
+            raise SettingError(
+                "related=True shares the budget out over pools of hits, which sizing 'field' does not have; "
+                "choose sizing density, radial or elastic"
+            )
         if self.densify_percent > 90:
             raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
 

@@ -51,7 +51,7 @@ def inflated(draw, *, text=texts):
 def test_never_over(found, own, counter, form, packing, budget, trim, fill, order, metadata):
     """The rendered text counts at most the budget, for every strategy, format and tokenizer."""
     *_, inflation = found
-    given_windows = [*(inflation.clusters or inflation.windows), *own]
+    given_windows = [*inflation.items, *own]
     context = pack(
         given_windows,
         budget=budget,

@@ -3,6 +3,7 @@
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
+from brimful.windows.cutting import records_in
 
 STORY = """# The brewery
 
@@ -127,6 +128,31 @@ def test_data_keeps_the_category_of_records():
         "2026-01-01T12:00:00Z,tea,5\n",
         "time,category,amount\n2026-01-01T08:00:00Z,tea,1\n2026-01-01T09:00:00Z,tea,2\n",
     ]
+
+
+LOG = "".join(
+    f"2026-01-01T08:00:{second:02}Z {level} message number {second} of the pump\n"
+    for second, level in enumerate("INFO ERROR INFO INFO ERROR INFO INFO ERROR ERROR INFO".split())
+)
+
+
+@pytest.mark.parametrize("sizing", ["density", "radial", "elastic", "field"])
+def test_data_stops_at_the_first_foreign_record(sizing):
+    """An error takes the errors beside it along, and no message of another level, whatever stands behind that."""
+    page = Document("pump.log", LOG)
+    (window,) = inflate([hit(page, "ERROR message number 4 of the pump")], [page], budget=200, sizing=sizing)
+    assert {record.category for record in records_in(page, window.span)} == {"ERROR"}
+    assert "number 4 " in window.text
+
+
+@pytest.mark.parametrize("sizing", ["density", "radial", "elastic", "field"])
+def test_data_bridges_no_foreign_record(sizing):
+    """Two errors with a short message of another level between them stay two windows."""
+    page = Document("pump.log", "10:00:00 ERROR pump stuck\n10:00:01 INFO ok\n10:00:02 ERROR pump gone\n")
+    hits = [hit(page, "10:00:00 ERROR pump stuck\n"), hit(page, "10:00:02 ERROR pump gone\n")]
+    windows = inflate(hits, [page], budget=200, sizing=sizing)
+    assert len(windows) == 2
+    assert not any("INFO" in window.text for window in windows)
 
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])

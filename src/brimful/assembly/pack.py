@@ -19,6 +19,7 @@ from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.coherence import coherence_of
 from brimful.windows.inflate import Inflation
 from brimful.windows.window import Cluster, Window
 
@@ -77,6 +78,7 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
+    cap_bytes: int | None = None  # growing passes it by whole sections only (ruling 26)
 
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
@@ -85,10 +87,13 @@ class Packer:
         new_layout = self._layout
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
         page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+        if settings.fill == "brim":
+            page.grow(cap=self.cap_bytes)
         text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
         blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
+        blocks = [[_as_shown(window) for window in block] for block in blocks]
         return Context(
             text=text,
             tokens=tokens,
@@ -184,7 +189,7 @@ def _groups(
 ) -> tuple[list[Group], list[Omitted]]:
     """Candidates in groups, each window once; what is empty or said already is set aside."""
     given: Iterable[Window | Cluster]
-    given = (windows.clusters or windows.windows) if isinstance(windows, Inflation) else windows
+    given = windows.items if isinstance(windows, Inflation) else windows
     single: dict[str, Window] = {}
     clusters: list[Cluster] = []
     for item in given:
@@ -224,7 +229,7 @@ def _filled(
     available: int,
     new_layout: Callable[[], Layout],
 ) -> tuple[Page, Window | None]:
-    """Trim the best window that did not fit into what is left, then grow; returns the page and what was trimmed."""
+    """Trim the best window that did not fit into what is left; returns the page and what was trimmed."""
     clusters = clustered(groups)
     page = Page(selection.blocks(settings, clusters), new_layout(), available=available)
     trimmed: Window | None = None
@@ -238,8 +243,6 @@ def _filled(
             if attempt.trim(place, candidate):
                 page, trimmed = attempt, candidate
                 break
-    if settings.fill == "brim":
-        page.grow()
     return page, trimmed
 
 
@@ -261,6 +264,13 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
             hits = {*block[at].hits, *out.window.hits}
             block[at] = replace(block[at], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
     return blocks, left_out
+
+
+def _as_shown(window: Window) -> Window:
+    """The window with the coherence that it has as it is shown: it may have been cut or grown."""
+    if window.document is None:
+        return window
+    return replace(window, coherence=coherence_of(window.document, window.span, window.seams))
 
 
 def _holds(shown: Window, other: Window) -> bool:

@@ -28,29 +28,37 @@ class Cut:
     score: float
 
 
-def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, settings: WindowSettings) -> list[Cut]:
-    """Draft windows document by document (085a §2.1), then turn marks into bytes."""
-    groups: dict[str, list[Hit]] = defaultdict(list)
-    for hit in hits:
-        groups[hit.path].append(hit)
+def cuts_for(
+    shares: Sequence[tuple[Sequence[Hit], Size]], known: Mapping[str, Document], settings: WindowSettings
+) -> list[Cut]:
+    """Draft windows document by document (085a §2.1), then turn marks into bytes.
+
+    Hits that were sized apart, as those of several pools are, merge all the same where they meet.
+    """
+    groups: dict[str, list[tuple[Hit, Size]]] = defaultdict(list)
+    for hits, size in shares:
+        for hit in hits:
+            groups[hit.path].append((hit, size))
+    size = shares[0][1]
     drafts: list[tuple[Document, Ruler, Draft]] = []
     for path in sorted(groups):
         document = known[path]
         ruler = Ruler(document)
         found = draft_windows(
-            places_of(groups[path], ruler, longest=size.cap_bytes),
+            places_of(groups[path], ruler),
             size,
             length=ruler.length,
             settings=settings,
-            joinable=_joinable(document),
+            joinable=joinable(document),
         )
         drafts.extend((document, ruler, draft) for draft in found)
-    if settings.refill and size.budget_bytes is not None:
-        _spread(drafts, size, settings)
+    budgets = [each.budget_bytes for _, each in shares if each.budget_bytes is not None]
+    if settings.refill and budgets:
+        _spread(drafts, sum(budgets), size.cap_bytes or 2 * settings.max_radius_bytes)
     return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
 
 
-def _joinable(document: Document) -> Joinable:
+def joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
     records = document.outline.records if document.kind == "data" else ()
     if not any(record.category for record in records):
@@ -65,11 +73,9 @@ def _joinable(document: Document) -> Joinable:
     return same_category
 
 
-def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], size: Size, settings: WindowSettings) -> None:
+def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], budget_bytes: int, largest: int) -> None:
     """Give what is still unspent to the windows that can grow, evenly, the best first."""
-    assert size.budget_bytes is not None
-    spare = size.budget_bytes - sum(len(draft) for _, _, draft in drafts)
-    largest = size.cap_bytes or 2 * settings.max_radius_bytes
+    spare = budget_bytes - sum(len(draft) for _, _, draft in drafts)
     order = sorted(range(len(drafts)), key=lambda at: (-drafts[at][2].score, at))
     for left, at in zip(range(len(order), 0, -1), order, strict=True):
         document, ruler, draft = drafts[at]
@@ -156,19 +162,32 @@ def _narrowed(content: bytes, hit: Hit, span: Span, limit: int) -> tuple[int, in
     return start, max(back_to_code_point(content, chosen.end), start)
 
 
-def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
-    """Move edges to natural boundaries, the best window first, and join what then meets."""
+def _outwards(cut: Cut, room: int | None) -> Span | None:
+    """The units that a window touches, whole, if there is room for them."""
+    outline = cut.document.outline
+    whole = Span(outline.cut_before(cut.span.start), outline.cut_after(cut.span.end))
+    return whole if room is None or len(whole) - len(cut.span) <= room else None
+
+
+def snapped(cuts: Sequence[Cut], size: Size, limit: int | None, *, floor: int = 0) -> list[Cut]:
+    """Move edges to natural boundaries, the best window first, and join what then meets.
+
+    A window that has reached the floor stays above it: its edges then move outwards, if there is room.
+    """
     room = None if limit is None else limit - sum(len(cut.span) for cut in cuts)
     for cut in sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start)):
         most = room if size.cap_bytes is None else max(size.cap_bytes - len(cut.span), 0)
-        snapped = snap(cut.document, cut.span, cut.core, room=most if room is None else min(most or 0, room))
+        least = most if room is None else room if most is None else min(most, room)
+        snapped = snap(cut.document, cut.span, cut.core, room=least)
+        if len(snapped) < floor <= len(cut.span):
+            snapped = _outwards(cut, least) or snapped
         if cut.document.kind == "data":
             snapped = _same_category(cut.document, snapped, cut.core)
         if room is not None:
             room -= len(snapped) - len(cut.span)
         cut.span = snapped
     documents = {cut.document.id: cut.document for cut in cuts}
-    joinable = {number: _joinable(document) for number, document in documents.items()}
+    may_join = {number: joinable(document) for number, document in documents.items()}
     joined: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: (cut.document.path, cut.span.start, cut.span.end)):
         last = joined[-1] if joined else None
@@ -176,17 +195,17 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
             last is None
             or last.document is not cut.document
             or cut.span.start > last.span.end
-            or not _join(last, cut, size, joinable[cut.document.id])
+            or not _join(last, cut, size, may_join[cut.document.id])
         ):
             joined.append(cut)
     return joined
 
 
-def _join(last: Cut, cut: Cut, size: Size, joinable: Joinable) -> bool:
+def _join(last: Cut, cut: Cut, size: Size, may_join: Joinable) -> bool:
     """Join two windows that meet; where the cap or a category keeps them apart, only part them cleanly."""
     union = Span(last.span.start, max(last.span.end, cut.span.end))
     fits = size.cap_bytes is None or len(union) <= max(size.cap_bytes, len(last.span), len(cut.span))
-    if not (fits and joinable(last.core.end, cut.core.start)):
+    if not (fits and may_join(last.core.end, cut.core.start)):
         if cut.span.start == last.span.end:
             return False
         if last.span.end <= cut.core.start:
@@ -194,6 +213,10 @@ def _join(last: Cut, cut: Cut, size: Size, joinable: Joinable) -> bool:
             return False
         if last.core.end <= cut.span.start:
             last.span = Span(last.span.start, cut.span.start)
+            return False
+        if last.core.end <= cut.core.start:  # each reaches into the other: part them between their hits
+            edge = max(cut.document.outline.cut_before(cut.core.start), last.core.end)
+            last.span, cut.span = Span(last.span.start, edge), Span(edge, max(cut.span.end, edge))
             return False
     last.span = union
     last.core = Span(min(last.core.start, cut.core.start), max(last.core.end, cut.core.end))
@@ -210,20 +233,17 @@ def records_in(document: Document, span: Span) -> Sequence[Record]:
 
 
 def _same_category(document: Document, span: Span, core: Span) -> Span:
-    """Give up records at the edges that are of another category than those that were hit."""
+    """A span up to the first record on each side that is of another category than those that were hit (085b §2)."""
     touched = records_in(document, span)
-    wanted = {
-        record.category
-        for record in touched
-        if record.end > core.start and record.start < max(core.end, core.start + 1)
-    }
+    behind = max(core.end, core.start + 1)
+    wanted = {record.category for record in touched if record.end > core.start and record.start < behind}
     start, end = span.start, span.end
-    for record in touched:
-        if record.category in wanted or record.end > core.start:
-            break
-        start = record.end
     for record in reversed(touched):
-        if record.category in wanted or record.start < core.end:
+        if record.end <= core.start and record.category not in wanted:
+            start = record.end
             break
-        end = record.start
+    for record in touched:
+        if record.start >= behind and record.category not in wanted:
+            end = record.start
+            break
     return Span(start, max(end, start))

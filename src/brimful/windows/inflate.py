@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
-from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.tokens import TokenCounter
+from brimful.windows.coherence import coherence_of
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for, time_in
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.water import Line, field_cuts, water_line
-from brimful.windows.window import Cluster, Coherence, Window, goes_on_after, goes_on_before
+from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before
 
 
 @dataclass(frozen=True, slots=True)
 class Inflation:
-    """Windows, best first, with what was decided on the way. It iterates over its windows."""
+    """Windows, best first, with what was decided on the way. It iterates over its windows.
+
+    `clusters` are those of the windows that a strategy has linked; the others stand alone.
+    """
 
     windows: tuple[Window, ...]
     clusters: tuple[Cluster, ...]
@@ -39,6 +42,12 @@ class Inflation:
 
     def __getitem__(self, index: int) -> Window:
         return self.windows[index]
+
+    @property
+    def items(self) -> tuple[Window | Cluster, ...]:
+        """What packing shows as wholes: the clusters, and the windows that are in none."""
+        linked = {window.id for cluster in self.clusters for window in cluster.windows}
+        return (*self.clusters, *(window for window in self.windows if window.id not in linked))
 
 
 def inflate(
@@ -83,19 +92,59 @@ def inflate(
     if sizing == "field":
         cuts = _above_water(ranked, known, room, settings, counter, _ranked(below, known))
     else:
-        cuts = cuts_for(ranked[: size.kept], known, size, settings)
+        cuts = cuts_for([(ranked[: size.kept], size)], known, settings)
     if hard_limit is not None:
         cuts = within(cuts, hard_limit)
     if settings.snap and sizing != "field":
-        cuts = snapped(cuts, size, hard_limit)
+        cuts = snapped(cuts, size, hard_limit, floor=_floor(size, settings))
     windows = _windows(cuts, settings)
     shown = {hit for window in windows for hit in window.hits}
     dropped = tuple(hit for hit in ranked if hit not in shown)
     if strategy == "adjacent":
         return Inflation(windows, (), size, dropped)
-    clusters = link(windows, strategy, settings=settings)
-    linked = sorted((window for cluster in clusters for window in cluster.windows), key=lambda window: window.order)
+    found = link(windows, strategy, settings=settings)
+    clusters = tuple(item for item in found if isinstance(item, Cluster))
+    alone = (item for item in found if isinstance(item, Window))
+    linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)
     return Inflation(tuple(linked), clusters, size, dropped)
+
+
+def inflate_pools(
+    pools: Sequence[tuple[Sequence[Hit], int]],
+    documents: Mapping[str, Document],
+    *,
+    sizing: Sizing,
+    tokens: int,
+    settings: WindowSettings | None = None,
+) -> Inflation:
+    """Windows of several pools of hits, each sized by its own census and its own tokens, cut and merged together.
+
+    `tokens` is the budget that the pools share, which decides the radius of `radial`: there a pool keeps as many hits
+    as its tokens have room for.
+    """
+    settings = settings or WindowSettings()
+    shares: list[tuple[Sequence[Hit], Size]] = []
+    for hits, own in pools:
+        room = own * settings.chars_per_token
+        lengths = [hit.end - hit.start for hit in hits]
+        size = size_for(sizing, lengths, budget_bytes=room, budget_tokens=tokens, settings=settings)
+        if sizing == "radial":
+            size = replace(size, kept=min(max(room // max(size.share_bytes, 1), 1), len(hits)))
+        shares.append((hits[: size.kept], size))
+    cuts = cuts_for(shares, documents, settings)
+    size = shares[0][1]
+    if settings.snap:
+        cuts = snapped(cuts, size, None, floor=min(_floor(each, settings) for _, each in shares))
+    windows = _windows(cuts, settings)
+    shown = {hit for window in windows for hit in window.hits}
+    dropped = sorted((hit for hits, _ in pools for hit in hits if hit not in shown), key=lambda hit: hit.order)
+    return Inflation(windows, (), size, tuple(dropped))
+
+
+def _floor(size: Size, settings: WindowSettings) -> int:
+    """The smallest window that is shown where the share allows it: 200 bytes, or two of the smallest radii (105 §4)."""
+    floors = {"density": settings.min_window_bytes, "elastic": 2 * settings.min_radius_bytes}
+    return min(floors.get(size.policy, 0), size.share_bytes)
 
 
 def _above_water(
@@ -156,6 +205,7 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
     hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+    seams = seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share)
     return Window(
         document.path,
         document.text(span.start, span.end),
@@ -165,11 +215,11 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
         sequence=sequence,
         document=document,
         hits=hits,
-        coherence=_coherence(cut),
+        coherence=coherence_of(document, span, seams),
         is_inflated=span != cut.core,
         cut_start=goes_on_before(document, span.start),
         cut_end=goes_on_after(document, span.end),
-        seams=seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share),
+        seams=seams,
         trail_share=settings.trail_share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
@@ -185,28 +235,3 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
     found = next((time for time in times if time is not None), time_in(document, core))
     return document.time if found is None else found
-
-
-def _coherence(cut: Cut) -> Coherence:
-    """A window's own coherence: how its hits connect, whether its edges are natural, whether it can be read alone."""
-    document, span, core = cut.document, cut.span, cut.core
-    contact = 1.0
-    if len(cut.hits) > 1 and len(core):
-        contact = min(_covered(cut.hits) / len(core), 1.0)
-    outline = document.outline
-    edges = (outline.cut_before(span.start) == span.start) + (outline.cut_before(span.end) == span.end)
-    dangling = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
-    return Coherence.of(
-        ("contact", contact, 1),
-        ("edges", edges / 2, 2),
-        ("antecedent", 0.0 if dangling else 1.0, 1),
-    )
-
-
-def _covered(hits: Iterable[Hit]) -> int:
-    """Bytes that some hits hold together, each once."""
-    covered = reached = 0
-    for start, end in sorted((hit.start, hit.end) for hit in hits):
-        covered += max(end - max(start, reached), 0)
-        reached = max(reached, end)
-    return covered

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.windows.cutting import Cut
+from brimful.windows.cutting import Cut, joinable
 
 HEADER_TOKENS = 6
 """About what a document's header costs beside its path."""
@@ -58,9 +58,11 @@ def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
     below: dict[str, dict[int, int]] = defaultdict(dict)
     for path, group in _by_path(line.above):
         runs: list[tuple[Span, list[Hit]]] = []
+        may_join = joinable(known[path])
         spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
         for span, hit in sorted(spans, key=lambda each: (each[0].start, each[0].end, each[1].order)):
-            if runs and span.start - runs[-1][0].end <= BRIDGED_BYTES:
+            end = runs[-1][0].end if runs else 0
+            if runs and (span.start <= end or (span.start - end <= BRIDGED_BYTES and may_join(end, span.start))):
                 last, hits = runs[-1]
                 hits.append(hit)
                 runs[-1] = (Span(last.start, max(last.end, span.end)), hits)
