@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import brimful
 from brimful.search.filters import MOST_FILTERS, PathPattern, time_bound
 from brimful.search.query import MOST_CHARACTERS, MOST_PHRASES, MOST_TERMS, Query, parse_query, rarest
 from brimful.text.terms import query_terms
@@ -278,3 +279,15 @@ def test_signs_come_back(plain, phrase, without):
     query = read(text)
     assert query.phrases == (tuple(word.encode() for word in phrase),)
     assert [term.term.decode() for term in query.excluded] == list(dict.fromkeys(without))
+
+
+def test_filters_beside_a_question_narrow_what_it_says_itself(tmp_path):
+    """A kind or path in the question and another one beside it leave what passes both, not either."""
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        engine.add_text("docs/tea.md", "Tea is served at four.")
+        engine.add_text("src/tea.py", "def tea():\n    return 4\n")
+        both = engine.search("tea kind:code", kind="prose")
+        assert not both.hits
+        assert [hit.path for hit in engine.search("tea path:src", path="*.py").hits] == ["src/tea.py"]
+        assert not engine.search("tea path:src", path="docs/").hits
+        assert {hit.path for hit in engine.search("tea", path=["docs/", "src/"]).hits} == {"docs/tea.md", "src/tea.py"}

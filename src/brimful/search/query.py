@@ -100,17 +100,20 @@ class Query:
     kinds: tuple[Kind, ...] = ()  # any of them; none: all kinds
     after: int | None = None  # seconds of UTC, this one included
     before: int | None = None  # this one not included
+    paths_beside: tuple[PathPattern, ...] = ()  # said beside the question: a document passes these too
+    kinds_beside: tuple[Kind, ...] = ()
     neighbours: tuple[tuple[bytes, bytes], ...] = ()  # words with one blank or hyphen between them
     has_operators: bool = False  # some of the text is not words but says which documents are meant
     left_out: int = 0  # distinct terms over the limit, and a last one for text that was not read
 
     def allows(self, path: str, kind: Kind, time: int | None = None) -> bool:
         """Whether the filters let this document pass; a document without a time passes no filter of time."""
-        if self.paths and not any(pattern.matches(path) for pattern in self.paths):
-            return False
+        for patterns in (self.paths, self.paths_beside):
+            if patterns and not any(pattern.matches(path) for pattern in patterns):
+                return False
         if any(pattern.matches(path) for pattern in self.excluded_paths):
             return False
-        if self.kinds and kind not in self.kinds:
+        if any(kinds and kind not in kinds for kinds in (self.kinds, self.kinds_beside)):
             return False
         if self.after is None and self.before is None:
             return True
@@ -122,7 +125,9 @@ class Query:
     def has_filters(self) -> bool:
         """Whether any document could be refused."""
         return (
-            bool(self.paths or self.excluded_paths or self.kinds) or self.after is not None or self.before is not None
+            bool(self.paths or self.paths_beside or self.excluded_paths or self.kinds or self.kinds_beside)
+            or self.after is not None
+            or self.before is not None
         )
 
 
@@ -196,9 +201,9 @@ def narrowed(query: Query, filters: Filters) -> Query:
             raise SettingError(f"{text!r} has no word; phrase and without are words that a document has or has not")
     return replace(
         query,
-        paths=(*query.paths, *map(PathPattern, filters.path)),
+        paths_beside=tuple(map(PathPattern, filters.path)),
         excluded_paths=(*query.excluded_paths, *map(PathPattern, filters.not_path)),
-        kinds=tuple(dict.fromkeys((*query.kinds, *map(_kind, filters.kind)))),
+        kinds_beside=tuple(map(_kind, filters.kind)),
         after=max(_given(query.after, _bound("after", filters.after)), default=None),
         before=min(_given(query.before, _bound("before", filters.before)), default=None),
         phrases=tuple(dict.fromkeys((*query.phrases, *wanted))),
