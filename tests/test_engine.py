@@ -376,7 +376,7 @@ def test_no_question_is_an_error(engine, question, sizing):
     assert context.tokens <= 300
     assert context.question == question.encode("utf-8", "replace").decode()
     assert engine.verify(context.receipt, text=context.text) == []
-    assert bool(context.text) == bool(engine.search(question).hits)
+    assert bool(context.text) == bool(engine.search(question).hits) or context.relevance.reason
     if "limerence" in question and "-word" not in question[:20]:
         assert "imerence" in context.text
 
