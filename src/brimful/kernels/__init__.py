@@ -9,6 +9,7 @@ in its place. The interpreter's lock is free while a kernel runs.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
+    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
+    "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
+    "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -285,3 +290,70 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
 def count_code(text: bytes, words: bytes) -> int:
     """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
     return int(library().count_code(text, len(text), words, len(words)))
+
+
+class Columns:
+    """Columns of numbers, one for each segment, as a kernel reads them."""
+
+    __slots__ = ("_held", "at", "sizes", "total")
+
+    def __init__(self, columns: Sequence[Numbers]) -> None:
+        self._held = [_numbers(column) for column in columns]
+        self.at = np.array([column.ctypes.data for column in self._held], np.uint64)
+        self.sizes = np.array([len(column) for column in self._held], np.int64)
+        self.total = int(self.sizes.sum())
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
+    """Stretches of segments as the kernels read them, with their sizes checked."""
+    starts, ends, edges = _numbers(starts), _numbers(ends), np.array(bounds, np.int64)
+    if len(starts) != len(ends) or len(edges) != len(positions) + 1:
+        raise ValueError("every stretch needs an end, and every segment its stretches")
+    if edges[0] < 0 or edges[-1] > len(starts) or (np.diff(edges) < 0).any():
+        raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
+    return starts, ends, edges
+
+
+def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
+    """How many positions lie in each stretch `[start, end)`; segment s has those from `bounds[s]` on."""
+    starts, ends, edges = _stretches(positions, starts, ends, bounds)
+    counts = np.zeros(len(starts), np.int64)
+    given = [each.ctypes.data for each in (starts, ends, edges, counts)]
+    library().count_inside(positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), *given)
+    return counts
+
+
+def find_inside(
+    positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]
+) -> tuple[Numbers, Numbers, list[int]]:
+    """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
+    starts, ends, edges = _stretches(positions, starts, ends, bounds)
+    found, stretches = np.empty(positions.total, np.int64), np.empty(positions.total, np.int64)
+    behind = np.zeros(len(positions) + 1, np.int64)
+    given = [each.ctypes.data for each in (starts, ends, edges, found, stretches)]
+    sizes = positions.sizes.ctypes.data
+    library().find_inside(positions.at.ctypes.data, sizes, len(positions), *given, behind.ctypes.data + 8)
+    count = int(behind[-1])
+    return found[:count], stretches[:count], behind.tolist()
+
+
+def add_to_rows(positions: Columns, bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
+    """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
+    if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
+        raise ValueError("every segment needs its extents, and every extent its row")
+    given = (positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), bases.at.ctypes.data)
+    library().add_to_rows(*given, rows.at.ctypes.data, bases.sizes.ctypes.data, weight, counts.ctypes.data)
+
+
+def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers:
+    """The blocks that have any position, ascending; block i of segment s has the number `firsts[s] + i`."""
+    firsts = _numbers(firsts)
+    if not len(positions) == len(starts) == len(firsts):
+        raise ValueError("every segment needs its blocks and the number of the first")
+    found = np.empty(positions.total, np.int64)
+    given = (positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), starts.at.ctypes.data)
+    count = library().find_blocks(*given, starts.sizes.ctypes.data, firsts.ctypes.data, found.ctypes.data)
+    return found[:count].copy()
