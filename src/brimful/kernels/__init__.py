@@ -9,11 +9,11 @@ in its place. The interpreter's lock is free while a kernel runs.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from blake3 import blake3
@@ -292,19 +292,32 @@ def count_code(text: bytes, words: bytes) -> int:
     return int(library().count_code(text, len(text), words, len(words)))
 
 
-class Columns:
-    """Columns of numbers, one for each segment, as a kernel reads them."""
+class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
+    """Columns of numbers, one for each segment, that remember where a kernel finds them."""
 
-    __slots__ = ("_held", "at", "sizes", "total")
+    def __new__(cls, columns: Iterable[Numbers]) -> Self:
+        """The same numbers, of eight bytes each, one after the other."""
+        return super().__new__(cls, (_numbers(column) for column in columns))
 
-    def __init__(self, columns: Sequence[Numbers]) -> None:
-        self._held = [_numbers(column) for column in columns]
-        self.at = np.array([column.ctypes.data for column in self._held], np.uint64)
-        self.sizes = np.array([len(column) for column in self._held], np.int64)
-        self.total = int(self.sizes.sum())
+    @cached_property
+    def at(self) -> NDArray[np.uint64]:
+        """Where each begins in memory."""
+        return np.array([column.ctypes.data for column in self], np.uint64)
 
-    def __len__(self) -> int:
-        return len(self._held)
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How many numbers each has."""
+        return np.array([len(column) for column in self], np.int64)
+
+    @cached_property
+    def given(self) -> tuple[int, int, int]:
+        """What every kernel over columns is given first: where they are, how long, how many."""
+        return self.at.ctypes.data, self.sizes.ctypes.data, len(self)
+
+    @classmethod
+    def of(cls, columns: Sequence[Numbers]) -> Columns:
+        """Columns that may be such already."""
+        return columns if isinstance(columns, Columns) else cls(columns)
 
 
 def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
@@ -322,7 +335,7 @@ def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Seq
     starts, ends, edges = _stretches(positions, starts, ends, bounds)
     counts = np.zeros(len(starts), np.int64)
     given = [each.ctypes.data for each in (starts, ends, edges, counts)]
-    library().count_inside(positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), *given)
+    library().count_inside(*positions.given, *given)
     return counts
 
 
@@ -331,11 +344,11 @@ def find_inside(
 ) -> tuple[Numbers, Numbers, list[int]]:
     """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
     starts, ends, edges = _stretches(positions, starts, ends, bounds)
-    found, stretches = np.empty(positions.total, np.int64), np.empty(positions.total, np.int64)
+    total = int(positions.sizes.sum())
+    found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
     behind = np.zeros(len(positions) + 1, np.int64)
     given = [each.ctypes.data for each in (starts, ends, edges, found, stretches)]
-    sizes = positions.sizes.ctypes.data
-    library().find_inside(positions.at.ctypes.data, sizes, len(positions), *given, behind.ctypes.data + 8)
+    library().find_inside(*positions.given, *given, behind.ctypes.data + 8)
     count = int(behind[-1])
     return found[:count], stretches[:count], behind.tolist()
 
@@ -344,8 +357,8 @@ def add_to_rows(positions: Columns, bases: Columns, rows: Columns, *, weight: in
     """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
     if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
         raise ValueError("every segment needs its extents, and every extent its row")
-    given = (positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), bases.at.ctypes.data)
-    library().add_to_rows(*given, rows.at.ctypes.data, bases.sizes.ctypes.data, weight, counts.ctypes.data)
+    given = (bases.at.ctypes.data, rows.at.ctypes.data, bases.sizes.ctypes.data)
+    library().add_to_rows(*positions.given, *given, weight, counts.ctypes.data)
 
 
 def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers:
@@ -353,7 +366,7 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     firsts = _numbers(firsts)
     if not len(positions) == len(starts) == len(firsts):
         raise ValueError("every segment needs its blocks and the number of the first")
-    found = np.empty(positions.total, np.int64)
-    given = (positions.at.ctypes.data, positions.sizes.ctypes.data, len(positions), starts.at.ctypes.data)
-    count = library().find_blocks(*given, starts.sizes.ctypes.data, firsts.ctypes.data, found.ctypes.data)
+    found = np.empty(int(positions.sizes.sum()), np.int64)
+    given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
+    count = library().find_blocks(*positions.given, *given, found.ctypes.data)
     return found[:count].copy()

@@ -45,11 +45,11 @@ class Chosen:
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each."""
-        return kernels.count_inside(Columns(places), self.starts, self.ends, self.bounds)
+        return kernels.count_inside(Columns.of(places), self.starts, self.ends, self.bounds)
 
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
         """Of each plot the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = kernels.find_inside(Columns(places), self.starts, self.ends, self.bounds)
+        found, units, behind = kernels.find_inside(Columns.of(places), self.starts, self.ends, self.bounds)
         return [
             (found[first:last], units[first:last] - low)
             for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)

@@ -220,7 +220,7 @@ class Ground:
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each plot."""
-        return tuple(plot.view.positions(term) for plot in self.plots)
+        return Columns(plot.view.positions(term) for plot in self.plots)
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -269,7 +269,7 @@ class Ground:
 
     def blocks_with(self, places: Sequence[Numbers]) -> Ids:
         """The blocks that have any of the positions, ascending."""
-        return kernels.find_blocks(Columns(places), *self._blocks)
+        return kernels.find_blocks(Columns.of(places), *self._blocks)
 
     @cached_property
     def _blocks(self) -> tuple[Columns, Numbers]:
@@ -305,7 +305,7 @@ class Ground:
 
     def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
         """Add so much for each of the positions to the count of its document, by row."""
-        kernels.add_to_rows(Columns(places), *self._extents, weight=weight, counts=counts)
+        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
