@@ -31,6 +31,7 @@ ROOM = bytes(8)
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
 
+_BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
@@ -114,11 +115,14 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
         raise ValueError("the offsets of columns must ascend and lie inside of them")
     ends = np.zeros(max(len(offsets), 1), np.int64)
-    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + 8)
-    packed = np.empty(library().pack_columns(*given, None), np.uint8)
-    if len(packed):
-        library().pack_columns(*given, packed.ctypes.data)
-    return packed.tobytes(), ends
+    # No difference is larger than the largest number.
+    widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
+    packed = np.empty(widest * len(columns), np.uint8)
+    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
+    size = library().pack_columns(*given, packed.ctypes.data)
+    if size < 0:
+        raise ValueError("the numbers of a column must ascend, from 0 on")
+    return packed[:size].tobytes(), ends
 
 
 def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:

@@ -290,11 +290,13 @@ class SqliteStore:
     def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
         checked_roots(cursor, sealed_meta(cursor, "root"))
-        for bucket in sorted(set(touched)):
-            leaves = checked_leaves(fetch(cursor, _LEAVES, (bucket,)))
-            cursor.execute("DELETE FROM buckets WHERE number = ?", (bucket,))
-            if leaves:
-                cursor.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, root_of(leaves)))
+        changed = {each: checked_leaves(fetch(cursor, _LEAVES, (each,))) for each in sorted(set(touched))}
+        cursor.executemany(
+            "INSERT OR REPLACE INTO buckets VALUES (?, ?)",
+            [(bucket, root_of(leaves)) for bucket, leaves in changed.items() if leaves],
+        )
+        gone = [(bucket,) for bucket, leaves in changed.items() if not leaves]
+        cursor.executemany("DELETE FROM buckets WHERE number = ?", gone)
         roots = bucket_roots(cursor)
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
