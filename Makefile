@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz wheels lint types bench-core bench-ingest bench-query bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types bench-core bench-ingest bench-query bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ FUZZ_SEED ?= 1
 
 fuzz: $(STAMP)  ## Bent input for every way in, from a seed; finds are kept in tests/fuzz/found (three minutes)
 	@$(BIN)/python scripts/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+
+fuzz-kernels: $(STAMP)  ## The compiled kernels under sanitizers, against NumPy on generated input (minutes; needs gcc or clang)
+	@$(BIN)/python scripts/fuzz_kernels.py
 
 wheels: $(STAMP)  ## A wheel for every platform, cross-built with zig, into dist; tries this machine's (a minute)
 	@$(BIN)/python scripts/make_wheels.py

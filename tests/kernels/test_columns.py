@@ -40,6 +40,13 @@ def test_any_bytes_are_unpacked_without_harm(packed):
         assert kernels.unpack_numbers(packed, sums=True).tolist() == np.cumsum(found).tolist()
 
 
+def test_columns_that_do_not_ascend_are_refused():
+    """What would take more room than the largest number is never written."""
+    for column in ([3, 2], [-1], [0, 5, 4]):
+        with pytest.raises(ValueError, match="ascend"):
+            kernels.pack_columns(np.array(column), np.array([0, len(column)]))
+
+
 def test_offsets_outside_their_columns_are_refused():
     """No kernel is called with sizes that its arrays do not have."""
     for offsets in ([0, 4], [-1, 2], [0, 2, 1]):

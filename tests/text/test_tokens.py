@@ -325,7 +325,10 @@ def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> 
     """Without splintr an exact count is refused, with the command that installs it."""
     import sys
 
+    from brimful.text import bpe
+
     monkeypatch.setitem(sys.modules, "splintr", None)
+    bpe.tokenizer_of.cache_clear()  # as in a process that has loaded none yet
     with pytest.raises(MissingPartError, match="pip install 'splintr-rs"):
         BpeCounter("o200k_base").count("x")
 

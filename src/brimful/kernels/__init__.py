@@ -9,10 +9,11 @@ in its place. The interpreter's lock is free while a kernel runs.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from blake3 import blake3
@@ -30,6 +31,7 @@ ROOM = bytes(8)
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
 
+_BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
@@ -47,6 +49,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
+    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
+    "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
+    "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -109,11 +115,14 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
         raise ValueError("the offsets of columns must ascend and lie inside of them")
     ends = np.zeros(max(len(offsets), 1), np.int64)
-    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + 8)
-    packed = np.empty(library().pack_columns(*given, None), np.uint8)
-    if len(packed):
-        library().pack_columns(*given, packed.ctypes.data)
-    return packed.tobytes(), ends
+    # No difference is larger than the largest number.
+    widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
+    packed = np.empty(widest * len(columns), np.uint8)
+    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
+    size = library().pack_columns(*given, packed.ctypes.data)
+    if size < 0:
+        raise ValueError("the numbers of a column must ascend, from 0 on")
+    return packed[:size].tobytes(), ends
 
 
 def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:
@@ -285,3 +294,83 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
 def count_code(text: bytes, words: bytes) -> int:
     """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
     return int(library().count_code(text, len(text), words, len(words)))
+
+
+class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
+    """Columns of numbers, one for each segment, that remember where a kernel finds them."""
+
+    def __new__(cls, columns: Iterable[Numbers]) -> Self:
+        """The same numbers, of eight bytes each, one after the other."""
+        return super().__new__(cls, (_numbers(column) for column in columns))
+
+    @cached_property
+    def at(self) -> NDArray[np.uint64]:
+        """Where each begins in memory."""
+        return np.array([column.ctypes.data for column in self], np.uint64)
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How many numbers each has."""
+        return np.array([len(column) for column in self], np.int64)
+
+    @cached_property
+    def given(self) -> tuple[int, int, int]:
+        """What every kernel over columns is given first: where they are, how long, how many."""
+        return self.at.ctypes.data, self.sizes.ctypes.data, len(self)
+
+    @classmethod
+    def of(cls, columns: Sequence[Numbers]) -> Columns:
+        """Columns that may be such already."""
+        return columns if isinstance(columns, Columns) else cls(columns)
+
+
+def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
+    """Stretches of segments as the kernels read them, with their sizes checked."""
+    starts, ends, edges = _numbers(starts), _numbers(ends), np.array(bounds, np.int64)
+    if len(starts) != len(ends) or len(edges) != len(positions) + 1:
+        raise ValueError("every stretch needs an end, and every segment its stretches")
+    if edges[0] < 0 or edges[-1] > len(starts) or (np.diff(edges) < 0).any():
+        raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
+    return starts, ends, edges
+
+
+def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
+    """How many positions lie in each stretch `[start, end)`; segment s has those from `bounds[s]` on."""
+    starts, ends, edges = _stretches(positions, starts, ends, bounds)
+    counts = np.zeros(len(starts), np.int64)
+    given = [each.ctypes.data for each in (starts, ends, edges, counts)]
+    library().count_inside(*positions.given, *given)
+    return counts
+
+
+def find_inside(
+    positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]
+) -> tuple[Numbers, Numbers, list[int]]:
+    """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
+    starts, ends, edges = _stretches(positions, starts, ends, bounds)
+    total = int(positions.sizes.sum())
+    found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
+    behind = np.zeros(len(positions) + 1, np.int64)
+    given = [each.ctypes.data for each in (starts, ends, edges, found, stretches)]
+    library().find_inside(*positions.given, *given, behind.ctypes.data + 8)
+    count = int(behind[-1])
+    return found[:count], stretches[:count], behind.tolist()
+
+
+def add_to_rows(positions: Columns, bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
+    """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
+    if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
+        raise ValueError("every segment needs its extents, and every extent its row")
+    given = (bases.at.ctypes.data, rows.at.ctypes.data, bases.sizes.ctypes.data)
+    library().add_to_rows(*positions.given, *given, weight, counts.ctypes.data)
+
+
+def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers:
+    """The blocks that have any position, ascending; block i of segment s has the number `firsts[s] + i`."""
+    firsts = _numbers(firsts)
+    if not len(positions) == len(starts) == len(firsts):
+        raise ValueError("every segment needs its blocks and the number of the first")
+    found = np.empty(int(positions.sizes.sum()), np.int64)
+    given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
+    count = library().find_blocks(*positions.given, *given, found.ctypes.data)
+    return found[:count].copy()

@@ -28,27 +28,24 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
         out = put(out, (uint64_t)values[at]);
 }
 
-/* Each column ascends: columns[offsets[i]] to columns[offsets[i + 1] - 1]. Packed is its first number and then the
- * differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has room for
- * nine bytes a number, or is NULL: then only the sizes are wanted. Returns the bytes of all. */
+/* Column i is columns[offsets[i]] to columns[offsets[i + 1] - 1], ascending from 0 on. Packed is its first number and
+ * then the differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has
+ * room for as many bytes a number as the largest of all takes. Returns the bytes of all, or -1 where a column does not
+ * ascend. */
 EXPORT int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)
 {
     uint8_t *start = out;
-    int64_t size = 0;
     for (int64_t column = 0; column < count; column++) {
         int64_t before = 0;
         for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {
-            uint64_t step = (uint64_t)columns[at] - (uint64_t)before;
+            if (columns[at] < before)
+                return -1;
+            out = put(out, (uint64_t)(columns[at] - before));
             before = columns[at];
-            if (out)
-                out = put(out, step);
-            else
-                for (size++; step > 0x7F; step >>= 7)
-                    size++;
         }
-        ends[column] = out ? out - start : size;
+        ends[column] = out - start;
     }
-    return out ? out - start : size;
+    return out - start;
 }
 
 /* How many numbers are packed here. */

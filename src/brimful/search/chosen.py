@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brimful import kernels
 from brimful.index.columns import Numbers
+from brimful.kernels import Columns
 
 if TYPE_CHECKING:
     from brimful.search.ground import Ground, Ids
-
-_RARE = 4  # a word with fewer positions than one for so many units is counted from its positions
 
 
 class Chosen:
@@ -45,18 +45,12 @@ class Chosen:
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each."""
-        counts = np.zeros(len(self), np.int64)
-        for positions, (low, high) in zip(places, pairwise(self.bounds), strict=True):
-            if low == high or not len(positions):
-                continue
-            starts, ends = self.starts[low:high], self.ends[low:high]
-            if len(positions) * _RARE < high - low:
-                at = starts.searchsorted(positions, side="right") - 1
-                counts[low:high] = np.bincount(at[(at >= 0) & (positions < ends[at])], minlength=high - low)
-            else:
-                before = positions.searchsorted(starts)
-                after = np.append(before[1:], 0)
-                apart = np.flatnonzero(np.append(starts[1:], -1) != ends)  # elsewhere the next one begins there
-                after[apart] = positions.searchsorted(ends[apart])
-                counts[low:high] = after - before
-        return counts
+        return kernels.count_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+
+    def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
+        """Of each plot the positions that lie in one of the units, and which of its units that is."""
+        found, units, behind = kernels.find_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+        return [
+            (found[first:last], units[first:last] - low)
+            for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
+        ]

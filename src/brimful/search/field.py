@@ -166,15 +166,13 @@ def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings
 
 def _document_counts(ground: Ground, sought: Sought, settings: FieldSettings) -> tuple[Numbers, Numbers]:
     """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
-    found = [(weight, *ground.counted_rows(places)) for weight, places in sought.places]
-    parts = [(rows, weight * counts) for weight, rows, counts in found if weight]
+    counts = np.zeros(len(ground.documents), np.int64)
+    for weight, places in sought.places:
+        if weight:
+            ground.add_document_counts(counts, places, weight=weight)
     name = round(settings.name * THOUSAND)
     for each in sought.names if name else ():
-        rows = ground.titles.of(each)
-        parts.append((rows, np.full(len(rows), name, np.int64)))
-    counts = np.zeros(len(ground.documents), np.int64)
-    for rows, times in parts:
-        np.add.at(counts, rows, times)
+        np.add.at(counts, ground.titles.of(each), name)
     present = np.flatnonzero(counts)
     return present, counts[present]
 

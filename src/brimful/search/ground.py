@@ -15,9 +15,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful import kernels
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, similarities
+from brimful.kernels import Columns
 from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
 from brimful.search.priors import FileKinds
@@ -218,7 +220,7 @@ class Ground:
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each plot."""
-        return tuple(plot.view.positions(term) for plot in self.plots)
+        return Columns(plot.view.positions(term) for plot in self.plots)
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -267,30 +269,21 @@ class Ground:
 
     def blocks_with(self, places: Sequence[Numbers]) -> Ids:
         """The blocks that have any of the positions, ascending."""
-        found = []
-        for plot, (first, starts), positions in zip(self.plots, self._block_starts, places, strict=True):
-            if not len(positions):
-                continue
-            if len(positions) < len(starts):
-                at = starts.searchsorted(positions, side="right") - 1
-                found.append(first + at[np.diff(at, prepend=-1) > 0])
-            else:
-                before = positions.searchsorted(np.append(starts, plot.view.length))
-                found.append(first + np.flatnonzero(np.diff(before)))
-        return _joined(found)
+        return kernels.find_blocks(Columns.of(places), *self._blocks)
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
         return np.unique(self.block_firsts.searchsorted(units, side="right") - 1)
 
     @cached_property
-    def _block_starts(self) -> list[tuple[int, Numbers]]:
-        """Of each plot the number of its first block, and where its blocks begin on the axis."""
-        bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)]).tolist()
-        return [
-            (first, plot.starts[self.block_firsts[first:last] - plot.first].astype(np.int64))
-            for plot, (first, last) in zip(self.plots, pairwise(bounds), strict=True)
+    def _blocks(self) -> tuple[Columns, Numbers]:
+        """Where the blocks of each plot begin on its axis, and the number of its first block."""
+        bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)])
+        starts = [
+            plot.starts[self.block_firsts[first:last] - plot.first].astype(np.int64)
+            for plot, (first, last) in zip(self.plots, pairwise(bounds.tolist()), strict=True)
         ]
+        return Columns(starts), bounds[:-1]
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
@@ -311,28 +304,17 @@ class Ground:
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
-        np.add.at(counts, *self.counted_rows(places))
+        self.add_document_counts(counts, places)
         return counts
 
-    def counted_rows(self, places: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-        """Rows of documents that have any of the positions, and how many; a row may come up more than once."""
-        found, counts = [], []
-        for plot, rows, positions in zip(self.plots, self._rows, places, strict=True):
-            if not len(positions):
-                continue
-            bases = plot.view.extents.bases
-            if len(positions) < len(bases):
-                at = bases.searchsorted(positions, side="right") - 1
-                firsts = np.flatnonzero(np.diff(at, prepend=-1))
-                found.append(rows[at[firsts]])
-                counts.append(np.diff(firsts, append=len(at)))
-            else:
-                # What lies between two live extents is dead, and no position is.
-                between = np.diff(positions.searchsorted(np.append(bases, plot.view.length)))
-                at = np.flatnonzero(between)
-                found.append(rows[at])
-                counts.append(between[at])
-        return _joined(found), _joined(counts)
+    def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
+        """Add so much for each of the positions to the count of its document, by row."""
+        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
+
+    @cached_property
+    def _extents(self) -> tuple[Columns, Columns]:
+        """Where the extents of each plot begin on its axis, and the rows of their documents."""
+        return Columns([plot.view.extents.bases for plot in self.plots]), Columns(self._rows)
 
     def codes(self, units: Ids) -> Codes | None:
         """The codes of some ascending units; None in a store without vectors."""

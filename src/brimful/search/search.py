@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.vectors import TermVectors
+from brimful.kernels import Columns
 from brimful.search.common import tells
 from brimful.search.dates import DateAsked, dates_in
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
@@ -413,7 +414,7 @@ def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Num
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]]
-        held = tuple(
+        held = Columns(
             union([places[number] for places in groups if len(places[number])]) for number in range(len(ground.plots))
         )
         placed.append((weight - lighter, held))

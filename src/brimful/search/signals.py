@@ -61,46 +61,28 @@ def runs(chosen: Chosen, sought: Sequence[Sought], sequence: Sequence[int]) -> N
     if len(sequence) < LEAST_RUN or not follows.any():
         return counts
     wanted = sorted({number for number in sequence if number >= 0})
+    found = [(number, chosen.inside(columns)) for number in wanted for _, columns in sought[number].places[-1:]]
     for plot, (low, high) in enumerate(pairwise(chosen.bounds)):
-        if low == high:
+        if low == high or not found:
             continue
-        places, numbers = _inside(chosen, slice(low, high), sought, wanted, plot)
+        places, numbers, at = _in_order([(number, *inside[plot]) for number, inside in found])
         if len(places) < LEAST_RUN:
             continue
         sizes = np.array([len(each.word) for each in sought])[numbers]
         linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
         linked &= np.diff(places) > 0
         whole = linked[:-2] & linked[1:-1] & linked[2:]
-        begins = places[:-3][whole]
-        units = chosen.starts[low:high].searchsorted(begins, side="right") - 1
-        counts[low:high] += np.bincount(units, minlength=high - low)
+        counts[low:high] += np.bincount(at[:-3][whole], minlength=high - low)
     return counts
 
 
-def _inside(
-    chosen: Chosen, part: slice, sought: Sequence[Sought], wanted: Sequence[int], plot: int
-) -> tuple[Numbers, NDArray[np.int64]]:
-    """Where the wanted words stand in the chosen units of a plot, in order, and which word each is."""
-    starts, ends = chosen.starts[part], chosen.ends[part]
-    places, numbers = [], []
-    for number in wanted:
-        for _, columns in sought[number].places[-1:]:
-            column = columns[plot]
-            if len(column) > len(starts):  # look for the units among the places, not the other way round
-                low, high = column.searchsorted(starts), column.searchsorted(ends)
-                sizes = high - low
-                steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-                kept = column[np.repeat(low, sizes) + steps]
-            else:
-                at = starts.searchsorted(column, side="right") - 1
-                kept = column[(at >= 0) & (column < ends[at])]
-            places.append(kept)
-            numbers.append(np.full(len(kept), number))
-    if not places:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    together, which = np.concatenate(places), np.concatenate(numbers)
-    order = np.lexsort((which, together))
-    return together[order], which[order]
+def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
+    """Where words stand in units, in order; which word each is, and which unit that is."""
+    places = np.concatenate([places for _, places, _ in found])
+    numbers = np.repeat([number for number, _, _ in found], [len(places) for _, places, _ in found])
+    units = np.concatenate([units for _, _, units in found])
+    order = np.lexsort((numbers, places))
+    return places[order], numbers[order], units[order]
 
 
 def definitions(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> list[Numbers]:
@@ -110,6 +92,11 @@ def definitions(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> lis
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
     """
     found = [np.zeros(len(chosen), np.int64) for _ in sought]
+    asked = [
+        (word, each, chosen.inside(each.places[0][1]))  # the word as it was asked
+        for word, each in enumerate(sought)
+        if not each.is_minor and not each.is_literal and each.places
+    ]
     reads = 0
     for number, plot in enumerate(ground.plots):
         low, high = chosen.bounds[number : number + 2]
@@ -117,15 +104,10 @@ def definitions(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> lis
             continue
         starts, ends, _ = plot.view.heads
         unit_starts, unit_ends = chosen.starts[low:high], chosen.ends[low:high]
-        for word, each in enumerate(sought):
-            if each.is_minor or each.is_literal or not each.places or reads > _MOST_DEFINITIONS:
+        for word, each, inside in asked:
+            column, units = inside[number]
+            if not len(column) or reads > _MOST_DEFINITIONS:
                 continue
-            column = each.places[0][1][number]  # the word as it was asked
-            if not len(column):
-                continue
-            units = unit_starts.searchsorted(column, side="right") - 1
-            inside = (units >= 0) & (column < unit_ends[units])
-            column, units = column[inside], units[inside]
             heads = starts.searchsorted(column, side="right") - 1 if len(starts) else np.full(len(column), -1)
             in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
             for at in np.flatnonzero(in_head | each.is_name).tolist()[: _MOST_DEFINITIONS - reads]:
