@@ -83,7 +83,7 @@ class PostgresCursor:
         self._waiting_bytes = 0
         self._incoming = False
         self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
-        self._next, self._ahead = 0, 1
+        self._next, self._ahead = 0, _TOGETHER
         self.trips = 0
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
@@ -135,14 +135,15 @@ class PostgresCursor:
         return known
 
     def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
-        """A blob with those that are asked for next: the columns of its segment, or what follows where all are read."""
+        """A blob with those that are asked for next: the columns of its segment, or its neighbours."""
         if kind_of_key(key) in _COLUMNS:
             first = key_of(segment_of(key), 0)
             wanted = [first + key_of(0, kind) for kind in _COLUMNS]
             return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
-        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if key == self._next else 1
-        self._next = key + self._ahead
-        return self._fetched("blobs", "key >= %s AND key < %s", (key, key + self._ahead))
+        first = key - key % _TOGETHER
+        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if first == self._next else _TOGETHER
+        self._next = first + self._ahead
+        return self._fetched("blobs", "key >= %s AND key < %s", (first, self._next))
 
     def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
         self.trips += 1
@@ -237,4 +238,5 @@ _CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""
 _COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS)
 """The kinds of which a segment has one blob; a question reads nearly all of them."""
-_MOST_AHEAD = 16
+_TOGETHER, _MOST_AHEAD = 4, 32
+"""So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
