@@ -35,7 +35,7 @@ def complete(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("brimful co", {"context", "completion", "config"}),
+        ("brimful co", {"context", "completion", "config", "copy"}),
         ("brimful context q --form", {"--format"}),
         ("brimful context q --format m", {"markdown", "messages"}),
         ("brimful context q -m gpt-4", {"gpt-4", "gpt-4.1", "gpt-4.5", "gpt-4o"}),

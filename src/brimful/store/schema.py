@@ -143,6 +143,15 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
 
 
+def segment_of(key: int) -> int:
+    """The segment that a blob's key names.
+
+    >>> segment_of(key_of(7, PAGE, 3))
+    7
+    """
+    return key >> (_KIND_BITS + _PLACE_BITS)
+
+
 def kind_of_key(key: int) -> int:
     """The kind of blob that a key names.
 

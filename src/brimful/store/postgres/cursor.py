@@ -13,7 +13,18 @@ import psycopg
 
 from brimful.errors import CorruptError, StoreAccessError
 from brimful.store.cursors import Sealed
-from brimful.store.schema import CARDS, EXTENTS, Value, kind_of_key
+from brimful.store.schema import (
+    CARDS,
+    EXTENTS,
+    FIRSTS,
+    HEADS,
+    SECTIONS,
+    UNITS,
+    Value,
+    key_of,
+    kind_of_key,
+    segment_of,
+)
 
 PIECE_BYTES = 1 << 20
 """What one fetch brings of a value at most."""
@@ -51,7 +62,7 @@ class KeptBlobs:
 
     def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
         """Keep one, and let go of the oldest."""
-        if kind_of_key(key) in (EXTENTS, CARDS):  # the two that a later commit writes anew
+        if kind_of_key(key) in _CHANGING:  # the two that a later commit writes anew
             return
         with self._lock:
             if key not in self._blobs:
@@ -71,6 +82,8 @@ class PostgresCursor:
         self._waiting: dict[int, Sealed] = {}
         self._waiting_bytes = 0
         self._incoming = False
+        self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
+        self._next, self._ahead = 0, _TOGETHER
         self.trips = 0
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
@@ -109,25 +122,47 @@ class PostgresCursor:
         """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
-        if table == "blobs" and self._kept is not None and (known := self._kept.get(key)):
-            return known
+        if table == "maps" or self._kept is None:
+            return self._fetched(table, f"{_KEY[table]} = %s", (key,)).get(key)
+        known = self._kept.get(key) or self._changing.pop(key, None)
+        if known is None:
+            for near, blob in self._near(key, self._kept).items():
+                if kind_of_key(near) in _CHANGING and near != key:
+                    self._changing[near] = blob
+                elif near == key:
+                    known = blob
+                self._kept.keep(near, blob)
+        return known
+
+    def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
+        """A blob with those that are asked for next: the columns of its segment, or its neighbours."""
+        if kind_of_key(key) in _COLUMNS:
+            first = key_of(segment_of(key), 0)
+            wanted = [first + key_of(0, kind) for kind in _COLUMNS]
+            return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
+        first = key - key % _TOGETHER
+        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if first == self._next else _TOGETHER
+        self._next = first + self._ahead
+        return self._fetched("blobs", "key >= %s AND key < %s", (first, self._next))
+
+    def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
         self.trips += 1
-        found = self._cursor.execute(_SEALED[table], (1, PIECE_BYTES, key)).fetchone()
-        if found is None:
-            return None
-        length, seal, data = found
-        if length > MOST_BYTES:
-            raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
-        if len(data) < length:
-            parts = [data]
-            for start in range(len(data), length, PIECE_BYTES):
-                self.trips += 1
-                more = self._cursor.execute(_SEALED[table], (start + 1, PIECE_BYTES, key)).fetchone()
-                parts.append(more[2] if more else b"")
-            data = b"".join(parts)
-        if table == "blobs" and self._kept is not None:
-            self._kept.keep(key, (data, seal))
-        return data, seal
+        statement = _SEALED.format(table=table, key=_KEY[table], condition=condition)
+        found = {}
+        for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, *values)).fetchall():
+            if length > MOST_BYTES:
+                raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
+            found[key] = (self._whole(table, key, data, length), seal)
+        return found
+
+    def _whole(self, table: str, key: int, data: bytes, length: int) -> bytes:
+        parts = [data]
+        statement = _SEALED.format(table=table, key=_KEY[table], condition=f"{_KEY[table]} = %s")
+        for start in range(len(data), length, PIECE_BYTES):
+            self.trips += 1
+            more = self._cursor.execute(statement, (start + 1, PIECE_BYTES, key)).fetchone()
+            parts.append(more[3] if more else b"")
+        return b"".join(parts)
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs; they are sent together, some megabytes at once."""
@@ -146,7 +181,7 @@ class PostgresCursor:
         if not self._incoming:
             self._cursor.execute(_INCOMING)
             self._incoming = True
-        rewritten = [key for key in waiting if kind_of_key(key) in (EXTENTS, CARDS)]
+        rewritten = [key for key in waiting if kind_of_key(key) in _CHANGING]
         if rewritten:
             self._cursor.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
         with self._cursor.copy("COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)") as copy:
@@ -197,7 +232,11 @@ def _with_marks(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
-_SEALED = {
-    table: f"SELECT octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {column} = %s"  # noqa: S608
-    for table, column in (("blobs", "key"), ("maps", "document"))
-}
+_KEY = {"blobs": "key", "maps": "document"}
+_SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
+_CHANGING = (EXTENTS, CARDS)
+"""The kinds of blobs that a later commit may write anew."""
+_COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS)
+"""The kinds of which a segment has one blob; a question reads nearly all of them."""
+_TOGETHER, _MOST_AHEAD = 4, 32
+"""So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
