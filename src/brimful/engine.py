@@ -208,9 +208,12 @@ class Engine:
         return document
 
     def remove(self, *paths: str) -> int:
-        """Forget documents; returns how many there were."""
+        """Forget documents, of captured texts their digests too; returns how many there were."""
+        from brimful.densify.captures import CAPTURED, digest_path
+
+        digests = [digest_path(path) for path in paths if path.startswith(CAPTURED)]
         with self._turn():
-            return self._store.remove(paths)
+            return self._store.remove([*paths, *digests])
 
     def purge(self) -> None:
         """Leave no byte of what was removed or replaced in the file, nor of what models answered beside it.
@@ -604,16 +607,20 @@ class Engine:
         cancel: threading.Event | None = None,
         allow: Iterable[Reason] = (),
     ) -> Capture:
-        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
+        """Store a text whole as `capture:name`, condense it, and store the digest beside it; a failure is its status.
 
+        The digest is `capture:name/digest`, and says what it was made from (ruling 22). An empty text is refused.
         Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
         A text that holds a credential is refused before it is written down or sent, as `add_text` refuses it.
         """
-        from brimful.densify.captures import Captures, name_of
+        from brimful.densify.captures import Capture, Captures, name_of
 
         name = name or name_of(text)
-        _passed(text if isinstance(text, Document) else Document(name, text), SourceSettings(allow=allow))
+        original = text if isinstance(text, Document) else Document(name, text)
+        _passed(original, SourceSettings(allow=allow))
         captures = Captures(self.memory)
+        if original.content.strip():
+            self._stored(Capture(name, "", "pending", original), allow)
         return self._stored(
             captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel), allow
         )
@@ -645,8 +652,14 @@ class Engine:
         return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel), allow)
 
     def _stored(self, capture: Capture, allow: Iterable[Reason]) -> Capture:
-        if capture.status == "done":
-            self.add_documents([capture.document()], allow=allow)
+        """The text in the store, and its digest beside it; one of a text that was there before under this name goes."""
+        from brimful.densify.captures import digest_path
+
+        digest = capture.digest_document()
+        with self._turn():
+            if digest is None and capture.status == "done" and self.length(digest_path(capture.path)) is not None:
+                self.remove(digest_path(capture.path))
+            self.add_documents([capture.document(), *([digest] if digest else [])], allow=allow)
         return capture
 
     # ---- how

@@ -461,7 +461,8 @@ class CaptureBody(BaseModel):
     status: Literal["pending", "done", "failed"]
     model: str
     message: str
-    path: str | None
+    path: str
+    digest_path: str | None
     original_bytes: int
     digest: str
     sentences: list[dict[str, Any]]

@@ -371,7 +371,7 @@ def capture(
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
 ) -> int:
-    """Write a text down, condense it, and store the digest as a document that search finds."""
+    """Store a text whole, condense it, and store the digest beside it; search finds both."""
     return run("capture", locals())
 
 
