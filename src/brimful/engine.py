@@ -24,6 +24,7 @@ from brimful.assembly.explain import Explanation
 from brimful.assembly.notation import read_as
 from brimful.assembly.prices import Prices
 from brimful.assembly.receipt import Receipt, hash_of, make_receipt
+from brimful.assembly.sending import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
@@ -207,9 +208,12 @@ class Engine:
         return document
 
     def remove(self, *paths: str) -> int:
-        """Forget documents; returns how many there were."""
+        """Forget documents, of captured texts their digests too; returns how many there were."""
+        from brimful.densify.captures import CAPTURED, digest_path
+
+        digests = [digest_path(path) for path in paths if path.startswith(CAPTURED)]
         with self._turn():
-            return self._store.remove(paths)
+            return self._store.remove([*paths, *digests])
 
     def purge(self) -> None:
         """Leave no byte of what was removed or replaced in the file, nor of what models answered beside it.
@@ -464,19 +468,53 @@ class Engine:
         if densify is not None:
             settings = replace(settings, densify=densify if isinstance(densify, str) else densify.name)
         field = field or FieldSettings()
-        room = budget_of(budget)
-        if settings.densify is not None:
-            return self._condensed(question, room, settings, field, densify or settings.densify, cancel)
+        whole = budget_of(budget)
+        room, drawn, slack = whole, None, 0
+        while True:
+            if settings.asks or settings.map_percent:
+                room, drawn = self._room_beside(question, whole, settings, slack=slack)
+            if settings.densify is not None:
+                made = self._condensed(question, room, whole, settings, field, densify or settings.densify, cancel)
+            else:
+                made = self._filled(question, room, whole, settings, field)
+            made = replace(made, map_text=drawn, with_question=settings.asks)
+            over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.asks else 0)
+            if room is whole or over <= 0:
+                return made
+            slack += over  # tokens that came to it where the parts meet
+
+    def _filled(
+        self, question: str, room: Budget, whole: Budget, settings: AskSettings, field: FieldSettings
+    ) -> Context:
+        """The context for a room, of what was asked for as a whole."""
         with self._turn():
             ground = self._now()
             settings = replace(settings, meaning=self._meant(ground, settings.meaning))
-            key = _key(ground, question, room, settings, field)
+            key = _key(ground, question, (room, whole), settings, field)
             if key not in self._contexts:
                 context, found = self._asked(ground, question, settings, field).fullest(room)
                 context = self._priced(context, question, settings, field)
-                self._keep(key, self._with_receipt(ground, question, context, found, settings, field))
+                self._keep(key, self._with_receipt(ground, question, context, whole, found, settings, field))
             self._contexts.move_to_end(key)
             return self._contexts[key]
+
+    def _room_beside(
+        self, question: str, whole: Budget, settings: AskSettings, *, slack: int
+    ) -> tuple[Budget, str | None]:
+        """What the map and the question leave of a budget, and the map."""
+        counter = tokens_for(settings.model)
+        asked = counter.count(question_part(settings.format, question)) + slack if settings.asks else 0
+        drawn, mapped = None, 0
+        if settings.map_percent:
+            share = max(whole.available * settings.map_percent // 100, 1)
+            drawn = self.map(budget=share, question=question, model=settings.model, path=settings.path).text or None
+            mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
+        room = replace(
+            whole,
+            reserved_system=whole.reserved_system + mapped,
+            reserved_query=max(whole.reserved_query, asked),
+        )
+        return room, drawn
 
     def explain(
         self,
@@ -586,16 +624,20 @@ class Engine:
         cancel: threading.Event | None = None,
         allow: Iterable[Reason] = (),
     ) -> Capture:
-        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status.
+        """Store a text whole as `capture:name`, condense it, and store the digest beside it; a failure is its status.
 
+        The digest is `capture:name/digest`, and says what it was made from (ruling 22). An empty text is refused.
         Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
         A text that holds a credential is refused before it is written down or sent, as `add_text` refuses it.
         """
-        from brimful.densify.captures import Captures, name_of
+        from brimful.densify.captures import Capture, Captures, name_of
 
         name = name or name_of(text)
-        _passed(text if isinstance(text, Document) else Document(name, text), SourceSettings(allow=allow))
+        original = text if isinstance(text, Document) else Document(name, text)
+        _passed(original, SourceSettings(allow=allow))
         captures = Captures(self.memory)
+        if original.content.strip():
+            self._stored(Capture(name, "", "pending", original), allow)
         return self._stored(
             captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel), allow
         )
@@ -627,8 +669,14 @@ class Engine:
         return self._stored(Captures(self.memory).retry(name, model, settings=settings, cancel=cancel), allow)
 
     def _stored(self, capture: Capture, allow: Iterable[Reason]) -> Capture:
-        if capture.status == "done":
-            self.add_documents([capture.document()], allow=allow)
+        """The text in the store, and its digest beside it; one of a text that was there before under this name goes."""
+        from brimful.densify.captures import digest_path
+
+        digest = capture.digest_document()
+        with self._turn():
+            if digest is None and capture.status == "done" and self.length(digest_path(capture.path)) is not None:
+                self.remove(digest_path(capture.path))
+            self.add_documents([capture.document(), *([digest] if digest else [])], allow=allow)
         return capture
 
     # ---- how
@@ -637,6 +685,7 @@ class Engine:
         self,
         question: str,
         room: Budget,
+        asked_for: Budget,
         settings: AskSettings,
         field: FieldSettings,
         model: Model | str,
@@ -655,7 +704,7 @@ class Engine:
             with self._turn() if is_last else nullcontext():
                 with self._turn():
                     ground = self._now()
-                    key = _key(ground, question, room, settings, field)
+                    key = _key(ground, question, (room, asked_for), settings, field)
                     if key in self._contexts:
                         return self._contexts[key]
                     asked = self._asked(ground, question, settings, field)
@@ -681,7 +730,8 @@ class Engine:
                             taken=ground.snapshot.row,
                             counter=counter,
                         )
-                    return self._keep(key, self._with_receipt(ground, question, whole, found, settings, field))
+                    made = self._with_receipt(ground, question, whole, asked_for, found, settings, field)
+                    return self._keep(key, made)
         raise AssertionError("the last try returns")
 
     def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
@@ -833,8 +883,16 @@ class Engine:
         return ground.snapshot.model if self._vectors(ground) is not None else None
 
     def _with_receipt(
-        self, ground: Ground, question: str, context: Context, found: Found, settings: AskSettings, field: FieldSettings
+        self,
+        ground: Ground,
+        question: str,
+        context: Context,
+        whole: Budget,
+        found: Found,
+        settings: AskSettings,
+        field: FieldSettings,
     ) -> Context:
+        """The context with its receipt, which names the whole budget: asked again, the same is taken from it."""
         context = replace(
             context,
             question=question,
@@ -851,7 +909,7 @@ class Engine:
             "described": ground.description,
         }
         receipt = make_receipt(
-            context,
+            replace(context, budget=whole),
             question=question,
             snapshot=ground.snapshot,
             settings=chosen,
@@ -945,8 +1003,16 @@ def _readable(question: object) -> str:
     return question.encode("utf-8", "replace").decode()
 
 
+def _prompt_tokens(made: Context) -> int:
+    """What a context counts together with its map and its question."""
+    counter = made.counter or tokens_for(made.model)
+    before = "" if made.map_text is None else map_part(made.format, made.map_text)
+    after = question_part(made.format, made.question or "") if made.with_question else ""
+    return counter.count(f"{before}{made.text}{after}")
+
+
 def _key(
-    ground: Ground, question: str, room: Budget, settings: AskSettings, field: FieldSettings
+    ground: Ground, question: str, room: tuple[Budget, Budget], settings: AskSettings, field: FieldSettings
 ) -> tuple[object, ...]:
     """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
     return (ground.snapshot.generation, question, room, settings, field)

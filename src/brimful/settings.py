@@ -29,6 +29,7 @@ FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
 DEFAULT_MODEL = "o200k_base"
+MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
 
@@ -234,6 +235,10 @@ class AskSettings:
     include_metadata: bool = False
     # "ranges" names the lines of each window, "every" also numbers each line, "none" names none.
     line_numbers: LineNumbers = "ranges"
+    # Put the question behind the context, and a map of the corpus that takes so many per cent of the budget before it:
+    # `Context.prompt` has all three, and the budget covers them.
+    with_question: bool | None = None  # None: for `messages`, which are sent as they are
+    map_percent: int = 0
     # How many units are ranked at most; None asks for as many as surely fill the budget.
     top_k: int | None = None
     # Which documents may answer: the fields of `Filters`. Nothing inside a question narrows it, unless `operators` says
@@ -277,6 +282,9 @@ class AskSettings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
+        share = self.map_percent
+        if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= MOST_MAP_PERCENT:
+            raise SettingError(f"map_percent is {share!r}; it must be a whole number from 0 to {MOST_MAP_PERCENT}")
         for name, value in asdict(self.filters).items():
             object.__setattr__(self, name, value)
         if self.related and self.sizing == "field":
@@ -286,6 +294,11 @@ class AskSettings:
             )
         if self.densify_percent > 90:
             raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
+
+    @property
+    def asks(self) -> bool:
+        """Whether the question stands behind the context."""
+        return self.format == "messages" if self.with_question is None else self.with_question
 
     @property
     def filters(self) -> Filters:

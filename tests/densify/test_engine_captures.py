@@ -25,14 +25,47 @@ def away(number):
 
 
 def test_a_done_capture_is_found_by_search(engine):
-    """Status, original and digest are kept; the digest is a document under `capture:` and its name."""
+    """The whole text is a document under `capture:` and its name, its digest one beside it that says what it is of."""
     text = "Tea is served at four in the garden. The weather is fine. " * 20
     done = engine.capture(text, name="visit")
     assert (done.status, done.path) == ("done", "capture:visit")
     assert done.original.content.decode() == text
     assert engine.captures() == [done]
-    assert engine.search("tea in the garden").hits[0].path == "capture:visit"
-    assert engine.document("capture:visit").content.decode() == done.digest
+    found = {hit.path for hit in engine.search("tea in the garden").hits}
+    assert found == {"capture:visit", "capture:visit/digest"}
+    assert engine.document("capture:visit").content.decode() == text
+    assert done.digest_path == "capture:visit/digest"
+    digest = engine.document("capture:visit/digest").content.decode()
+    assert digest == f"Digest of capture:visit, by extractive:\n\n{done.digest}"
+
+
+def test_nothing_of_a_captured_text_is_lost(engine):
+    """Every sentence can be found, also those that a digest leaves out, and while no model answers."""
+    talk = "".join(f"Point {n} was discussed at length by all who were there. " for n in range(60))
+    text = f"{talk}\n\nWe decided to move the launch to 4 June because the venue is taken.\n\n{talk}"
+    engine.capture(text, name="standup")
+    assert "move the launch to 4 June" in engine.context("When is the launch?", budget=100).text
+    failed = engine.capture("The heron stands in the pond. " * 9, name="pond", model=FakeModel(fails=lambda _: away(1)))
+    assert failed.status == "failed"
+    assert engine.search("heron").hits[0].path == "capture:pond"
+
+
+def test_a_short_text_is_its_own_digest(engine):
+    """What can't be condensed stands once, and the digest of a longer text before it is gone."""
+    engine.capture("Tea is served at four in the garden. The weather is fine. " * 20, name="visit")
+    assert engine.length("capture:visit/digest")
+    done = engine.capture("Tea at four.", name="visit")
+    assert done.digest_path is None
+    assert engine.length("capture:visit/digest") is None
+
+
+@pytest.mark.parametrize("text", ["", " \n\t "])
+def test_an_empty_text_is_refused(engine, text):
+    """Nothing is written down of nothing."""
+    with pytest.raises(DocumentError, match="nothing to capture"):
+        engine.capture(text, name="nothing")
+    assert engine.captures() == []
+    assert engine.length("capture:nothing") is None
 
 
 def test_a_text_without_a_name_is_called_by_its_hash(engine):
@@ -44,16 +77,17 @@ def test_a_text_without_a_name_is_called_by_its_hash(engine):
 
 
 def test_a_failed_capture_is_kept_and_retried(engine, tmp_path):
-    """A failure is a status, in no search; another engine of the same store takes it up, and then it is found."""
-    model = FakeModel(fails=away, reply=lambda prompt: "The visitors came by boat.")
+    """A failure is a status, its text found already; another engine of the same store takes it up, and then it is found."""
+    model = FakeModel(fails=away, reply=lambda prompt: "The visitors came by hovercraft.")
     failed = engine.capture(story(30), name="visit", model=model)
     assert failed.status == "failed"
     assert failed.message.startswith("provider.unavailable: ")
-    assert not engine.search("boat").hits
+    assert not engine.search("hovercraft", repair=False).hits
+    assert engine.document("capture:visit").content.decode() == story(30)
     with open_store(tmp_path / "store.db") as other:
         done = other.retry_capture("visit", model=model)
         assert done.status == "done"
-        assert other.search("boat").hits[0].path == "capture:visit"
+        assert other.search("hovercraft").hits[0].path == "capture:visit/digest"
     assert [capture.status for capture in engine.captures()] == ["done"]
     with pytest.raises(DocumentError, match="'nobody'"):
         engine.retry_capture("nobody")

@@ -165,6 +165,8 @@ class Context:
     digests: tuple[Condensed, ...] = ()
     relevance: Relevance | None = None
     read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
+    with_question: bool = False  # whether the budget covers the question too
+    map_text: str | None = None  # a map of the corpus that stands before the text, and that the budget covers
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
     senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
     counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the one that `model` names
@@ -186,6 +188,16 @@ class Context:
     def payload(self) -> Payload:
         """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
         return form_for(self.format).payload(self.blocks, self.text, self.showing)
+
+    @property
+    def prompt(self) -> Payload:
+        """What to send with the map and the question, as far as they were asked for: `payload` without either.
+
+        With `with_question` or `map_percent` the budget covers all of it.
+        """
+        from brimful.assembly.sending import prompt_of
+
+        return prompt_of(self)
 
     def to_openai_messages(self, system: str | None = None, *, question: str | None = None) -> list[dict[str, object]]:
         """`messages` for a chat completion: this text and the question; `tokens` counts the text alone.

@@ -19,6 +19,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
     return {
         "question": context.question,
         "text": context.text,
+        "prompt": context.prompt if context.with_question or context.map_text else None,
         "payload": None if isinstance(context.payload, str) else context.payload,
         "tokens": context.tokens,
         "content_tokens": context.content_tokens,

@@ -1,19 +1,68 @@
 """How is a context sent? As the arguments of the providers' own clients, with the question behind it.
 
 The budget covers the context alone, as it was counted. The system prompt, the question and what a provider adds around
-messages belong to the reserves of the `Budget`.
+messages belong to the reserves of the `Budget`; with `with_question` and `map_percent` the engine takes what they cost
+from the room for the context, so that `Context.prompt` is within the budget.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from brimful.assembly.formats.markdown import fenced
+from brimful.assembly.formats.plain import with_backslashes
+from brimful.assembly.formats.xml import as_text
 from brimful.errors import FormatError, InputError
+from brimful.settings import FormatName
 
 if TYPE_CHECKING:
     from brimful.assembly.context import Context
+    from brimful.assembly.formats import Payload
 
 Message = dict[str, object]
+
+
+def question_part(format: FormatName, question: str) -> str:  # noqa: A002
+    """A question as it stands behind a context of that format.
+
+    >>> question_part("xml", "Is 3 < 4?")
+    '<question>Is 3 &lt; 4?</question>\\n'
+    """
+    if format == "xml":
+        return f"<question>{as_text(question)}</question>\n"
+    if format == "json":
+        return json.dumps({"question": question}, ensure_ascii=False) + "\n"
+    return question if format == "anthropic" else f"\n{question}\n"
+
+
+def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
+    """A map of the corpus as it stands before a context of that format; its names are not to be taken for headers."""
+    if format == "xml":
+        return f"<map>\n{as_text(drawn)}</map>\n"
+    if format == "json":
+        return json.dumps({"map": drawn}, ensure_ascii=False) + "\n"
+    if format == "markdown":
+        return f"### Map\n\n{fenced(drawn)}\n"
+    return f"[MAP]\n{with_backslashes(drawn)}\n"
+
+
+def prompt_of(context: Context) -> Payload:
+    """Map, context and question in one, as far as they were asked for."""
+    form = context.format
+    question = context.question if context.with_question else None
+    if question is None and context.map_text is None:
+        return context.payload
+    if form == "windows":
+        raise FormatError("windows are for programs that write their own prompt; ask with another format")
+    before = "" if context.map_text is None else map_part(form, context.map_text)
+    after = "" if question is None else question_part(form, question)
+    if form == "anthropic":
+        assert isinstance(context.payload, list)
+        texts: list[list[Message]] = [[{"type": "text", "text": part}] if part else [] for part in (before, after)]
+        return [*texts[0], *context.payload, *texts[1]]
+    text = f"{before}{context.text}{after if context.text or before else after.lstrip()}"
+    return [{"role": "user", "content": text}] if form == "messages" else text
 
 
 def openai_messages(context: Context, *, system: str | None, question: str | None) -> list[Message]:

@@ -29,6 +29,7 @@ from brimful.store.schema import seal_of
 from brimful.text.spans import Span
 
 CaptureStatus = Literal["pending", "done", "failed"]
+CAPTURED = "capture:"
 STATUSES: tuple[CaptureStatus, ...] = get_args(CaptureStatus)
 
 
@@ -46,16 +47,32 @@ class Capture:
 
     @property
     def path(self) -> str:
-        """What its document is stored as."""
-        return f"capture:{self.name}"
+        """What the text is stored as, whole."""
+        return f"{CAPTURED}{self.name}"
 
-    def document(self, path: str | None = None) -> Document:
-        """A done capture as a document that a store can take and search finds."""
-        if self.status != "done":
-            raise DocumentError(
-                f"capture {self.name!r} is {self.status}; only a done one is a document, retry it first"
-            )
-        return Document(path or self.path, self.digest, kind="prose", language="text")
+    @property
+    def digest_path(self) -> str | None:
+        """What its digest is stored as, beside it; None where it has none, or none but the text itself."""
+        if self.status != "done" or self.digest.split() == self.original.content.decode().split():
+            return None
+        return digest_path(self.path)
+
+    def document(self) -> Document:
+        """The whole text, as a document that a store can take and search finds (ruling 22)."""
+        named = Document(self.name, self.original.content)
+        return Document(self.path, self.original.content, kind=named.kind, language=named.language)
+
+    def digest_document(self) -> Document | None:
+        """The digest as a document that says what it was made from."""
+        if self.digest_path is None:
+            return None
+        made = f"Digest of {self.path}, by {self.model}\n\n{self.digest}"
+        return Document(self.digest_path, made, kind="prose", language="text")
+
+
+def digest_path(path: str) -> str:
+    """Where the digest of a captured text stands."""
+    return f"{path}/digest"
 
 
 def name_of(text: str | Document) -> str:
@@ -91,6 +108,8 @@ class Captures:
         Failures that this package names are the capture's status, not an exception; Ctrl-C leaves it pending.
         """
         original = source if isinstance(source, Document) else Document(name, source)
+        if not original.content.strip():
+            raise DocumentError(f"there is nothing to capture as {name!r}: the text is empty; give it some words")
         chosen = model_for(model) if isinstance(model, str) else model
         self._write(Capture(name, chosen.name, "pending", original))
         try:

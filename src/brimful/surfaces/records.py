@@ -178,13 +178,14 @@ def digest_record(digest: Digest) -> dict[str, object]:
 
 
 def capture_record(capture: Capture) -> dict[str, object]:
-    """A capture without its original, and the path of its document if it has one."""
+    """A capture without its original, and the paths of its document and of its digest, if that has one."""
     return {
         "name": capture.name,
         "status": capture.status,
         "model": capture.model,
         "message": capture.message,
-        "path": capture.path if capture.status == "done" else None,
+        "path": capture.path,
+        "digest_path": capture.digest_path,
         "original_bytes": len(capture.original),
         "digest": capture.digest,
         "sentences": [asdict(sentence) for sentence in capture.sentences],

@@ -9,7 +9,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from brimful.budget import LARGEST
 from brimful.errors import suggest
 from brimful.search.query import MOST_CHARACTERS
-from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, Sizing, Strategy
+from brimful.settings import (
+    DEFAULT_MODEL,
+    MOST_MAP_PERCENT,
+    Fill,
+    FormatName,
+    LineNumbers,
+    Order,
+    Packing,
+    Sizing,
+    Strategy,
+)
 
 LONGEST_PATH = 4_096
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -92,6 +102,12 @@ class ContextRequest(Question):
     recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
     include_metadata: bool = False
     line_numbers: LineNumbers = Field("ranges", description="Name each window's lines, number every line, or neither")
+    with_question: bool | None = Field(
+        None, description="Put the question behind the context, within the budget; null: for messages"
+    )
+    map_percent: Annotated[int, Field(ge=0, le=MOST_MAP_PERCENT)] = Field(
+        0, description="Put a map of the corpus before the context, of so many per cent of the budget"
+    )
     top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     related: bool = False
     densify: Annotated[str, Field(max_length=200)] | None = Field(
@@ -307,6 +323,7 @@ class ContextBody(BaseModel):
 
     question: str | None
     text: str
+    prompt: str | list[dict[str, Any]] | None = Field(description="With map and question, where they were asked for")
     payload: list[dict[str, Any]] | None
     tokens: int
     content_tokens: int
@@ -444,7 +461,8 @@ class CaptureBody(BaseModel):
     status: Literal["pending", "done", "failed"]
     model: str
     message: str
-    path: str | None
+    path: str
+    digest_path: str | None
     original_bytes: int
     digest: str
     sentences: list[dict[str, Any]]

@@ -72,6 +72,11 @@ def _body(window: Window, showing: Showing) -> list[Fragment]:
     return _fenced(with_numbers([source] if window.text else [], showing.number_of(window)), info)
 
 
+def fenced(text: str) -> str:
+    """A text of its own in a fence that it can't close."""
+    return "".join(fragment.text for fragment in _fenced([Fragment(text)], "text"))
+
+
 def _fenced(inside: list[Fragment], info: str, *, role: Role = "headers") -> list[Fragment]:
     text = "".join(fragment.text for fragment in inside)
     longest = max((run.count("`") for run in _TICKS.findall(text)), default=2)

@@ -146,6 +146,11 @@ def _write_text(text: str, start: int) -> list[Fragment]:
     return fragments
 
 
+def with_backslashes(text: str) -> str:
+    """A text of several lines of which none looks like ours."""
+    return "".join(fragment.text for fragment in _write_text(text, 0))
+
+
 def _tail(last: Window, _showing: Showing) -> list[Fragment]:
     return _line(MARKER) if last.cut_end else []
 

@@ -34,6 +34,11 @@ def _escape(character: str) -> str:
     return _NAMED.get(character) or f'<c hex="{ord(character):x}"/>'
 
 
+def as_text(text: str) -> str:
+    """Any text inside of an element."""
+    return _SPECIAL.sub(lambda match: _escape(match.group()), text)
+
+
 def _attribute(value: object) -> str:
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 

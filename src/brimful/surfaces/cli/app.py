@@ -54,6 +54,9 @@ def context(
     packing: to.Packing = "greedy",
     fill: to.Fill = "brim",
     densify: to.Densify = None,
+    line_numbers: to.LineNumbers = "ranges",
+    with_question: to.WithQuestion = None,
+    map_percent: to.MapShare = 0,
     path: to.Within = None,
     not_path: to.NotWithin = None,
     kind: to.Kind = None,
@@ -368,7 +371,7 @@ def capture(
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
 ) -> int:
-    """Write a text down, condense it, and store the digest as a document that search finds."""
+    """Store a text whole, condense it, and store the digest beside it; search finds both."""
     return run("capture", locals())
 
 

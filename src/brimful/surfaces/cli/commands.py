@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from brimful.assembly.context import why_empty
 from brimful.budget import budget_of
@@ -19,7 +19,7 @@ from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import FieldSettings, chosen
+from brimful.settings import FieldSettings, LineNumbers, chosen
 from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -63,6 +63,9 @@ def context(
     packing: str,
     fill: str,
     densify: str | None,
+    line_numbers: str,
+    with_question: bool | None,
+    map_percent: int,
     how: Mapping[str, Any],
     receipt: str | None,
     copy: bool,
@@ -73,7 +76,15 @@ def context(
 ) -> int:
     """Index what is named, fill the budget, cite."""
     settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
-    settings = replace(settings, **how)
+    settings = replace(
+        settings,
+        line_numbers=cast("LineNumbers", line_numbers),
+        with_question=with_question,
+        map_percent=map_percent,
+        **how,
+    )
+    if format == "windows" and (with_question or map_percent):
+        raise InputError("windows are for programs that write their own prompt: leave --question and --map out")
     budget_of(budget)
     tokens_for(model)  # an unknown model is named before anything is read
     if densify is not None:

@@ -8,7 +8,7 @@ import typer
 from typer.models import OptionInfo
 
 from brimful.search.query import KINDS
-from brimful.settings import FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
+from brimful.settings import FILLS, FORMATS, LINE_NUMBERS, PACKINGS, SIZINGS, STRATEGIES
 
 PREFIX = "BRIMFUL_"
 
@@ -51,6 +51,23 @@ Model = Annotated[
     str, setting("--model", "-m", key="model", metavar="NAME", text="Whose tokens: a model or a vocabulary.")
 ]
 Format = Annotated[str, choice("format", FORMATS, "How the context is written.")]
+LineNumbers = Annotated[
+    str,
+    typer.Option(
+        "--line-numbers",
+        metavar="|".join(LINE_NUMBERS),
+        help="Name the lines of each window, number every line, or neither.",
+    ),
+]
+WithQuestion = Annotated[
+    bool | None,
+    typer.Option(
+        "--question/--no-question", help="Put the question behind the context, or not; messages have it without asking."
+    ),
+]
+MapShare = Annotated[
+    int, typer.Option("--map", metavar="SHARE", help="Begin with a map of the corpus, of so many % of the budget.")
+]
 Sizing = Annotated[str, choice("sizing", SIZINGS, "How much surrounds a hit.")]
 Strategy = Annotated[str, choice("strategy", STRATEGIES, "Which windows belong together.")]
 Packing = Annotated[str, choice("packing", PACKINGS, "Which windows get in first.")]

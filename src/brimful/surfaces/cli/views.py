@@ -31,8 +31,8 @@ _FILLS = "  fills"
 
 
 def payload(context: Context) -> str:
-    """What to send to the model: the text, or the provider's structure as JSON."""
-    found = context.payload
+    """What to send to the model, with map and question where they were asked for: text, or a provider's JSON."""
+    found = context.prompt
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False) + "\n"
 
 

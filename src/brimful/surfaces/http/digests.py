@@ -53,7 +53,7 @@ def router(house: House) -> APIRouter:
 
     @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
     async def capture(body: CaptureRequest) -> Response:
-        """Write a text down, condense it, and store the digest as `capture:name`; a failure is its status."""
+        """Store a text whole as `capture:name`, condense it, store the digest beside it; a failure is its status."""
         house.check_model(body.model)
         return await house.run(lambda cancel: _captured(house, body, cancel))
 

@@ -217,7 +217,8 @@ class CaptureResult(Output):
     """What was stored."""
 
     name: str
-    path: str = Field(description="The digest's document, as read_span takes it; searches find it from now on.")
+    path: str = Field(description="The whole text's document, as read_span takes it; searches find it from now on.")
+    digest_path: str | None = Field(description="The digest's document, if it says less than the text.")
     model: str
     digest: str
     original_bytes: Natural

@@ -155,7 +155,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             title="Store a condensed text",
             description=(
                 "The only tool that writes, to be used when the user wants something kept: condenses a text (a "
-                "conversation, notes, a page) and stores the digest in the corpus, where later questions find it. The "
+                "conversation, notes, a page) and stores both in the corpus, where later questions find them. The "
                 "same name replaces what was captured under it. The default model works without any network."
             ),
             annotations=_WRITES,
