@@ -97,7 +97,7 @@ def test_trails_are_the_documents_bytes_and_small(text, start, size):
 def test_growing_and_trimming_take_the_seams_along():
     """A window that is moved over a heading gets the seams of where it begins now."""
     span = at("### Brass pots")
-    settings = WindowSettings(trail_share=16)
+    settings = WindowSettings(trail_share=16, whole_share=0)
     (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
     assert [seam.text for seam in window.seams] == ["# Tea", "## Pots", "### Brass pots"]
     earlier = window.resized(at("# Tea").start, window.end)
