@@ -37,6 +37,7 @@ _REACH = 16_384  # bytes that are looked back for who speaks
 _SPEAKS = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
+_TITLE = re.compile(rb"(?!([^\w\s])\1*+[ \t\r]*+$)\S[^\r\n]*+(?<=\S)", re.MULTILINE)
 _SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
 
 
@@ -106,11 +107,23 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
         room -= said
     above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
     for block in above[: -MOST_HEADINGS - 1 : -1]:
-        size = block.signature_end - block.signature_start + _FRAME_BYTES
+        start, end = _title_line(document, block.signature_start, block.signature_end)
+        size = end - start + _FRAME_BYTES
         if block.signature_end <= span.start and size <= room:
-            found.append(("heading", block.signature_start, block.signature_end))
+            found.append(("heading", start, end))
             room -= size
     return found
+
+
+def _title_line(document: Document, start: int, end: int) -> tuple[int, int]:
+    """The line of a heading that has its words, without the lines of signs over and under it."""
+    newline = document.content.find(b"\n", start, end)
+    if newline < 0:
+        return start, end
+    heading = document.content[start:end]
+    for line in _TITLE.finditer(heading):
+        return start + line.start(), start + line.end()
+    return start, end
 
 
 def _table_header(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:

@@ -26,18 +26,18 @@ def made_whole(document: Document, span: Span, share: int) -> Span:
 
     What is missing at the beginning comes first: without it the rest is harder to understand.
     """
-    if document.kind == "data" or not document.is_whole or not len(span):
+    if document.kind == "data" or not len(span):
         return span
     share *= CODE_TIMES if document.kind == "code" else 1
     room = min(max(len(span) * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
-    starts, ends = _edges(document, span)
+    starts, ends = _edges(document, span, room)
     start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
     room -= span.start - start
     end = max((edge for edge in ends if span.end < edge <= span.end + room), default=span.end)
     return Span(start, end)
 
 
-def _edges(document: Document, span: Span) -> tuple[list[int], list[int]]:
+def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[int]]:
     """Where the things begin that the span begins in, and where those end that it ends in."""
     outline = document.outline
     if document.kind == "code":
@@ -46,16 +46,19 @@ def _edges(document: Document, span: Span) -> tuple[list[int], list[int]]:
         return starts, ends
     if len(outline.structure.messages) > 1:  # a message is a unit already, and what others said is another thing
         return [], []
-    # A section of a long paragraph may end in its middle, which is no edge.
-    sections = outline.section_before(span.start), outline.section_after(span.end)
-    starts, ends = (
-        [edge] if edge in (0, len(document)) or document.content[edge - 1] == 10 else [] for edge in sections
-    )
+    start, end = outline.section_before(span.start), outline.section_after(span.end)
+    starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []
+    ends = [end] if end <= span.end + room and _is_line_edge(document, end) else []
     for passage in _around(outline.structure.passages, span.start):
         starts += [passage.start, *(passage.lead[:1] if passage.lead else ())]
     for passage in _around(outline.structure.passages, span.end):
         ends.append(_line_end(document, passage.end))
     return starts, ends
+
+
+def _is_line_edge(document: Document, edge: int) -> bool:
+    """A section of a long paragraph may end in its middle, which is no edge."""
+    return edge in (0, len(document)) or document.content[edge - 1 : edge] == b"\n"
 
 
 def _around(passages: tuple[Passage, ...], position: int) -> list[Passage]:
@@ -66,5 +69,5 @@ def _around(passages: tuple[Passage, ...], position: int) -> list[Passage]:
 
 
 def _line_end(document: Document, position: int) -> int:
-    newline = document.content.find(b"\n", position)
-    return newline + 1 if newline >= 0 else len(document)
+    newline = document.content.find(b"\n", position, position + MOST_ROOM_BYTES)
+    return newline + 1 if newline >= 0 else position
