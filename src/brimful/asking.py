@@ -18,7 +18,7 @@ from brimful.search.late import Everything, Late
 from brimful.search.meaning import QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, pools_of, related_to
 from brimful.search.search import Found, search, with_matches
-from brimful.settings import AskSettings, FieldSettings, PackSettings
+from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.tokens import TokenCounter
@@ -137,7 +137,9 @@ class Asked:
         What windows cost is known when they are packed, so the estimate is tried, and moved by what it is off.
         """
         fits, over = 0, len(found.hits) + 1
-        line = self._estimate(found.hits, room.available)
+        # Of every window a part is what makes it whole, which no hit says.
+        share = (self.settings.windows or WindowSettings()).whole_share
+        line = self._estimate(found.hits, room.available * 100 // (100 + share))
         for _ in range(_MOST_TRIES):
             if not fits < line < over:
                 break

@@ -33,7 +33,14 @@ MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
 
-_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "narrative_gap_seconds", "trail_share")
+_MAY_BE_NONE = (
+    "merge_gap_bytes",
+    "min_padding_bytes",
+    "temporal_gap_seconds",
+    "narrative_gap_seconds",
+    "trail_share",
+    "whole_share",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,9 @@ class WindowSettings:
     definitions: bool = False
     # Prose: one byte of the headings above a window for so many of its own; 0 shows no headings and no speakers.
     trail_share: int = 32
+    # Sizing "field": a window is shown with what is missing of its function, paragraph or list at the edges where that
+    # is at most so many percent of it; 0 shows what was found and no more.
+    whole_share: int = 25
 
     # Strategies that link windows into clusters (085b §3)
     temporal_gap_seconds: int = 3_600

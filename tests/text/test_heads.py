@@ -36,6 +36,10 @@ def heads_of(text, kind="prose", language="markdown"):
         ("A long title\n---\n", "rst", []),
         ("# a comment\n\nTitle\n~~~~~\n", "rst", [("Title\n~~~~~", 1)]),
         ("# Tea\r\n\r\ntext\r\n", "markdown", [("# Tea", 1)]),
+        ("# a comment\n\n#1 of a list\n\nTitle\n=====\n", "text", [("Title\n=====", 1)]),
+        ("# a comment\n", None, []),
+        (".. code-block:: text\n--------------------\n", "rst", []),
+        ("Top\n===\n\n.. code-block:: text\n\n   Not\n   ---\n", "rst", [("Top\n===", 1)]),
     ],
 )
 def test_headings_of_prose(text, language, found):

@@ -76,6 +76,31 @@ def test_long_headings_are_left_out():
     assert trail(page, Span(start, len(page))) == ["Short"]
 
 
+@pytest.mark.parametrize(
+    ("path", "title", "words"),
+    [
+        ("a.md", "Green tea\n=========", "Green tea"),
+        ("a.rst", "=========\nGreen tea\n=========", "Green tea"),
+        ("a.rst", "=========\r\n Green tea\r\n=========", "Green tea"),
+        ("a.md", "## Green tea", "## Green tea"),
+    ],
+)
+def test_a_heading_in_a_trail_is_one_line(path, title, words):
+    """Of an underlined title only the line with its words is shown."""
+    page = Document(path, f"{title}\n\n{BODY}\n\n{BODY}\n")
+    start = page.content.rindex(b"The kettle")
+    assert trail(page, Span(start - 600, start)) == [words]
+
+
+def test_a_comment_in_a_text_is_no_heading(tmp_path):
+    """`#` says something else in plain text, also where a store has found the headings."""
+    page = Document("notes.txt", f"# remember the milk\n\n{BODY}\n\n{BODY}\n")
+    with open_store(tmp_path) as corpus:
+        corpus.add_documents([page])
+        shown = corpus.context("kettle stove cups warm", budget=300)
+    assert "[IN:" not in shown.text
+
+
 @given(long_texts, st.integers(0, 10_000), st.integers(0, 4_000))
 def test_trails_are_the_documents_bytes_and_small(text, start, size):
     """Seams of prose stand outside the window, in order, and headings take at most a sixteenth of it."""
@@ -97,7 +122,7 @@ def test_trails_are_the_documents_bytes_and_small(text, start, size):
 def test_growing_and_trimming_take_the_seams_along():
     """A window that is moved over a heading gets the seams of where it begins now."""
     span = at("### Brass pots")
-    settings = WindowSettings(trail_share=16)
+    settings = WindowSettings(trail_share=16, whole_share=0)
     (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
     assert [seam.text for seam in window.seams] == ["Tea", "Pots", "Brass pots"]
     earlier = window.resized(at("# Tea").start, window.end)

@@ -4,11 +4,12 @@ import random
 
 import pytest
 
-from brimful import Document, Hit, inflate
+from brimful import Document, Hit, WindowSettings, inflate
 from brimful.windows import water
 from brimful.windows.water import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
+AS_FOUND = WindowSettings(whole_share=0)
 UNIT = len("Sentence number 000 of the page. ")
 
 
@@ -98,7 +99,7 @@ def test_a_rare_word_gets_its_chapter_and_a_common_one_many_short_windows():
     """Many hits side by side become one long window; the same number far apart stay short."""
     together = inflate(hits_of(range(40, 60)), [PAGE], sizing="field", budget=500)
     assert [len(window.hits) for window in together] == [20]
-    apart = inflate(hits_of(range(0, 100, 5)), [PAGE], sizing="field", budget=500)
+    apart = inflate(hits_of(range(0, 100, 5)), [PAGE], sizing="field", budget=500, settings=AS_FOUND)
     assert [len(window.hits) for window in apart] == [1] * 20
 
 

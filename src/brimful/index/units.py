@@ -58,6 +58,7 @@ class _Axis:
     kinds: Cuts
     languages: list[str | None]
     rst: NDArray[np.bool_]
+    markdown: NDArray[np.bool_]
     lines: Lines
     bounds: NDArray[np.int64]  # first line of each text, and the line behind its last
     owner: Cuts  # the text of each line
@@ -109,6 +110,7 @@ def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | No
         np.array([_kind(kind, language) for _, kind, language in texts], np.int64),
         [language for _, _, language in texts],
         np.array([language == "rst" for _, _, language in texts], np.bool_),
+        np.array([language == "markdown" for _, _, language in texts], np.bool_),
         lines,
         bounds,
         owner,
@@ -131,7 +133,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     """Sentences, list items, table rows and chat turns; paragraphs, headings and fenced blocks."""
     lines, prose = axis.lines, axis.of(_PROSE)
     owner = np.where(prose, axis.owner, -1)
-    heads, solid = headings_in(axis.content, lines, owner, bounds=axis.bounds, rst=axis.rst)
+    heads, solid = headings_in(axis.content, lines, owner, bounds=axis.bounds, rst=axis.rst, markdown=axis.markdown)
     filled = prose & ~lines.blank
     head_lines = lines.starts.searchsorted(heads.starts, side="right") - 1
     is_head = np.zeros(len(prose), np.bool_)

@@ -78,18 +78,25 @@ def _begins_with(words: NDArray[np.uint64], names: tuple[bytes, ...]) -> Cuts:
 
 
 def headings_in(
-    content: bytes, lines: Lines, owner: Cuts, *, bounds: NDArray[np.int64], rst: NDArray[np.bool_]
+    content: bytes,
+    lines: Lines,
+    owner: Cuts,
+    *,
+    bounds: NDArray[np.int64],
+    rst: NDArray[np.bool_],
+    markdown: NDArray[np.bool_],
 ) -> tuple[Heads, Cuts]:
     """The headings of prose texts, and the fenced stretches that hold none, as starts and ends in turn.
 
     Line i is one of text `owner[i]`, of none that is prose if that is -1. Text i has the lines from `bounds[i, 0]` to
-    `bounds[i, 1]` and is reStructuredText where `rst[i]` is true.
+    `bounds[i, 1]`, is reStructuredText where `rst[i]` is true and Markdown where `markdown[i]` is: elsewhere `#` may be
+    a comment, a tag, a number.
     """
     first = lines.codes[lines.firsts]
     filled = (owner >= 0) & ~lines.blank
     plain = filled & ~rst[owner]
     solid = _fenced(content, lines, np.flatnonzero(plain & np.isin(first, _FENCES)), bounds, owner)
-    marked = np.flatnonzero(plain & ((first == _HASH) | (first == _EQUALS)))
+    marked = np.flatnonzero(plain & (((first == _HASH) & markdown[owner]) | (first == _EQUALS)))
     starts, ends, levels = _marked(lines, marked, first[marked])
     rules = np.flatnonzero(filled & _IS_UNDERLINE[first])
     under = _underlined(content, lines, rules, owner=owner, bounds=bounds, rst=rst)
@@ -182,6 +189,8 @@ def _underlined(
             if len(rule) < len(title.decode(errors="ignore")):
                 continue
             over = above == rule
+            if title.startswith(b"..") or (not over and lines.firsts[line - 1] > lines.starts[line - 1]):
+                continue  # a directive, or in a block that is indented
             start = int(lines.firsts[line - 2]) if over else start
             known = ranks.setdefault(text, {})
             level = min(known.setdefault((rule[:1], over), len(known) + 1), MOST_LEVELS)

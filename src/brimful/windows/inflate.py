@@ -157,7 +157,7 @@ def _above_water(
 ) -> list[Cut]:
     """The hits that the budget has room for, and the next ones."""
     if room is None:
-        return field_cuts(Line(tuple(ranked), tuple(below)), known)
+        return field_cuts(Line(tuple(ranked), tuple(below)), known, whole_share=settings.whole_share)
 
     def estimate(text: str) -> int:
         return -(-len(text.encode()) // settings.chars_per_token)
@@ -167,7 +167,8 @@ def _above_water(
         return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
 
     tokens = room // settings.chars_per_token
-    return field_cuts(water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate), known)
+    line = water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate)
+    return field_cuts(line, known, whole_share=settings.whole_share)
 
 
 def _ranked(hits: Iterable[Hit], known: Mapping[str, Document]) -> list[Hit]:

@@ -7,6 +7,7 @@ counted in the budget like everything else, so what prose gets is kept to a part
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +23,8 @@ MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
 SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
+HEADER_SHARE = 4
+"""And of the header of a table in prose."""
 MOST_HEADINGS = 3
 MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
@@ -63,7 +66,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
         header = document.outline.header
         found += [("header", *header)] if header and header[1] - header[0] <= MOST_HEADER_BYTES else []
     elif document.kind == "prose":
-        found += _trail(document, span, trail_share) if trail_share else []
+        found += [*_trail(document, span, trail_share), *_table_header(document, span)] if trail_share else []
     else:
         found += [
             ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
@@ -143,6 +146,21 @@ def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
         if not line[0].startswith(_NOT_A_NAME):
             return (start, start) if len(line[0]) > MOST_SIGNATURE_BYTES else line.span()
     return start, start
+
+
+def _table_header(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
+    """The header of the table that a window begins in, if that is small beside the window."""
+    passages = document.outline.structure.passages
+    at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
+    if at < 0 or passages[at].kind != "table" or passages[at].end <= span.start:
+        return []
+    lead = passages[at].lead
+    fits = (
+        lead is not None
+        and lead[1] <= span.start
+        and lead[1] - lead[0] <= min(MOST_HEADER_BYTES, len(span) // HEADER_SHARE)
+    )
+    return [("header", *lead)] if lead is not None and fits else []
 
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:

@@ -38,7 +38,11 @@ class Tide:
         """The windows of one document; with the same hits they are the same."""
         key = (*map(id, above), -1, *map(id, below))
         if key not in self._shown:
-            cuts = field_cuts(Line(tuple(above), tuple(below)), {document.path: document})
+            cuts = field_cuts(
+                Line(tuple(above), tuple(below)),
+                {document.path: document},
+                whole_share=self._settings.whole_share,
+            )
             windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
             self._shown[key] = ((*above, *below), windows)
         return self._shown[key][1]

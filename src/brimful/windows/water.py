@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.windows.cutting import Cut, joinable
+from brimful.windows.cutting import Cut, Joinable, joinable
+from brimful.windows.whole import made_whole
 
 HEADER_TOKENS = 6
 """About what a document's header costs beside its path."""
@@ -51,23 +52,21 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
     return Line(tuple(hits), ())
 
 
-def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
-    """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks."""
+def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 0) -> list[Cut]:
+    """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
+
+    Windows are made whole where so many percent of them are missing at most.
+    """
     cuts = []
     shown: dict[str, list[Span]] = {}
     below: dict[str, dict[int, int]] = defaultdict(dict)
     for path, group in _by_path(line.above):
-        runs: list[tuple[Span, list[Hit]]] = []
         may_join = joinable(known[path])
         spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
-        for span, hit in sorted(spans, key=lambda each: (each[0].start, each[0].end, each[1].order)):
-            end = runs[-1][0].end if runs else 0
-            if runs and (span.start <= end or (span.start - end <= BRIDGED_BYTES and may_join(end, span.start))):
-                last, hits = runs[-1]
-                hits.append(hit)
-                runs[-1] = (Span(last.start, max(last.end, span.end)), hits)
-            else:
-                runs.append((span, [hit]))
+        spans.sort(key=lambda each: (each[0].start, each[0].end, each[1].order))
+        runs = _runs([(span, [hit]) for span, hit in spans], may_join)
+        if whole_share:
+            runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
         cuts += [_cut(known[path], span, hits) for span, hits in runs]
         shown[path] = [span for span, _ in runs]
     for hit in line.below:
@@ -77,6 +76,20 @@ def field_cuts(line: Line, known: Mapping[str, Document]) -> list[Cut]:
             shown.setdefault(hit.path, []).append(span)
     said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
     return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def _runs(spans: Iterable[tuple[Span, list[Hit]]], may_join: Joinable) -> list[tuple[Span, list[Hit]]]:
+    """Spans in order, those that touch or have little between them as one."""
+    runs: list[tuple[Span, list[Hit]]] = []
+    for span, hits in spans:
+        end = runs[-1][0].end if runs else 0
+        if runs and (span.start <= end or (span.start - end <= BRIDGED_BYTES and may_join(end, span.start))):
+            last, before = runs[-1]
+            before += hits
+            runs[-1] = (Span(min(last.start, span.start), max(last.end, span.end)), before)
+        else:
+            runs.append((span, hits))
+    return runs
 
 
 def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
