@@ -72,6 +72,9 @@ class CitedWindow:
     seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
     sequence: int = field(default=0, metadata=UNLESS_EMPTY)
     line: Natural = field(default=Natural(0), metadata=UNLESS_EMPTY)
+    coherence: Score | None = field(default=None, metadata=UNLESS_EMPTY)
+    cluster: str | None = field(default=None, metadata=UNLESS_EMPTY)  # windows with the same one are linked
+    also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
 
 
 @dataclass(frozen=True, slots=True)

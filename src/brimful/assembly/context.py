@@ -21,7 +21,7 @@ from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.text.spans import Span
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.window import Window
+from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
     from brimful.assembly.citing import Checked
@@ -163,6 +163,7 @@ class Context:
     question: str | None = None
     corrections: tuple[Correction, ...] = ()
     digests: tuple[Condensed, ...] = ()
+    clusters: tuple[Cluster, ...] = ()  # the windows that a strategy has linked, those of them that are shown
     relevance: Relevance | None = None
     read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
     with_question: bool = False  # whether the budget covers the question too

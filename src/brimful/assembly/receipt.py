@@ -250,6 +250,9 @@ def _window(window: Window) -> CitedWindow:
         ),
         sequence=0 if window.document is not None else window.sequence,
         line=Natural((window.document is None and window.line) or 0),
+        coherence=None if window.document is None else Score(repr(window.coherence.score)),
+        cluster=window.cluster,
+        also_in=window.also_in,
     )
 
 

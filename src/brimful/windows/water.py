@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.windows.cutting import Cut, Joinable, joinable
+from brimful.windows.cutting import Cut, joinable
+from brimful.windows.drafts import Joinable
 from brimful.windows.whole import made_whole
 
 HEADER_TOKENS = 6
