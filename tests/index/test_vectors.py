@@ -170,13 +170,12 @@ def test_nearest_is_a_full_sort(seed: int, count: int, limit: int, numbers: list
     assert list(zip((-found.scores).tolist(), found.ids.tolist(), strict=True)) == every
 
 
-def test_blocks_of_codes_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many codes are compared together changes no score."""
-    codes, query = codes_from(1, 1_000, kinds=50), np.arange(DIMENSIONS) - 100
+def test_a_score_depends_on_its_code_alone() -> None:
+    """Alone or among others, and in any order."""
+    codes, query = codes_from(1, 200, kinds=50), np.arange(DIMENSIONS) - 100
     scores = similarities(codes, query)
-    for size in (1, 7, 999):
-        monkeypatch.setattr(vectors, "_BLOCK_CODES", size)
-        assert np.array_equal(similarities(codes, query), scores)
+    assert [int(similarities(code[None], query)[0]) for code in codes] == scores.tolist()
+    assert np.array_equal(similarities(codes[::-1], query), scores[::-1])
     assert scores[~codes.any(axis=1)].tolist() == [NOTHING] * int((~codes.any(axis=1)).sum())
 
 

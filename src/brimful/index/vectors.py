@@ -16,6 +16,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
+from brimful import kernels
 from brimful.errors import ScoreError, SettingError
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
@@ -27,7 +28,6 @@ NOTHING = -(1 << 15)
 """The score of a unit of which no term is known; its code is all zeros."""
 
 _BLOCK_UNITS = 512  # summed together: their vectors stay in the cache
-_BLOCK_CODES = 16_384
 _QUERY_BITS = 6  # of a dimension of the question, its sign included
 _QUERY_MOST = (1 << (_QUERY_BITS - 1)) - 1
 _TERM_MOST = 127
@@ -89,35 +89,16 @@ def query_vector(names: Sequence[bytes], table: TermVectors) -> Numbers:
 def similarities(codes: Codes, query: Numbers) -> NDArray[np.int16]:
     """How alike each unit is to the question: its rounded numbers added up, negated where the unit's bit is unset.
 
-    The question is scaled to six bits a dimension, and each of these is one plane of bits: what it shares with a
-    code is counted at once. Units of which nothing is known score `NOTHING`.
+    The question is scaled to six bits a dimension. Units of which nothing is known score `NOTHING`.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20
     >>> similarities(codes_of(np.eye(2, DIMENSIONS)), query).tolist()
     [46, -46]
     """
-    rounded = _rounded(query)
-    planes = np.packbits((rounded[None, :] >> np.arange(_QUERY_BITS)[:, None]) & 1, axis=1).view(np.uint64)
-    words = np.ascontiguousarray(codes, np.uint8).reshape(-1, CODE_BYTES).view(np.uint64)
-    scores = np.empty(len(words), np.int16)
-    total = int(rounded.sum())
-    for first in range(0, len(words), _BLOCK_CODES):
-        block = np.ascontiguousarray(words[first : first + _BLOCK_CODES].T)
-        sums = np.zeros(block.shape[1], np.int16)
-        for bit, plane in enumerate(planes):
-            shared = np.bitwise_count(block[0] & plane[0]).astype(np.int16)
-            for word in range(1, len(block)):
-                shared += np.bitwise_count(block[word] & plane[word])
-            shared <<= bit
-            if bit == _QUERY_BITS - 1:  # the sign, in two's complement
-                sums -= shared
-            else:
-                sums += shared
-        sums = 2 * sums - np.int16(total)
-        sums[~np.bitwise_or.reduce(block, axis=0).astype(bool)] = NOTHING
-        scores[first : first + _BLOCK_CODES] = sums
-    return scores
+    signs = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int16) * 2 - 1
+    tables = _rounded(query).astype(np.int16).reshape(CODE_BYTES, 8) @ signs.T
+    return kernels.score_codes(codes, tables, nothing=NOTHING)
 
 
 def nearest(codes: Codes, query: Numbers, *, limit: int) -> Nearest:

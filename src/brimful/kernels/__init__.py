@@ -53,6 +53,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -374,3 +375,14 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
     count = library().find_blocks(*positions.given, *given, found.ctypes.data)
     return found[:count].copy()
+
+
+def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:
+    """The score of each code of 32 bytes: what its bytes add, by place and value; `nothing` for one of zeros alone."""
+    codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, len(tables))
+    tables = np.ascontiguousarray(tables, np.int16)
+    if tables.shape != (32, 256):
+        raise ValueError(f"a code has 32 bytes of 256 values, not {tables.shape}")
+    scores = np.empty(len(codes), np.int16)
+    library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
+    return scores

@@ -48,6 +48,9 @@ MOST_DECIDING = 32
 FEW_NOTES = 20_000
 """Bytes of a corpus whose language can't be told by its little words."""
 MOST_MISSING = 16
+MOST_COMPARED = 1 << 20
+"""Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
+places that have its words."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
@@ -210,7 +213,7 @@ def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
 
 def _near(ground: Ground, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None) -> Ids:
     """The units whose codes are nearest to what the question means; none where nothing is known of it."""
-    if meaning is None or not meaning.any() or not settings.near_candidates:
+    if meaning is None or not meaning.any() or not settings.near_candidates or len(ground) > MOST_COMPARED:
         return np.zeros(0, np.int64)
     return ground.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
 

@@ -1,0 +1,49 @@
+"""The kernel that compares codes, against NumPy counting bits plane by plane."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from brimful import kernels
+from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, similarities
+
+BITS = 6
+MOST = (1 << (BITS - 1)) - 1
+
+
+def by_planes(codes, query):
+    """The question in six bits a dimension; what each plane of bits shares with a code is counted at once."""
+    most = int(np.abs(query).max(initial=0))
+    rounded = (2 * MOST * query + most) // (2 * most) if most else np.zeros(DIMENSIONS, np.int64)
+    planes = np.packbits((rounded[None, :] >> np.arange(BITS)[:, None]) & 1, axis=1)
+    sums = np.zeros(len(codes), np.int64)
+    for bit, plane in enumerate(planes):
+        shared = np.bitwise_count(codes & plane).sum(axis=1, dtype=np.int64) << bit
+        sums += -shared if bit == BITS - 1 else shared
+    return np.where(codes.any(axis=1), 2 * sums - int(rounded.sum()), NOTHING)
+
+
+@given(
+    arrays(
+        np.uint8, st.tuples(st.integers(0, 9), st.just(CODE_BYTES)), elements=st.sampled_from((0, 1, 127, 128, 255))
+    ),
+    arrays(np.int64, DIMENSIONS, elements=st.integers(-(1 << 20), 1 << 20)),
+)
+def test_scores_are_those_of_counted_bits(codes, query):
+    """Codes of zeros, of ones and between; questions of any size."""
+    assert similarities(codes, query).tolist() == by_planes(codes, query).tolist()
+
+
+def test_the_largest_scores_fit():
+    """A question of extremes and codes that agree or disagree in every dimension."""
+    query = np.full(DIMENSIONS, 1 << 40)
+    codes = np.array([[255] * CODE_BYTES, [0] * (CODE_BYTES - 1) + [1]], np.uint8)
+    assert similarities(codes, query).tolist() == by_planes(codes, query).tolist() == [7_936, -7_874]
+
+
+def test_other_tables_are_refused():
+    """The sizes are checked before anything is read."""
+    with pytest.raises(ValueError, match="32 bytes"):
+        kernels.score_codes(np.zeros((1, 16), np.uint8), np.zeros((16, 256), np.int16), nothing=NOTHING)
