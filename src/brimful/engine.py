@@ -115,7 +115,7 @@ def open(  # noqa: A001
 
 
 class Engine:
-    """A corpus that can be asked. Safe to share between threads; writing and asking take turns."""
+    """A corpus that can be asked. Safe to share between threads: they ask side by side, and while one of them adds."""
 
     def __init__(
         self,
@@ -132,13 +132,15 @@ class Engine:
         self._uses_vectors, self._embedder = vectors, embedder
         self._late_chosen = late
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
-        self._lock = threading.RLock()
-        self._readers = 0  # who read a state of their own, outside of their turn
-        self._unread = threading.Condition(self._lock)
-        self._snapshot: StoredSnapshot | None = None
-        self._ground: Ground | None = None
+        self._lock = threading.RLock()  # held to look at or change what stands below, never while a question is asked
+        self._writer = threading.RLock()  # one thread changes the corpus at a time
+        self._askers = 0  # threads that ask at the moment
+        self._left = threading.Condition(self._lock)
+        self._is_shut = False  # nobody may begin to ask
+        self._own = _Own()
+        self._moment: _Moment | None = None  # the newest state that was asked
+        self._pricing_lock = threading.RLock()
         self._is_closed = False
-        self._held = 0  # by how many `one_state`
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
         self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
@@ -155,8 +157,11 @@ class Engine:
     def close(self) -> None:
         """Let go of the store, once whoever is asking has the answer; asking later is an error."""
         with self._lock:
-            self._refresh(drop=True)
+            if self._is_closed:
+                return
             self._is_closed = True
+            self._wait_for_askers()
+            self._let_go()
             self._store.close()
             if self._memory is not None:
                 self._memory.close()
@@ -171,7 +176,7 @@ class Engine:
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
-        with self._turn():
+        with self._changing():
             from brimful.store.ingest import ingest
 
             return ingest(self._store, place, settings=settings, progress=progress)
@@ -196,7 +201,7 @@ class Engine:
         What is refused in one of a list refuses the list; where documents are given one by one, those before it stay.
         """
         gate = SourceSettings(allow=allow)
-        with self._turn():
+        with self._changing():
             entries: Iterable[Entry] = (Entry(self._check_free(_passed(document, gate))) for document in documents)
             return self._store.add(list(entries) if isinstance(documents, Sequence) else entries)
 
@@ -213,7 +218,7 @@ class Engine:
         from brimful.densify.captures import CAPTURED, digest_path
 
         digests = [digest_path(path) for path in paths if path.startswith(CAPTURED)]
-        with self._turn():
+        with self._changing():
             return self._store.remove([*paths, *digests])
 
     def purge(self) -> None:
@@ -221,11 +226,9 @@ class Engine:
 
         Captures stay, save for those whose document was removed.
         """
-        with self._turn():
-            while self._readers:  # what they read must not be overwritten
-                self._unread.wait()
-            self._refresh(drop=True)
+        with self._changing(), self._alone():  # what others read must not be overwritten
             self._store.purge()
+        with self._turn():
             if self._memory_path.exists():
                 from brimful.densify.captures import Captures
 
@@ -256,11 +259,7 @@ class Engine:
         """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
         with self._turn():
             self._now()
-            self._held += 1
-            try:
-                yield
-            finally:
-                self._held -= 1
+            yield
 
     def length(self, path: str) -> int | None:
         """How many bytes a stored document has, without reading it; None where there is none."""
@@ -360,7 +359,8 @@ class Engine:
         """What models have answered, and the captures: a file beside the store, made when first needed."""
         from brimful.densify.memory import Memory
 
-        with self._turn():
+        self._check_open()
+        with self._lock:
             if self._memory is None:
                 self._memory = Memory(self._memory_path)
             return self._memory
@@ -492,12 +492,11 @@ class Engine:
             ground = self._now()
             settings = replace(settings, meaning=self._meant(ground, settings.meaning))
             key = _key(ground, question, (room, whole), settings, field)
-            if key not in self._contexts:
-                context, found = self._asked(ground, question, settings, field).fullest(room)
-                context = self._priced(context, question, settings, field)
-                self._keep(key, self._with_receipt(ground, question, context, whole, found, settings, field))
-            self._contexts.move_to_end(key)
-            return self._contexts[key]
+            if (kept := self._kept(key)) is not None:
+                return kept
+            context, found = self._asked(ground, question, settings, field).fullest(room)
+            context = self._priced(context, question, settings, field)
+            return self._keep(key, self._with_receipt(ground, question, context, whole, found, settings, field))
 
     def _room_beside(
         self, question: str, whole: Budget, settings: AskSettings, *, slack: int
@@ -564,12 +563,9 @@ class Engine:
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
             found = check_files(cited, Path(files), text=text)
-        elif self._held:
+        else:
             with self._turn():
                 found = check_store(cited, self._now().snapshot, text=text)
-        else:
-            with self._own_moment() as moment:
-                found = check_store(cited, moment, text=text)
         return self._compared_again(cited, found, densify) if replay else found
 
     def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
@@ -587,9 +583,10 @@ class Engine:
 
         def assemble() -> Context:
             with self._turn():
-                self._contexts.clear()
-                self._documents.clear()
-                self._refresh(drop=True)
+                with self._lock:
+                    self._contexts.clear()
+                    self._documents.clear()
+                    self._let_go()
                 return self.context(question, budget=budget, **choices)
 
         return verify_determinism(assemble)
@@ -706,8 +703,8 @@ class Engine:
                 with self._turn():
                     ground = self._now()
                     key = _key(ground, question, (room, asked_for), settings, field)
-                    if key in self._contexts:
-                        return self._contexts[key]
+                    if (kept := self._kept(key)) is not None:
+                        return kept
                     asked = self._asked(ground, question, settings, field)
                     whole, found = asked.fullest(room)
                     candidates = asked.candidates(room)
@@ -794,7 +791,7 @@ class Engine:
         """The context, with prices that hold when the question is asked again."""
 
         def ask(tokens: int) -> Context:
-            with self._turn():
+            with self._turn(), self._pricing_lock:
                 ground, key = self._now(), (question, settings, field)
                 if self._pricing is None or self._pricing[:2] != (ground, key):
                     self._pricing = (ground, key, self._asked(ground, question, settings, field))
@@ -803,11 +800,18 @@ class Engine:
         prices = Prices(ask, context.budget.available)
         return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
 
+    def _kept(self, key: tuple[object, ...]) -> Context | None:
+        with self._lock:
+            if key in self._contexts:
+                self._contexts.move_to_end(key)
+            return self._contexts.get(key)
+
     def _keep(self, key: tuple[object, ...], context: Context) -> Context:
-        self._contexts[key] = context
-        held = sum(each.held_bytes for each in self._contexts.values())
-        while len(self._contexts) > 1 and (len(self._contexts) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
-            held -= self._contexts.popitem(last=False)[1].held_bytes
+        with self._lock:
+            self._contexts[key] = context
+            held = sum(each.held_bytes for each in self._contexts.values())
+            while len(self._contexts) > 1 and (len(self._contexts) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
+                held -= self._contexts.popitem(last=False)[1].held_bytes
         return context
 
     def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
@@ -846,9 +850,14 @@ class Engine:
             )
         return self._late, everything
 
-    @cached_property
+    @property
     def _late(self) -> Late | None:
         """Who reads the best places of a question; opened with the first one."""
+        with self._lock:
+            return self._opened_late
+
+    @cached_property
+    def _opened_late(self) -> Late | None:
         chosen = self._late_chosen
         from brimful.index.named import late_embedder
 
@@ -865,11 +874,9 @@ class Engine:
         and how many there are.
         """
         with self._turn():
-            late = self._late
-        if late is None:
-            raise _nobody_reads()
-        with self._own_moment() as moment:
-            return late.warm(Ground(moment), progress=progress)
+            if self._late is None:
+                raise _nobody_reads()
+            return self._late.warm(self._now(), progress=progress)
 
     def _vectors(self, ground: Ground) -> TermVectors | QuestionVectors | None:
         """Whoever made the store's vectors."""
@@ -921,45 +928,105 @@ class Engine:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One at a time, while the store is open."""
-        with self._lock:
-            if self._is_closed:
-                raise StoreError(f"{self.path} was closed; open it again to ask or add")
+        """One thread asks; whatever it asks until it is done is of one state."""
+        if not self._own.depth:
+            with self._lock:
+                while self._is_shut and not self._is_closed:
+                    self._left.wait()
+                self._check_open()
+                self._askers += 1
+        self._own.depth += 1
+        try:
+            yield
+        finally:
+            self._own.depth -= 1
+            if not self._own.depth:
+                with self._lock:
+                    self._askers -= 1
+                    moment, self._own.moment = self._own.moment, None
+                    if moment is not None:
+                        moment.askers -= 1
+                        self._close_unasked(moment)
+                    self._left.notify_all()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One thread changes the corpus; others ask what was there before, or is there by then."""
+        with self._writer:
+            self._check_open()
             yield
 
     @contextmanager
-    def _own_moment(self) -> Iterator[StoredSnapshot]:
-        """A state to read from while others take their turn; only a purge waits for it."""
-        with self._turn():
-            moment = self._store.snapshot()
-            self._readers += 1
-        try:
-            with moment:
-                yield moment
-        finally:
-            with self._lock:
-                self._readers -= 1
-                self._unread.notify_all()
+    def _alone(self) -> Iterator[None]:
+        """Nobody else asks until this is done."""
+        with self._lock:
+            self._is_shut = True
+            try:
+                self._wait_for_askers()
+                self._let_go()
+                yield
+            finally:
+                self._is_shut = False
+                self._left.notify_all()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreError(f"{self.path} was closed; open it again to ask or add")
+
+    def _wait_for_askers(self) -> None:
+        """Until every other thread has its answer."""
+        own = 1 if self._own.depth else 0
+        while self._askers > own:
+            self._left.wait()
+
+    def _now(self) -> Ground:
+        """The newest state, and for the thread that asks the same one until it is done."""
+        if self._own.moment is not None:
+            return self._own.moment.ground
+        with self._lock:
+            moment = self._moment
+            if moment is None or moment.snapshot.is_lost or moment.snapshot.generation != self._store.generation():
+                self._let_go()
+                moment = self._moment = _Moment(self._store.snapshot())
+            if self._own.depth:
+                moment.askers += 1
+                self._own.moment = moment
+        return moment.ground
+
+    def _let_go(self) -> None:
+        """Leave the newest state to those who ask it still."""
+        moment, self._moment, self._pricing = self._moment, None, None
+        if moment is not None:
+            self._close_unasked(moment)
+
+    def _close_unasked(self, moment: _Moment) -> None:
+        if moment is not self._moment and not moment.askers:
+            moment.snapshot.close()
 
     def _line_count(self, snapshot: Snapshot, path: str) -> int:
         row = snapshot.row(path)
         assert row is not None
         return self._documents.lines(snapshot, path, max(row.length - 1, 0), row.length)[1]
 
-    def _now(self) -> Ground:
-        self._refresh()
-        if self._ground is None:
-            self._snapshot = self._store.snapshot()
-            self._ground = Ground(self._snapshot)
-        return self._ground
 
-    def _refresh(self, *, drop: bool = False) -> None:
-        """Let go of a snapshot that is no longer the newest."""
-        if self._snapshot is None or (self._held and not drop):
-            return
-        if drop or self._snapshot.is_lost or self._snapshot.generation != self._store.generation():
-            self._snapshot.close()
-            self._snapshot = self._ground = self._pricing = None
+class _Moment:
+    """A state that is asked; let go of when a newer one is there and nobody asks it any more."""
+
+    def __init__(self, snapshot: StoredSnapshot) -> None:
+        self.snapshot = snapshot
+        self.askers = 0
+
+    @cached_property
+    def ground(self) -> Ground:
+        """Its columns; whoever asks first waits for them."""
+        return Ground(self.snapshot)
+
+
+class _Own(threading.local):
+    """What one thread has at hand: how many calls deep it asks, and which state."""
+
+    depth = 0
+    moment: _Moment | None = None
 
 
 def _nobody_reads() -> SettingError:

@@ -6,6 +6,7 @@ have `?` where a value stands, replace a row by deleting it first, and never nam
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol
 
@@ -76,10 +77,12 @@ class SqliteCursor:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._cursor = connection.cursor()
+        self._in_use = threading.Lock()  # threads that ask the same state read one after the other
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        return fetch(self._cursor, statement, values)
+        with self._in_use:
+            return fetch(self._cursor, statement, values)
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The same, one by one."""
@@ -95,7 +98,7 @@ class SqliteCursor:
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes with their seal, or None."""
-        found = fetch(self._cursor, _SEALED[table], (key,))
+        found = self.fetch(_SEALED[table], (key,))
         return (found[0][0], found[0][1]) if found else None
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
@@ -105,18 +108,18 @@ class SqliteCursor:
 
     def next_segment(self) -> int:
         """A number that no live segment has."""
-        ((number,),) = fetch(self._cursor, "SELECT coalesce(max(number), 0) + 1 FROM segments")
+        ((number,),) = self.fetch("SELECT coalesce(max(number), 0) + 1 FROM segments")
         return int(number)
 
     def size_bytes(self) -> int:
         """The size of the file."""
-        ((pages,),) = fetch(self._cursor, "PRAGMA page_count")
-        ((size,),) = fetch(self._cursor, "PRAGMA page_size")
+        ((pages,),) = self.fetch("PRAGMA page_count")
+        ((size,),) = self.fetch("PRAGMA page_size")
         return int(pages) * int(size)
 
     def has_vectors(self) -> bool:
         """Whether this store has ever remembered a vector."""
-        return bool(fetch(self._cursor, "SELECT 1 FROM sqlite_schema WHERE name = 'vectors'"))
+        return bool(self.fetch("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'"))
 
     def make_vectors(self) -> None:
         """Make their tables with the first vectors: a store of an earlier version is read as it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -11,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Kept(Generic[Key, Value]):
-    """Values by key; what was asked for longest ago goes first.
+    """Values by key; what was asked for longest ago goes first. Safe to share between threads.
 
     >>> read = Kept(lambda key: key.upper(), size=len, most_bytes=5)
     >>> read("tea"), read("cup"), read.held
@@ -21,16 +22,21 @@ class Kept(Generic[Key, Value]):
     def __init__(self, read: Callable[[Key], Value], *, size: Callable[[Value], int], most_bytes: int) -> None:
         self._read, self._size, self._most = read, size, most_bytes
         self._values: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = threading.Lock()
         self.held = 0  # bytes
 
     def __call__(self, key: Key) -> Value:
         """The value of a key, read unless it is kept."""
-        found = self._values.get(key)
-        if found is None:
-            found = self._values[key] = self._read(key)
-            self.held += self._size(found)
-            while self.held > self._most and len(self._values) > 1:
-                self.held -= self._size(self._values.popitem(last=False)[1])
-        else:
-            self._values.move_to_end(key)
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+                return found
+        made = self._read(key)  # while others read theirs
+        with self._lock:
+            found = self._values.setdefault(key, made)
+            if found is made:
+                self.held += self._size(made)
+                while self.held > self._most and len(self._values) > 1:
+                    self.held -= self._size(self._values.popitem(last=False)[1])
         return found

@@ -8,6 +8,7 @@ must have been read before, so windows grow no farther than what `near` has read
 from __future__ import annotations
 
 import mmap
+import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import Self
@@ -116,13 +117,15 @@ class LineCount:
     def __init__(self, length: int, read: Callable[[int, int], bytes]) -> None:
         self._length, self._read = length, read
         self._counts = [0]  # before each step
+        self._lock = threading.Lock()
 
     def before(self, position: int) -> int:
         """The newlines before a byte."""
         step = position // _STEP
-        while len(self._counts) <= step:
-            at = (len(self._counts) - 1) * _STEP
-            self._counts.append(self._counts[-1] + self._read(at, min(at + _STEP, self._length)).count(b"\n"))
+        with self._lock:
+            while len(self._counts) <= step:
+                at = (len(self._counts) - 1) * _STEP
+                self._counts.append(self._counts[-1] + self._read(at, min(at + _STEP, self._length)).count(b"\n"))
         return self._counts[step] + self._read(step * _STEP, position).count(b"\n")
 
 

@@ -21,7 +21,7 @@ from brimful.store.pages import SUFFIX, checkpoint, next_version, version_of
 from brimful.store.preparing import Entry
 from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, new_store
+from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
 
 __all__ = ["Entry", "Origins", "SqliteStore", "TakenError"]
 
@@ -67,6 +67,7 @@ class SqliteStore(Store):
         """
         super().__init__(embedder)
         self.path = path
+        self._in_use = threading.RLock()  # the connection that writes; others wait for the commit
         with _translated(path):
             self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
@@ -122,7 +123,7 @@ class SqliteStore(Store):
         """One transaction: all of it or nothing."""
         if self._is_fixed:
             raise StoreError(_NOT_WRITABLE.format(path=self.path))
-        with _translated(self.path):
+        with self._in_use, _translated(self.path):
             with _transaction(self._connection) as cursor:
                 self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
                 yield cursor
@@ -130,8 +131,18 @@ class SqliteStore(Store):
 
     @contextmanager
     def _reading(self) -> Iterator[Cursor]:
-        with _translated(self.path):
+        with self._in_use, _translated(self.path):
             yield SqliteCursor(self._connection)
+
+    def generation(self) -> int:
+        """How many commits there have been, by whichever process or thread; nobody waits for one who writes."""
+        if not self._in_use.acquire(blocking=False):
+            with self._remembering(write=False) as cursor:
+                return generation_of(cursor)
+        try:
+            return super().generation()
+        finally:
+            self._in_use.release()
 
     @property
     def _is_writable(self) -> bool:

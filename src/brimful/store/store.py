@@ -92,6 +92,11 @@ class Adopted:
     segments: list[StoredSegment]
 
 
+def generation_of(cursor: Cursor) -> int:
+    """Which commit was the last."""
+    return int.from_bytes(sealed_meta(cursor, "generation"), "big")
+
+
 class TakenError(Exception):
     """A path became that of another document since it was chosen; never leaves the package."""
 
@@ -177,7 +182,7 @@ class Store(ABC):
     def generation(self) -> int:
         """How many commits there have been, by whichever process."""
         with self._reading() as cursor:
-            return int.from_bytes(sealed_meta(cursor, "generation"), "big")
+            return generation_of(cursor)
 
     # ---- writing
 
@@ -430,7 +435,7 @@ class Store(ABC):
 
     def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
         """Forget a model's vectors of all texts but these; returns how many. `purge` forgets all of them."""
-        with self._writing() as cursor:
+        with self._remembering(write=True) as cursor:
             return remembered.retain(cursor, model, keys)
 
     # ---- keeping house

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import cache
@@ -31,9 +32,10 @@ class WholeDocuments:
     """
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
         self._held = 0  # bytes
-        self._parts: dict[Row, PartlyRead] = {}
+        self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
         self._lines: dict[Row, LineCount] = {}
         self._snapshot: Snapshot | None = None
 
@@ -42,17 +44,22 @@ class WholeDocuments:
         row = snapshot.row(path)
         assert row is not None
         key = (row, as_stored)
-        if key not in self._kept:
-            self._kept[key] = _read(snapshot, row, as_stored=as_stored)
-            self._held += row.length
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = _read(snapshot, row, as_stored=as_stored)
+        with self._lock:
+            if (known := self._kept.setdefault(key, made)) is made:
+                self._held += row.length
+            return known
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
-        while self._held > KEPT_BYTES and len(self._kept) > len(found):
-            self._held -= len(self._kept.popitem(last=False)[1])
+        with self._lock:
+            while self._held > KEPT_BYTES and len(self._kept) > len(found):
+                self._held -= len(self._kept.popitem(last=False)[1])
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
@@ -90,20 +97,24 @@ class WholeDocuments:
 
     def clear(self) -> None:
         """Let go of all."""
-        self._kept.clear()
-        self._held = 0
-        self._parts.clear()
-        self._lines.clear()
+        with self._lock:
+            self._kept.clear()
+            self._held = 0
+            self._parts.clear()
+            self._lines.clear()
 
     def _part(self, snapshot: Snapshot, row: Row) -> PartlyRead:
-        if self._snapshot is not snapshot:  # what is read later is read from the newest one
-            self._parts.clear()
-            self._snapshot = snapshot
-        known = self._parts.get(row)
-        if known is None or known.read_bytes > LONGEST_WHOLE:
-            count = LineCount(row.length, lambda start, end: snapshot.read(row.number, start, end))
-            known = self._parts[row] = PartlyRead(snapshot, row, self._lines.setdefault(row, count))
-        return known
+        key = (row, threading.get_ident())
+        with self._lock:
+            if self._snapshot is not snapshot:  # what is read later is read from the newest one
+                self._parts.clear()
+                self._lines.clear()
+                self._snapshot = snapshot
+            known = self._parts.get(key)
+            if known is None or known.read_bytes > LONGEST_WHOLE:
+                count = LineCount(row.length, lambda start, end: snapshot.read(row.number, start, end))
+                known = self._parts[key] = PartlyRead(snapshot, row, self._lines.setdefault(row, count))
+            return known
 
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
