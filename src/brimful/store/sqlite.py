@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 from urllib.parse import quote
 
 import apsw
@@ -290,7 +290,7 @@ class SqliteStore:
     def _finish(self, cursor: apsw.Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
         checked_roots(cursor, sealed_meta(cursor, "root"))
-        changed = {each: checked_leaves(fetch(cursor, _LEAVES, (each,))) for each in sorted(set(touched))}
+        changed = _leaves(cursor, sorted(set(touched)))
         cursor.executemany(
             "INSERT OR REPLACE INTO buckets VALUES (?, ?)",
             [(bucket, root_of(leaves)) for bucket, leaves in changed.items() if leaves],
@@ -493,7 +493,18 @@ def _views(cursor: apsw.Cursor) -> list[SqliteSegment]:
     return [SqliteSegment(shelf, row, coded=coded) for row in shelf.segments()]
 
 
-_LEAVES = "SELECT leaf FROM documents WHERE bucket = ? ORDER BY path"
+_LEAVES = "SELECT bucket, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path"
+_AT_ONCE = 500  # values in one statement
+
+
+def _leaves(cursor: apsw.Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
+    """The leaves of some buckets, by path."""
+    found: dict[int, list[tuple[Any, ...]]] = {bucket: [] for bucket in buckets}
+    for first in range(0, len(buckets), _AT_ONCE):
+        part = tuple(buckets[first : first + _AT_ONCE])
+        for bucket, leaf in fetch(cursor, _LEAVES.format(marks=", ".join("?" * len(part))), part):
+            found[bucket].append((leaf,))
+    return {bucket: checked_leaves(rows) for bucket, rows in found.items()}
 
 
 def _opened(path: Path) -> tuple[apsw.Connection, bool]:
