@@ -53,6 +53,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
+    "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -374,3 +376,35 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
     count = library().find_blocks(*positions.given, *given, found.ctypes.data)
     return found[:count].copy()
+
+
+class Anchors:
+    """Strings that are looked for in many texts, all at once.
+
+    >>> sorted(Anchors([b"tea", b"pot"]).within(b"a teapot")), Anchors([b"tea"]).within(b"te")
+    ([b'pot', b'tea'], set())
+    """
+
+    def __init__(self, anchors: Iterable[bytes]) -> None:
+        self._anchors = sorted(set(anchors))
+        if not all(self._anchors):
+            raise ValueError("an anchor must not be empty")
+        self._text = b"".join(self._anchors)
+        self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
+        heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
+        self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
+
+    def within(self, text: bytes) -> set[bytes]:
+        """Which of them stand in a text."""
+        found = np.zeros(len(self._anchors), np.uint8)
+        tables = [each.ctypes.data for each in (self._bounds, self._firsts, found)]
+        library().find_anchors(text, len(text), self._text, *tables)
+        return {self._anchors[at] for at in np.flatnonzero(found).tolist()}
+
+
+def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
+    """Runs of at least so many bytes that the table marks, a newline between each two."""
+    if len(marks) != 256 or least < 1:
+        raise ValueError("long runs need a table of all bytes, and a length of at least 1")
+    out = np.empty(len(text) + 1, np.uint8)
+    return out[: library().long_runs(text, len(text), marks, least, out.ctypes.data)].tobytes()
