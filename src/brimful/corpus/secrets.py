@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
+from brimful import kernels
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
+from brimful.kernels import Anchors
 
 PREFIX_BYTES = 1_048_576
 """How much of a text is searched for credentials."""
@@ -138,6 +138,7 @@ def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], r
 
 
 _PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))
+_ANCHORS = tuple(Anchors(anchor for _, anchors, _ in rules for anchor in anchors) for rules in (_PHRASES, _SHAPES))
 _RUN_BYTES = 20
 _TOKEN_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:~/+="
 _IN_TOKEN = bytes(letter in _TOKEN_LETTERS for letter in range(256))
@@ -166,9 +167,11 @@ def secret_in(content: bytes) -> str | None:
     True
     """
     head = content[:PREFIX_BYTES]
-    for rules, searched in zip(_PATTERNS, (head, _long_runs(head)), strict=True):
-        for what, anchors, pattern in rules:
-            if not any(anchor in searched for anchor in anchors) or not pattern.search(searched):
+    runs = kernels.long_runs(head, _IN_TOKEN, least=_RUN_BYTES)  # a tenth of most texts, so that many rules cost little
+    for rules, looked_for, searched in zip(_PATTERNS, _ANCHORS, (head, runs), strict=True):
+        there = looked_for.within(searched)
+        for what, anchors, pattern in rules if there else ():
+            if there.isdisjoint(anchors) or not pattern.search(searched):
                 continue
             if found := pattern.search(head):
                 return f"{what} at byte {found.start()}"
@@ -193,13 +196,3 @@ def check_secret(path: str, content: bytes, settings: SourceSettings) -> None:
         raise SecretError(
             f"{path!r:.200} is not stored: {found}; take the credential out, or store it with allow=('secret',)"
         )
-
-
-def _long_runs(head: bytes) -> bytes:
-    """The parts of a text that are long enough for a token: a tenth of most texts, so that many rules cost little."""
-    marks = np.frombuffer(b"\0%b\0" % head.translate(_IN_TOKEN), np.uint8)
-    edges = np.flatnonzero(marks[1:] != marks[:-1])
-    starts, ends = edges[::2], edges[1::2]
-    is_long = ends - starts >= _RUN_BYTES
-    runs = zip(starts[is_long].tolist(), ends[is_long].tolist(), strict=True)
-    return b"\n".join([head[start:end] for start, end in runs])

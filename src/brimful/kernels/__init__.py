@@ -54,6 +54,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
+    "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
+    "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
 }
 
@@ -386,3 +388,35 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     scores = np.empty(len(codes), np.int16)
     library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
     return scores
+
+
+class Anchors:
+    """Strings that are looked for in many texts, all at once.
+
+    >>> sorted(Anchors([b"tea", b"pot"]).within(b"a teapot")), Anchors([b"tea"]).within(b"te")
+    ([b'pot', b'tea'], set())
+    """
+
+    def __init__(self, anchors: Iterable[bytes]) -> None:
+        self._anchors = sorted(set(anchors))
+        if not all(self._anchors):
+            raise ValueError("an anchor must not be empty")
+        self._text = b"".join(self._anchors)
+        self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
+        heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
+        self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
+
+    def within(self, text: bytes) -> set[bytes]:
+        """Which of them stand in a text."""
+        found = np.zeros(len(self._anchors), np.uint8)
+        tables = [each.ctypes.data for each in (self._bounds, self._firsts, found)]
+        library().find_anchors(text, len(text), self._text, *tables)
+        return {self._anchors[at] for at in np.flatnonzero(found).tolist()}
+
+
+def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
+    """Runs of at least so many bytes that the table marks, a newline between each two."""
+    if len(marks) != 256 or least < 1:
+        raise ValueError("long runs need a table of all bytes, and a length of at least 1")
+    out = np.empty(len(text) + 1, np.uint8)
+    return out[: library().long_runs(text, len(text), marks, least, out.ctypes.data)].tobytes()

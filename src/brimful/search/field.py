@@ -206,8 +206,7 @@ def _promising(
     chosen = blocks[kept]
     if len(chosen) > most:
         ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows[kept]]) * MILLION).astype(np.int64)
-        order = np.lexsort((ground.block_offsets[chosen], rows[kept], -ranks))
-        chosen = np.sort(chosen[order[:most]])
+        chosen = np.sort(chosen[_best(ranks, rows[kept], ground.block_offsets[chosen], most=most)])
     return chosen
 
 
@@ -216,6 +215,18 @@ def _units_of(ground: Ground, chosen: Ids, settings: FieldSettings) -> Ids:
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
     return ground.between(firsts, lasts, reach=settings.wide_reach)
+
+
+def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
+    """Which are the best so many, by path and place where ranks are equal; only these have to be sorted.
+
+    >>> _best(np.array([3, 1, 2, 2, 2]), np.array([0, 0, 1, 0, 1]), np.array([9, 9, 5, 9, 4]), most=3).tolist()
+    [0, 3, 4]
+    """
+    least = np.partition(ranks, len(ranks) - most)[len(ranks) - most]
+    above, equal = np.flatnonzero(ranks > least), np.flatnonzero(ranks == least)
+    order = np.lexsort((offsets[equal], rows[equal]))
+    return np.concatenate((above, equal[order[: most - len(above)]]))
 
 
 def _is_name(ground: Ground, sought: Sought) -> bool:

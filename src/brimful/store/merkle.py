@@ -71,8 +71,13 @@ def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
 
 
 def state_root(roots: Mapping[int, bytes]) -> bytes:
-    """The root over all buckets."""
-    return all_buckets(roots)[-1][0]
+    """The root over all buckets; a commit asks twice for what the one before it has left."""
+    return _root_of_all(frozenset(roots.items()))
+
+
+@functools.lru_cache(maxsize=2)
+def _root_of_all(roots: frozenset[tuple[int, bytes]]) -> bytes:
+    return all_buckets(dict(roots))[-1][0]
 
 
 def prove(bucket: Sequence[bytes], number: int, *, place: int, above: Sequence[Sequence[bytes]]) -> Proof:

@@ -1,0 +1,39 @@
+/* Does a text hold any of some strings, and which of its runs are long? */
+
+#include "kernels.h"
+
+/* Which anchors stand somewhere in a text: found[i] becomes 1. Anchor i is anchors[bounds[i]] to anchors[bounds[i + 1] -
+ * 1], none is empty; they are sorted, and those that begin with byte b are firsts[b] to firsts[b + 1] - 1. */
+EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
+                         const int32_t *firsts, uint8_t *found)
+{
+    for (int64_t at = 0; at < size; at++) {
+        for (int32_t anchor = firsts[text[at]]; anchor < firsts[text[at] + 1]; anchor++) {
+            int64_t length = bounds[anchor + 1] - bounds[anchor];
+            const uint8_t *wanted = anchors + bounds[anchor];
+            if (!found[anchor] && length <= size - at && text[at + length - 1] == wanted[length - 1] &&
+                !memcmp(text + at, wanted, (size_t)length))
+                found[anchor] = 1;
+        }
+    }
+}
+
+/* Runs of at least `least` bytes that the table marks, a newline between each two; `out` has room for the whole text and
+ * one byte. Returns how many bytes it got. */
+EXPORT int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t least, uint8_t *out)
+{
+    int64_t length = 0;
+    for (int64_t at = 0; at < size;) {
+        int64_t start = at;
+        while (at < size && marks[text[at]])
+            at++;
+        if (at - start >= least && at > start) {
+            if (length)
+                out[length++] = '\n';
+            memcpy(out + length, text + start, (size_t)(at - start));
+            length += at - start;
+        }
+        at += at == start || at < size;
+    }
+    return length;
+}
