@@ -102,3 +102,33 @@ def test_a_contained_hit_never_shortens_its_container():
     (window,) = inflate(hits, [page(5_000)], budget=2_000, settings=PLAIN)
     assert window.start <= 1_000
     assert window.end >= 2_000
+
+
+@pytest.mark.parametrize("gap", [100, 200, 300, 499])
+@pytest.mark.parametrize("snap", [True, False])
+def test_merged_gaps_cost_no_hit(gap, snap):
+    """085a §3.1: exactly 150 bytes for each of twenty hits show all twenty, however near each other they lie."""
+    step = 50 + gap
+    text = "".join(
+        f"Hit number {number:02} of them. ".ljust(50, ".") + "Filler stands here. " * 30 for number in range(20)
+    )
+    text = "".join(text[at : at + step] for at in range(0, len(text), 50 + 600))
+    hits = [Hit("page.txt", number * step, number * step + 50, 1 - number / 100) for number in range(20)]
+    found = inflate(hits, [Document("page.txt", text)], max_bytes=20 * 150, settings=WindowSettings(snap=snap))
+    assert {hit for window in found for hit in window.hits} == set(hits)
+    assert not found.dropped
+    assert sum(len(window.span) for window in found) <= 20 * 150
+
+
+@pytest.mark.parametrize(("sizing", "floor", "cap"), [("density", 200, 2_500), ("elastic", 400, 64_000)])
+@pytest.mark.parametrize("budget", [200, 1_000, 40_000])
+def test_floors_and_caps_hold_for_what_is_shown(sizing, floor, cap, budget):
+    """Ruling 26: where the budget allows it, no window is under the floor or over the cap once it has snapped."""
+    sentences = "".join(f"This is sentence number {number:04} of a long and even page. " for number in range(3_000))
+    page = Document("page.txt", sentences)
+    hits = [Hit("page.txt", at, at + 40, 1 - at / 1e6) for at in range(7_000, 90_000, 1_700)]
+    found = inflate(hits, [page], budget=budget, sizing=sizing)
+    assert found.size.share_bytes >= floor or found.size.squeezed
+    for window in found:
+        assert len(window.span) <= cap
+        assert len(window.span) >= min(floor, found.size.share_bytes)

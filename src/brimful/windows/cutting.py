@@ -28,25 +28,33 @@ class Cut:
     score: float
 
 
-def cuts_for(hits: Sequence[Hit], known: Mapping[str, Document], size: Size, settings: WindowSettings) -> list[Cut]:
-    """Draft windows document by document (085a §2.1), then turn marks into bytes."""
-    groups: dict[str, list[Hit]] = defaultdict(list)
-    for hit in hits:
-        groups[hit.path].append(hit)
+def cuts_for(
+    shares: Sequence[tuple[Sequence[Hit], Size]], known: Mapping[str, Document], settings: WindowSettings
+) -> list[Cut]:
+    """Draft windows document by document (085a §2.1), then turn marks into bytes.
+
+    Hits that were sized apart, as those of several pools are, merge all the same where they meet.
+    """
+    groups: dict[str, list[tuple[Hit, Size]]] = defaultdict(list)
+    for hits, size in shares:
+        for hit in hits:
+            groups[hit.path].append((hit, size))
+    size = shares[0][1]
     drafts: list[tuple[Document, Ruler, Draft]] = []
     for path in sorted(groups):
         document = known[path]
         ruler = Ruler(document)
         found = draft_windows(
-            places_of(groups[path], ruler, longest=size.cap_bytes),
+            places_of(groups[path], ruler),
             size,
             length=ruler.length,
             settings=settings,
             joinable=joinable(document),
         )
         drafts.extend((document, ruler, draft) for draft in found)
-    if settings.refill and size.budget_bytes is not None:
-        _spread(drafts, size, settings)
+    budgets = [each.budget_bytes for _, each in shares if each.budget_bytes is not None]
+    if settings.refill and budgets:
+        _spread(drafts, sum(budgets), size.cap_bytes or 2 * settings.max_radius_bytes)
     return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
 
 
@@ -65,11 +73,9 @@ def joinable(document: Document) -> Joinable:
     return same_category
 
 
-def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], size: Size, settings: WindowSettings) -> None:
+def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], budget_bytes: int, largest: int) -> None:
     """Give what is still unspent to the windows that can grow, evenly, the best first."""
-    assert size.budget_bytes is not None
-    spare = size.budget_bytes - sum(len(draft) for _, _, draft in drafts)
-    largest = size.cap_bytes or 2 * settings.max_radius_bytes
+    spare = budget_bytes - sum(len(draft) for _, _, draft in drafts)
     order = sorted(range(len(drafts)), key=lambda at: (-drafts[at][2].score, at))
     for left, at in zip(range(len(order), 0, -1), order, strict=True):
         document, ruler, draft = drafts[at]
@@ -156,12 +162,25 @@ def _narrowed(content: bytes, hit: Hit, span: Span, limit: int) -> tuple[int, in
     return start, max(back_to_code_point(content, chosen.end), start)
 
 
-def snapped(cuts: Sequence[Cut], size: Size, limit: int | None) -> list[Cut]:
-    """Move edges to natural boundaries, the best window first, and join what then meets."""
+def _outwards(cut: Cut, room: int | None) -> Span | None:
+    """The units that a window touches, whole, if there is room for them."""
+    outline = cut.document.outline
+    whole = Span(outline.cut_before(cut.span.start), outline.cut_after(cut.span.end))
+    return whole if room is None or len(whole) - len(cut.span) <= room else None
+
+
+def snapped(cuts: Sequence[Cut], size: Size, limit: int | None, *, floor: int = 0) -> list[Cut]:
+    """Move edges to natural boundaries, the best window first, and join what then meets.
+
+    A window that has reached the floor stays above it: its edges then move outwards, if there is room.
+    """
     room = None if limit is None else limit - sum(len(cut.span) for cut in cuts)
     for cut in sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start)):
         most = room if size.cap_bytes is None else max(size.cap_bytes - len(cut.span), 0)
-        snapped = snap(cut.document, cut.span, cut.core, room=most if room is None else min(most or 0, room))
+        least = most if room is None else room if most is None else min(most, room)
+        snapped = snap(cut.document, cut.span, cut.core, room=least)
+        if len(snapped) < floor <= len(cut.span):
+            snapped = _outwards(cut, least) or snapped
         if cut.document.kind == "data":
             snapped = _same_category(cut.document, snapped, cut.core)
         if room is not None:
@@ -194,6 +213,10 @@ def _join(last: Cut, cut: Cut, size: Size, may_join: Joinable) -> bool:
             return False
         if last.core.end <= cut.span.start:
             last.span = Span(last.span.start, cut.span.start)
+            return False
+        if last.core.end <= cut.core.start:  # each reaches into the other: part them between their hits
+            edge = max(cut.document.outline.cut_before(cut.core.start), last.core.end)
+            last.span, cut.span = Span(last.span.start, edge), Span(edge, max(cut.span.end, edge))
             return False
     last.span = union
     last.core = Span(min(last.core.start, cut.core.start), max(last.core.end, cut.core.end))

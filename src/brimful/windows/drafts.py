@@ -77,10 +77,14 @@ class Place:
     hit: Hit
     is_clipped: bool = False  # does it begin before `start`, in an earlier window?
     words: tuple[int, int] | None = None  # where the words stand for which it was found, if it is a long one
+    share: int = 0  # of the budget
+    radius: int = 0  # radial, elastic: bytes on each side
 
     def after(self, mark: int) -> Place:
         """What of the place lies behind a mark."""
-        return self if self.start >= mark else Place(mark, self.end, self.hit, is_clipped=True)
+        if self.start >= mark:
+            return self
+        return Place(mark, self.end, self.hit, is_clipped=True, share=self.share, radius=self.radius)
 
 
 @dataclass(slots=True)
@@ -110,12 +114,18 @@ class Draft:
         return max(place.hit.score for place in self.places)
 
 
-def places_of(hits: Iterable[Hit], ruler: Ruler, *, longest: int | None = None) -> list[Place]:
-    """Hits in reading order, as places on the ruler; of those that are longer than this also where their words are."""
+def places_of(hits: Iterable[tuple[Hit, Size]], ruler: Ruler) -> list[Place]:
+    """Hits in reading order, as places on the ruler; of those that are longer than the cap also where their words are.
+
+    A hit gets its share, or its own length where that is more: the sizes have counted it so.
+    """
     places = []
-    for hit in sorted(hits, key=lambda hit: (hit.start, hit.end, hit.order)):
+    for hit, size in sorted(hits, key=lambda each: (each[0].start, each[0].end, each[0].order)):
+        longest = size.cap_bytes
         words = ruler.words_of(hit, longest) if longest is not None and hit.end - hit.start > longest else None
-        places.append(Place(ruler.at(hit.start), ruler.at(hit.end), hit, words=words))
+        start, end = ruler.at(hit.start), ruler.at(hit.end)
+        share = max(size.share_bytes, end - start) if size.policy == "density" else size.share_bytes
+        places.append(Place(start, end, hit, words=words, share=share, radius=size.radius_bytes))
     return places
 
 
@@ -128,14 +138,14 @@ def draft_windows(
     else:
         drafts = [
             Draft(
-                max(place.start - size.radius_bytes, 0),
-                min(max(place.start + size.radius_bytes, place.end), length),
+                max(place.start - place.radius, 0),
+                min(max(place.start + place.radius, place.end), length),
                 [place],
-                size.share_bytes,
+                place.share,
             )
             for place in places
         ]
-        drafts = merge_drafts(drafts, joinable)
+        drafts = [part for draft in merge_drafts(drafts, joinable) for part in _under(draft, size.cap_bytes)]
     return refill(drafts, length=length, cap=size.cap_bytes, joinable=joinable) if settings.refill else drafts
 
 
@@ -143,7 +153,7 @@ def _dense(
     places: Sequence[Place], size: Size, *, length: int, settings: WindowSettings, joinable: Joinable
 ) -> list[Draft]:
     """Merge raw gaps under the threshold, pad, clamp, merge what overlaps, cap (085a §2.1)."""
-    drafts = [Draft(place.start, place.end, [place], size.share_bytes) for place in places]
+    drafts = [Draft(place.start, place.end, [place], place.share) for place in places]
     drafts = merge_drafts(drafts, joinable, gap=settings.merge_gap_bytes - 1)
     capped: list[Draft] = []
     for draft in drafts:
@@ -161,14 +171,18 @@ def _pad(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> 
 
 
 def _cap(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -> list[Draft]:
-    """Keep windows under the cap: less padding first, then split at the widest gap between hits."""
+    """Keep windows under the cap: less padding first, then split at the widest gap between hits.
+
+    Where the gaps between hits would eat what other hits need, they are split too: quantity first (085a §3.1).
+    """
     assert size.cap_bytes is not None
     capped: list[Draft] = []
     waiting = [draft]
     while waiting:
         draft = waiting.pop()
         core = draft.core_end - draft.core_start
-        limit = min(max(draft.share, core), size.cap_bytes)
+        is_tight = size.budget_bytes is not None and core > draft.share and len(draft.places) > 1
+        limit = min(draft.share if is_tight else max(draft.share, core), size.cap_bytes)
         if core <= limit:
             if len(draft) > limit:
                 shrink(draft, limit)
@@ -196,11 +210,29 @@ def _split(draft: Draft, size: Size, *, length: int, settings: WindowSettings) -
     middle = (reach + min(place.start for place in right)) // 2
     parts = []
     for places, low, high in ((left, draft.start, middle), (right, middle, draft.end)):
-        part = Draft(low, high, places, draft.share * len(places) // len(draft.places))
+        part = Draft(low, high, places, sum(place.share for place in places))
         _pad(part, size, length=length, settings=settings)
         part.start, part.end = max(part.start, low), min(part.end, high)
         parts.append(part)
     return parts
+
+
+def _under(draft: Draft, cap: int | None) -> list[Draft]:
+    """A window that radiates, in parts where it is over the cap: each ends in the middle of a gap (ruling 4)."""
+    done: list[Draft] = []
+    waiting = [draft]
+    while waiting:
+        draft = waiting.pop()
+        cut = _widest_gap(draft.places) if cap is not None and len(draft) > cap and len(draft.places) > 1 else 0
+        left, right = draft.places[:cut], draft.places[cut:]
+        reach, begin = max((place.end for place in left), default=0), min(place.start for place in right)
+        if not cut or begin < reach:  # short enough, or nowhere to be parted
+            done.append(draft)
+            continue
+        middle = (reach + begin) // 2
+        waiting.append(Draft(middle, draft.end, right, sum(place.share for place in right)))
+        waiting.append(Draft(draft.start, middle, left, sum(place.share for place in left)))
+    return done
 
 
 def _widest_gap(places: Sequence[Place]) -> int:

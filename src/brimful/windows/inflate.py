@@ -92,11 +92,11 @@ def inflate(
     if sizing == "field":
         cuts = _above_water(ranked, known, room, settings, counter, _ranked(below, known))
     else:
-        cuts = cuts_for(ranked[: size.kept], known, size, settings)
+        cuts = cuts_for([(ranked[: size.kept], size)], known, settings)
     if hard_limit is not None:
         cuts = within(cuts, hard_limit)
     if settings.snap and sizing != "field":
-        cuts = snapped(cuts, size, hard_limit)
+        cuts = snapped(cuts, size, hard_limit, floor=_floor(size, settings))
     windows = _windows(cuts, settings)
     shown = {hit for window in windows for hit in window.hits}
     dropped = tuple(hit for hit in ranked if hit not in shown)
@@ -107,6 +107,12 @@ def inflate(
     alone = (item for item in found if isinstance(item, Window))
     linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)
     return Inflation(tuple(linked), clusters, size, dropped)
+
+
+def _floor(size: Size, settings: WindowSettings) -> int:
+    """The smallest window that is shown where the share allows it: 200 bytes, or two of the smallest radii (105 §4)."""
+    floors = {"density": settings.min_window_bytes, "elastic": 2 * settings.min_radius_bytes}
+    return min(floors.get(size.policy, 0), size.share_bytes)
 
 
 def _above_water(

@@ -126,4 +126,4 @@ def elastic(budget_bytes: int | None, census: int, *, settings: WindowSettings) 
     else:
         kept = census
         radius = min(max(budget_bytes // max(census, 1) // 2, settings.min_radius_bytes), settings.max_radius_bytes)
-    return Size("elastic", census, kept, 2 * radius, radius, None, budget_bytes)
+    return Size("elastic", census, kept, 2 * radius, radius, 2 * settings.max_radius_bytes, budget_bytes)
