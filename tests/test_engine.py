@@ -372,7 +372,7 @@ HOSTILE = {
 @pytest.mark.parametrize("sizing", ["field", "radial"])
 def test_no_question_is_an_error(engine, question, sizing):
     """Whatever is asked: within the budget, the same twice, and an empty context is a result."""
-    context = engine.context(question, budget=300, sizing=sizing, related=True)
+    context = engine.context(question, budget=300, sizing=sizing, related=sizing != "field")
     assert context.tokens <= 300
     assert context.question == question.encode("utf-8", "replace").decode()
     assert engine.verify(context.receipt, text=context.text) == []
@@ -422,7 +422,7 @@ def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, stra
         budget=900,
         sizing=sizing,
         strategy=strategy,
-        related=True,
+        related=sizing != "field",
     )
     parts = [window for window in context.windows if not window.document.is_whole]
     assert {window.path for window in parts} & {"minds.md", "machines.md"}

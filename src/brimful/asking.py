@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
 
@@ -16,14 +16,14 @@ from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.late import Late
 from brimful.search.meaning import QuestionVectors
-from brimful.search.pools import pools_of, related_to
+from brimful.search.pools import DIRECT_PERCENT, Pool, pools_of, related_to
 from brimful.search.search import Found, search, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.tokens import TokenCounter
-from brimful.windows.inflate import inflate
-from brimful.windows.overlaps import apart
+from brimful.windows.inflate import Inflation, inflate, inflate_pools
+from brimful.windows.sizing import cap_for
 from brimful.windows.strategies import link
 from brimful.windows.tide import Tide
 from brimful.windows.water import RUNNERS_UP, water_line
@@ -31,6 +31,8 @@ from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
+_MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
+_MOST_SCALE = 256  # and in all
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
@@ -55,7 +57,8 @@ class Asked:
         # What is recent was preferred when it was ranked.
         settings = PackSettings(**{**chosen, "prefer_recent": False})
         object.__setattr__(self, "_tide", Tide(self.settings.windows))
-        object.__setattr__(self, "_packer", Packer(self.counter, form_for(self.settings.format), settings))
+        form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
+        object.__setattr__(self, "_packer", Packer(self.counter, form, settings, cap_bytes=cap))
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
@@ -64,7 +67,7 @@ class Asked:
         if found.is_unanswerable and not self.settings.anyway:
             return self.packed((), room), found
         if self.settings.sizing != "field":
-            return self.packed(self._windows(found, room.available), room), found
+            return self._shared_out(found, limit, room)
         line = self._line(found, room)
         while line == len(found.hits) == limit and not self.settings.top_k:  # all of it fits, and there may be more
             limit *= 4
@@ -90,7 +93,7 @@ class Asked:
         tokens = room.available * (self.settings.densify_breadth if self.settings.sizing == "field" else 1)
         found = self._found(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
-            return self._windows(found, tokens)
+            return self._linked(self._inflated(self._pools(found, tokens), tokens, tokens).windows)
         return self._field_windows(found.hits, self._estimate(found.hits, tokens), tokens)
 
     def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
@@ -167,23 +170,117 @@ class Asked:
         known = self._known([*shown, *next_ones], tokens, as_stored=True)
         return self._linked(self._tide.windows(shown, next_ones, known))
 
-    def _windows(self, found: Found, tokens: int) -> Sequence[Window | Cluster]:
-        """Windows around the hits, in the pools that the sizing asks for (ruling 13)."""
+    def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
+        """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
+
+        A policy counts in bytes, before windows merge and end with their documents. So the sizes are worked out for
+        more or fewer bytes until what is written costs what there is.
+        """
+        brims = self.settings.fill == "brim"
+        while True:
+            pools = self._pools(found, room.available)
+            inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
+            is_short = self._packer.cost(inflation.windows) * 100 < room.available * FULL_PERCENT
+            if not (brims and is_short and not inflation.dropped and len(found.hits) == limit) or self.settings.top_k:
+                break
+            limit *= 4  # every hit is shown, and there may be more
+            found = self._found(limit, room.available)
+        kept = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
+        asked = (hit for pool in pools for hit in pool.hits)
+        others = found.hits if brims else ()
+        left = [hit for hit in dict.fromkeys((*asked, *others)) if (hit.path, hit.start) not in kept]
+        rest = self._singles(sorted(left, key=lambda hit: hit.order), inflation.windows, room.available)
+        is_related = {(hit.path, hit.start) for pool in pools if pool.is_related for hit in pool.hits}
+        windows, refused = self._joined_by(rest, inflation.windows, room.available, is_related)
+        best = self.packed(self._linked(windows), room)
+        hits = [hit for window in windows for hit in window.hits]
+        for window in refused if brims else ():  # a part of the next one may still fit
+            if _is_full(best):
+                break
+            fuller = self.packed(self._linked([*windows, window]), room)
+            if fuller.tokens > best.tokens and _shown(hits, fuller) >= _shown(hits, best):
+                best = fuller
+        return _naming(best, rest, self._packer.cost), found
+
+    def _joined_by(
+        self, rest: Sequence[Window], windows: Sequence[Window], available: int, related: Collection[tuple[str, int]]
+    ) -> tuple[list[Window], list[Window]]:
+        """The windows and those of the rest that fit beside them, and those that do not: they push nobody out.
+
+        The best come first, of the direct or of the related ones: whichever have less than their share.
+        """
+
+        def is_related(window: Window) -> bool:
+            return any((hit.path, hit.start) in related for hit in window.hits)
+
+        waiting = {side: [each for each in rest if is_related(each) == side] for side in (False, True)}
+        sizes = {side: sum(len(each.span) for each in windows if is_related(each) == side) for side in (False, True)}
+        shown, refused = list(windows), list[Window]()
+        while len(refused) < RUNNERS_UP and any(waiting.values()):
+            wants = sizes[True] * DIRECT_PERCENT < sizes[False] * (100 - DIRECT_PERCENT)
+            side = wants if waiting[wants] else not wants
+            window = waiting[side].pop(0)
+            if self._packer.cost([*shown, window]) <= available:
+                shown.append(window)
+                sizes[side] += len(window.span)
+            else:
+                refused.append(window)
+        shortest = sorted((*waiting[False], *waiting[True]), key=lambda each: (len(each.span), each.order))
+        return shown, [*refused, *shortest[:RUNNERS_UP]]
+
+    def _fullest_inflation(self, pools: Sequence[Pool], room: Budget, *, squeezed_only: bool) -> Inflation:
+        """The windows that cost about what there is; with `squeezed_only`, no more than all hits need."""
+        tokens = room.available
+        fits, over = 0, 0
+        best: Inflation | None = None
+        for _ in range(_MOST_TRIES):
+            inflation = self._inflated(pools, tokens, room.available)
+            cost = self._packer.cost(inflation.windows)
+            if cost <= room.available:
+                if best is None or tokens > fits:
+                    fits, best = tokens, inflation
+                is_full = cost * 100 >= room.available * FULL_PERCENT
+                if is_full or not pools or (squeezed_only and not inflation.dropped):
+                    break
+                tokens = min(tokens * room.available // max(cost, 1) + 1, tokens * _MOST_STEP)
+                tokens = (fits + over) // 2 if over and tokens >= over else tokens
+            else:
+                over = tokens
+                tokens = max(tokens * room.available // cost, fits + 1)
+            if tokens in (fits, over) or tokens > room.available * _MOST_SCALE:
+                break
+        return best if best is not None else inflation
+
+    def _pools(self, found: Found, tokens: int) -> list[Pool]:
+        """Who gets which share of so many tokens (ruling 13)."""
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         near = related_to(self.ground, found, vectors=terms) if self.settings.related else ()
-        pools = pools_of(self.ground, found, tokens=tokens, related=near)
-        windows: list[Window] = []
-        for pool in pools:
-            inflation = inflate(
-                pool.hits,
-                self._known(pool.hits, pool.tokens, as_stored=False),
-                budget=max(pool.tokens, 1),
-                sizing=self.settings.sizing,
-                settings=self.settings.windows,
-                counter=self.counter,
-            )
-            windows += inflation.windows
-        return self._linked(windows if len(pools) == 1 else apart(windows))
+        hits = found.hits[: found.relevant] if self.settings.fill == "relevant" else found.hits
+        return pools_of(self.ground, found, tokens=tokens, related=near, hits=hits)
+
+    def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
+        """The windows of all pools where so many tokens are shared out in place of those that there are."""
+        hits = [hit for pool in pools for hit in pool.hits]
+        shares = [(pool.hits, max(pool.tokens * tokens // available, 1)) for pool in pools]
+        known = self._known(hits, available, as_stored=False)
+        if not shares:
+            return inflate((), known, budget=available, sizing=self.settings.sizing)
+        return inflate_pools(
+            shares, known, sizing=self.settings.sizing, tokens=available, settings=self.settings.windows
+        )
+
+    def _singles(self, hits: Sequence[Hit], shown: Sequence[Window], tokens: int) -> list[Window]:
+        """Each of these hits by itself, where no window shows it already."""
+        spans: dict[str, list[Window]] = {}
+        for window in shown:
+            spans.setdefault(window.path, []).append(window)
+        apart = [
+            hit
+            for hit in hits
+            if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
+        ]
+        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=False))
+        return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
@@ -193,6 +290,11 @@ class Asked:
         return self.documents.around(
             self.ground.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
         )
+
+
+def _place(window: Window, shown: Sequence[Window]) -> int:
+    """The number of a window among those of its document: that of the last one before it."""
+    return max((each.sequence for each in shown if each.start <= window.start), default=0)
 
 
 def _is_full(context: Context) -> bool:

@@ -266,6 +266,11 @@ class AskSettings:
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
         for name, value in asdict(self.filters).items():
             object.__setattr__(self, name, value)
+        if self.related and self.sizing == "field":
+            raise SettingError(
+                "related=True shares the budget out over pools of hits, which sizing 'field' does not have; "
+                "choose sizing density, radial or elastic"
+            )
         if self.densify_percent > 90:
             raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
 

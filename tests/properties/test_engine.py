@@ -211,7 +211,8 @@ with open_store(sys.argv[1]) as engine:
     for question in ("tea in Lisbon", "lisbonn arived", "word -Ada", "pour the cup"):
         for sizing in SIZINGS:
             for strategy in STRATEGIES:
-                context = engine.context(question, budget=700, sizing=sizing, strategy=strategy, related=True)
+                chosen = {"sizing": sizing, "strategy": strategy, "related": sizing != "field"}
+                context = engine.context(question, budget=700, **chosen)
                 print(context.text, [(w.id, [h.terms for h in w.hits]) for w in context.windows])
                 print([(out.window.id, out.reason) for out in context.omitted], context.corrections)
         print(engine.context(question, budget=700, settings=CFS).text)

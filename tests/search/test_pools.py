@@ -58,14 +58,38 @@ def test_each_pool_has_the_hits_of_its_word(ground):
 
 
 def test_related_hits_count_for_less(ground):
-    """A quarter of what they would count if they had been asked for."""
-    alone = {(hit.path, hit.start): hit.score for hit in search(ground, "harbour").hits}
+    """They are searched together with the question's own words, and count a quarter of what they are worth there."""
+    beside = {(hit.path, hit.start): hit.score for hit in search(ground, "tea harbour").hits}
     *_, pool = pools_of(ground, search(ground, "tea"), tokens=100, related=related(b"harbour"))
-    assert {(hit.path, hit.start): hit.score for hit in pool.hits} == {
-        place: score * RELATED_SHARE
-        for place, score in alone.items()
-        if place in {(h.path, h.start) for h in pool.hits}
-    }
+    assert pool.is_related
+    assert pool.hits
+    assert all(hit.score == beside[hit.path, hit.start] * RELATED_SHARE for hit in pool.hits)
+
+
+def test_each_hit_is_in_one_pool(ground):
+    """A place that has several words, related ones too, gets room once."""
+    pools = pools_of(ground, search(ground, "tea kettle"), tokens=100, related=related(b"steams", b"sings", b"new"))
+    places = [(hit.path, hit.start) for pool in pools for hit in pool.hits]
+    assert len(places) == len(set(places))
+    assert sum(not pool.is_related for pool in pools) == 2
+
+
+def test_what_is_written_together_shares_the_pool_of_its_word(laid):
+    """`data base` also stands as `database`, and a quoted phrase has its words' places: neither gets a share more."""
+    ground = laid([Document("a.md", "The data base. A database of tea. Data is here. The base is there. " * 3)])
+    for question in ("data base", '"data base" tea'):
+        found = search_text(ground, question)
+        pools = pools_of(ground, found, tokens=900)
+        assert len(pools) == len({asked.term for asked in found.query.terms if not asked.is_part})
+
+
+def test_a_single_letter_has_no_company(laid):
+    """The d of "vitamin d" brings nothing of its own; what vitamin brings is searched beside it."""
+    ground = laid(
+        [Document("v.md", "Vitamin d deficiency weakens bones. " * 9), Document("e.md", "DNase d cuts chains. " * 9)]
+    )
+    near = related_to(ground, search(ground, "vitamin d"))
+    assert b"dnase" not in {term for each in near for term in each.terms}
 
 
 def test_filters_hold_for_related_terms_too(ground):

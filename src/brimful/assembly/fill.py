@@ -93,6 +93,7 @@ class Page:
     ) -> None:
         """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
         self._layout, self._available = layout, available
+        self._cap: int | None = None
         places = [
             (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
             for block, windows in enumerate(blocks)
@@ -181,8 +182,12 @@ class Page:
 
     # ---- growing
 
-    def grow(self) -> None:
-        """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere."""
+    def grow(self, *, cap: int | None = None) -> None:
+        """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere.
+
+        Over the cap a window grows by whole sections only.
+        """
+        self._cap = cap
         stretches = [
             Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
             for b, block in enumerate(self._blocks)
@@ -212,17 +217,27 @@ class Page:
         units, span = stretch.source.outline.units, stretch.span
         if after:
             at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
-            edge = min(int(units[min(at, len(units) - 1)]), stretch.high)
+            edge = self._whole(stretch, span, min(int(units[min(at, len(units) - 1)]), stretch.high))
             moved = edge > span.end and self._grown(stretch, span.start, edge)
         else:
             at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
-            edge = max(int(units[max(at, 0)]), stretch.low)
+            edge = self._whole(stretch, span, max(int(units[max(at, 0)]), stretch.low))
             moved = edge < span.start and self._grown(stretch, edge, span.end)
         if moved:
             stretch.steps[after] *= 2
         else:
             stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
         return stretch.steps[after] > 0
+
+    def _whole(self, stretch: Stretch, span: Span, edge: int) -> int:
+        """An edge to grow to; the end of its section where the window would pass the cap."""
+        size = max(edge, span.end) - min(edge, span.start)
+        if self._cap is None or size <= self._cap or edge in (stretch.low, stretch.high):
+            return edge
+        outline = stretch.source.outline
+        if edge > span.end:
+            return min(outline.section_after(edge), stretch.high)
+        return max(outline.section_before(edge), stretch.low)
 
     def _grown(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
         """Whether a window fits that begins earlier or ends later."""
@@ -260,8 +275,9 @@ class Page:
 
     def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit at a word, or a very long word."""
+        ordered = sorted(stretches, key=lambda each: self._cap is not None and len(each.span) >= self._cap)
         for edges in (_ends_within, _inside_a_word, _starts_within):
-            for stretch in stretches:
+            for stretch in ordered:
                 if self.is_full():
                     return
                 self._farthest(stretch, edges(stretch))

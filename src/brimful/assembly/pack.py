@@ -75,6 +75,7 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
+    cap_bytes: int | None = None  # growing passes it by whole sections only (ruling 26)
 
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
@@ -83,6 +84,8 @@ class Packer:
         new_layout = self._layout
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
         page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+        if settings.fill == "brim":
+            page.grow(cap=self.cap_bytes)
         text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
@@ -215,7 +218,7 @@ def _filled(
     available: int,
     new_layout: Callable[[], Layout],
 ) -> tuple[Page, Window | None]:
-    """Trim the best window that did not fit into what is left, then grow; returns the page and what was trimmed."""
+    """Trim the best window that did not fit into what is left; returns the page and what was trimmed."""
     clusters = clustered(groups)
     page = Page(selection.blocks(settings, clusters), new_layout(), available=available)
     trimmed: Window | None = None
@@ -229,8 +232,6 @@ def _filled(
             if attempt.trim(place, candidate):
                 page, trimmed = attempt, candidate
                 break
-    if settings.fill == "brim":
-        page.grow()
     return page, trimmed
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
-from brimful.search.query import Query
 from brimful.search.related import Related, related_terms
 from brimful.search.search import Found, search
 from brimful.search.stopping import only_asks
@@ -19,6 +18,7 @@ RELATED_SHARE = 0.25
 """What a hit of a related term counts against one of the question's own: it fills what they leave."""
 
 _RELATED_HITS = 64
+_LEAST_LETTERS = 2
 _BYTES_PER_WORD = 6  # about
 
 
@@ -28,25 +28,48 @@ class Pool:
 
     hits: tuple[Hit, ...]
     tokens: int
+    is_related: bool = False
 
 
-def pools_of(ground: Ground, found: Found, *, tokens: int, related: Sequence[Related] = ()) -> list[Pool]:
-    """A pool for each word of the question that has hits, evenly, and one for each related term.
+def pools_of(
+    ground: Ground, found: Found, *, tokens: int, related: Sequence[Related] = (), hits: Sequence[Hit] | None = None
+) -> list[Pool]:
+    """A pool for each word of the question that has hits, evenly, and one for each related term; each hit in one.
 
-    Without related terms all of the budget is direct. What a pool leaves unspent is filled when windows are packed.
+    Without related terms all of the budget is direct. Words that are written as one with a neighbour, phrases and parts
+    of names share the pool of their word. `hits` are those of the found ones that are asked for, all without it.
     """
-    words = [word for word, census in found.census if census and not only_asks(word.encode(), ground.languages)]
-    words = [word for word in words if any(word in hit.terms for hit in found.hits)]
-    words = words or [word for word, census in found.census if census]
-    if not words:  # filters alone, or nothing
-        return [Pool(found.hits, tokens)] if found.hits else []
-    near = [Pool(_hits_of(ground, each, within=found.query), 0) for each in related]
-    near = [pool for pool in near if pool.hits]
-    direct = tokens * DIRECT_PERCENT // 100 if near else tokens
-    pools = [
-        Pool(tuple(hit for hit in found.hits if word in hit.terms), max(direct // len(words), 1)) for word in words
+    hits = found.hits if hits is None else hits
+    direct = _by_word(ground, found, hits)
+    if not direct:  # filters alone, or nothing
+        return [Pool(tuple(hits), tokens)] if hits else []
+    taken = {(hit.path, hit.start) for own in direct for hit in own}
+    near = _near(ground, found, related, taken)
+    share = tokens * DIRECT_PERCENT // 100 if near else tokens
+    return [
+        *(Pool(own, max(share // len(direct), 1)) for own in direct),
+        *(Pool(own, max((tokens - share) // len(near), 1), is_related=True) for own in near),
     ]
-    return [*pools, *(Pool(pool.hits, max((tokens - direct) // len(near), 1)) for pool in near)]
+
+
+def _by_word(ground: Ground, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
+    """The hits of each word, each hit once: where it has several words, with the one that has the fewest bytes yet."""
+    counted = [word for word, census in found.census if census]
+    words = [word for word in counted if not only_asks(word.encode(), ground.languages)] or counted
+    own = {asked.term.decode("utf-8", "replace") for asked in found.query.terms if not asked.is_part}
+    main = [word for word in words if word in own] or words
+    # What is written together shares the pool of a word that it is made of.
+    homes = {word: [each for each in word.split() if each in main] or [word] for word in words}
+    shared: dict[str, list[Hit]] = {}
+    sizes: dict[str, int] = {}
+    for hit in hits:
+        having = [home for word in hit.terms if word in homes for home in homes[word]]
+        if not having:
+            continue
+        least = min(having, key=lambda word: (sizes.get(word, 0), words.index(word)))
+        shared.setdefault(least, []).append(hit)
+        sizes[least] = sizes.get(least, 0) + hit.end - hit.start
+    return [tuple(shared[word]) for word in words if word in shared]
 
 
 def related_to(
@@ -56,8 +79,8 @@ def related_to(
     asked = {asked.term for asked in found.query.terms}
     gathered: dict[tuple[bytes, ...], Related] = {}
     for term in found.query.terms:
-        if term.is_part or only_asks(term.term, ground.languages):
-            continue
+        if term.is_part or only_asks(term.term, ground.languages) or len(term.term) < _LEAST_LETTERS:
+            continue  # a single letter keeps everybody's company
         for each in related_terms(
             term.term,
             ground,
@@ -72,21 +95,24 @@ def related_to(
     return tuple(gathered.values())
 
 
-def _hits_of(ground: Ground, related: Related, *, within: Query) -> tuple[Hit, ...]:
-    """The best places of a related term, counted for less, where the question's filters allow them."""
-    text = b" ".join(related.terms).decode("utf-8", "replace")
-    found = search(ground, text, limit=_RELATED_HITS, repair=False, within=within)
-    return tuple(
-        Hit(
-            hit.path,
-            hit.start,
-            hit.end,
-            hit.score * RELATED_SHARE,
-            lexical=hit.lexical,
-            semantic=hit.semantic,
-            terms=hit.terms,
-            time=hit.time,
-        )
-        for hit in found.hits
-        if hit.terms  # a neighbour of such a place is none itself
-    )
+def _near(
+    ground: Ground, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
+) -> list[tuple[Hit, ...]]:
+    """The best places of each related term that no word of the question has, counted for less.
+
+    They are searched together with the question's own words, so that those near to what was asked come first.
+    """
+    if not related:
+        return []
+    asked = [term.term for term in found.query.terms if not term.is_part]
+    named = [b" ".join(each.terms).decode("utf-8", "replace") for each in related]
+    text = " ".join([*(term.decode("utf-8", "replace") for term in asked), *named])
+    limit = 2 * len(found.hits) + _RELATED_HITS * len(related)  # the direct ones come first, and are left out
+    beside = search(ground, text, limit=limit, repair=False, within=found.query)
+    shared: dict[str, list[Hit]] = {}
+    for hit in beside.hits:
+        having = [name for name in named if all(word in hit.terms for word in name.split())]
+        if having and (hit.path, hit.start) not in taken:
+            least = min(having, key=lambda name: (len(shared.get(name, ())), named.index(name)))
+            shared.setdefault(least, []).append(replace(hit, score=hit.score * RELATED_SHARE))
+    return [tuple(shared[name]) for name in dict.fromkeys(named) if name in shared]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from brimful.budget import Budget, budget_of
@@ -107,6 +107,38 @@ def inflate(
     alone = (item for item in found if isinstance(item, Window))
     linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)
     return Inflation(tuple(linked), clusters, size, dropped)
+
+
+def inflate_pools(
+    pools: Sequence[tuple[Sequence[Hit], int]],
+    documents: Mapping[str, Document],
+    *,
+    sizing: Sizing,
+    tokens: int,
+    settings: WindowSettings | None = None,
+) -> Inflation:
+    """Windows of several pools of hits, each sized by its own census and its own tokens, cut and merged together.
+
+    `tokens` is the budget that the pools share, which decides the radius of `radial`: there a pool keeps as many hits
+    as its tokens have room for.
+    """
+    settings = settings or WindowSettings()
+    shares: list[tuple[Sequence[Hit], Size]] = []
+    for hits, own in pools:
+        room = own * settings.chars_per_token
+        lengths = [hit.end - hit.start for hit in hits]
+        size = size_for(sizing, lengths, budget_bytes=room, budget_tokens=tokens, settings=settings)
+        if sizing == "radial":
+            size = replace(size, kept=min(max(room // max(size.share_bytes, 1), 1), len(hits)))
+        shares.append((hits[: size.kept], size))
+    cuts = cuts_for(shares, documents, settings)
+    size = shares[0][1]
+    if settings.snap:
+        cuts = snapped(cuts, size, None, floor=min(_floor(each, settings) for _, each in shares))
+    windows = _windows(cuts, settings)
+    shown = {hit for window in windows for hit in window.hits}
+    dropped = sorted((hit for hits, _ in pools for hit in hits if hit not in shown), key=lambda hit: hit.order)
+    return Inflation(windows, (), size, tuple(dropped))
 
 
 def _floor(size: Size, settings: WindowSettings) -> int:

@@ -45,6 +45,12 @@ def size_for(
     return radial(budget_tokens, len(hit_bytes), settings=settings)
 
 
+def cap_for(policy: Sizing, settings: WindowSettings | None = None) -> int | None:
+    """The largest window that a policy makes; `radial` and `field` have none."""
+    settings = settings or WindowSettings()
+    return {"density": settings.max_window_bytes, "elastic": 2 * settings.max_radius_bytes}.get(policy)
+
+
 def density(budget_bytes: int | None, hit_bytes: Sequence[int], *, settings: WindowSettings) -> Size:
     """Quantity first: every hit gets an equal share, down to a minimum viable size (085a §3.1).
 
