@@ -181,3 +181,34 @@ def test_repair_is_bounded_and_ordered(counts, word):
     assert word.encode() not in {each.term for each in found}
     assert [each.weight for each in found] == sorted((each.weight for each in found), reverse=True)
     assert not found or counts.get(word.encode(), 0) < 3
+
+
+def ladder(word, **counts):
+    """What is found for a word among some known ones, in order, with its tier."""
+    words = CountedWords({name.encode(): count for name, count in counts.items()})
+    known = Spellings(words.names(b""))
+    return [(each.term.decode(), each.how, each.weight) for each in repair(word.encode(), words, known)]
+
+
+def test_completions_stand_before_corrections():
+    """105 §3, ruling 21: what begins with a word is never pushed out by what is spelled alike, nor counts less."""
+    found = ladder("orchar", orchard=2, orchards=3, archer=90, orcharm=90, orchir=90, orchas=90, orcha=90)
+    assert [how for _, how, _ in found[:3]] == ["prefix"] * 3
+    assert {"orchard", "orchards"} <= {term for term, how, _ in found if how == "prefix"}
+    weights = {how: [weight for _, each, weight in found if each == how] for how in ("prefix", "spelling")}
+    assert weights["spelling"]
+    assert max(weights["spelling"]) <= min(weights["prefix"])
+
+
+def test_short_beginnings_are_completed_within_bounds():
+    """Three and four letters complete to words that are a little longer and stand somewhere more than once."""
+    assert ladder("orch", orchard=4, orchid=2, orchestrated=9, orchis=1) == [
+        ("orchard", "prefix", 500),
+        ("orchid", "prefix", 500),
+    ]
+    assert ladder("and", andante=5) == []
+
+
+def test_a_word_that_the_corpus_has_is_never_repaired():
+    """However near and however common the other is."""
+    assert ladder("orchard", orchard=1, orchards=900) == []

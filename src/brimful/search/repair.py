@@ -1,20 +1,20 @@
 """Which word was meant by one that the corpus does not have?
 
-Two neighbours swapped, a word spelled alike (pg_trgm's similarity of at least 0.3, few edits), one that begins with
-it, or a word that a blank has torn apart (Standard 105 §3, ruling 12). Repair is gated: it never touches a word that
-the corpus has, in any of its forms, or that is common in some language, and what is found counts less than what was
-asked.
+One that begins with it, then two neighbours swapped or a word spelled alike (pg_trgm's similarity of at least 0.3, few
+edits), or a word that a blank has torn apart (Standard 105 §3, rulings 12 and 21). Repair is gated: it never touches a
+word that the corpus has, in any of its forms, nor one that is common in some language, and what is found counts less
+than what was asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
 
 from brimful.index.trigrams import similarity
-from brimful.search.common import is_known
+from brimful.search.common import KNOWN, is_known, place_of
 from brimful.search.forms import WordForms, forms_of
 from brimful.search.query import Query
 from brimful.search.spellings import MOST_LETTERS, Spelling, Spellings
@@ -23,18 +23,22 @@ from brimful.search.words import Words
 How = Literal["swap", "spelling", "prefix", "joined"]
 
 MOST_CORRECTIONS: Final = 3
-"""For one word."""
+"""For one word, of each tier."""
 MOST_WORDS: Final = 32
 """How many words of a question are repaired, the first ones."""
 _LEAST_LETTERS = 4
 _MIDDLING, _LONG = 6, 8  # letters
 _OTHER_INITIAL = 7  # letters; attested misspellings of shorter words begin like the right one
-_COMPLETED = 5  # letters of a word that may be the beginning of another
+_COMPLETED = 5  # letters of a word that may be the beginning of any other
+_LEAST_COMPLETED = 3
+_EVERYDAY = 20_000  # a four-letter word before this place in the vocabulary stands for itself
+_SHORT_BY = 4  # letters that a shorter beginning lacks at most
 _LONG_EDITS = 2
 _LEAST_SIMILARITY_OF_TWO_EDITS = 0.4
 _LOOKED_UP = 64  # candidates whose census is asked
 _WEIGHTS = {1: (650, 800, 900), 2: (550, 550, 550)}  # by edits; for short, middling and long words
 _COMPLETION = 500
+THOUSAND: Final = 1_000
 _SHARES = ((1, 1), (2, 3), (1, 2))  # of the first, second and third candidate
 
 
@@ -77,7 +81,7 @@ def corrections(
     known = {each.words: each.forms for each in forms or ()}
     strange: list[bytes] = []
     for asked in query.terms:
-        if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_misspelt(asked.term):
+        if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_completed(asked.term):
             continue
         stands_for = known.get((asked.term,))
         if stands_for is None:
@@ -98,30 +102,45 @@ def corrections(
 
 
 def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction, ...]:
-    """What a word was probably meant to be, the likeliest first; nothing if the corpus has it.
+    """What a word was probably meant to be, tier by tier; nothing if the corpus has it (105 §3, ruling 21).
 
-    A common word of some language is spelled correctly, so it is only completed.
+    First the words that begin with it, then those that are spelled alike: these push none of the others out, and count
+    no more than they do. A common word of some language is spelled correctly, so it is only completed.
     """
-    if words.census(word) or not _can_be_misspelt(word):
+    if words.census(word) or not _can_be_completed(word):
         return ()
     text = word.decode()
     least = 1 if len(text) >= _MIDDLING else 2
     ranked: list[tuple[int, int, float, bytes, How]] = []
-    for spelling, how in () if is_known(word) else _candidates(text, spellings, words):
+    for spelling, how in _candidates(text, spellings, words) if _can_be_misspelt(word) and not is_known(word) else ():
         common = words.census(spelling.term)
         if common >= least:
             ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
     # A swap is one edit, but the commonest slip of all; then fewest edits, and of these the commonest word.
     ranked.sort(key=lambda each: (each[4] != "swap", *each))
-    found = [
-        Correction(word, term, how, -alike, distance, _weight(len(text), distance, place))
-        for place, (distance, _, alike, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
+    alike = [
+        Correction(word, term, how, -likeness, distance, _weight(len(text), distance, place))
+        for place, (distance, _, likeness, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
     ]
-    if len(text) >= _COMPLETED:
-        room = MOST_CORRECTIONS - len(found)
-        weight = min([_COMPLETION, *(each.weight for each in found)])
-        found += _completions(word, words, {each.term for each in found}, least=least, weight=weight)[:room]
-    return tuple(found)
+    weights = {each.term: each.weight for each in alike}
+    begun = [] if _is_short_word(word) else _completions(word, words, weights, least=least)[:MOST_CORRECTIONS]
+    most = min((each.weight for each in begun), default=THOUSAND)
+    known = {each.term for each in begun}
+    return (*begun, *(replace(each, weight=min(each.weight, most)) for each in alike if each.term not in known))
+
+
+def _can_be_completed(word: bytes) -> bool:
+    """Whether it may be the beginning of a word: three letters do."""
+    text = word.decode("utf-8", "replace")
+    return _LEAST_COMPLETED <= len(text) <= MOST_LETTERS and text.isalpha()
+
+
+def _is_short_word(word: bytes) -> bool:
+    """Whether it is too short to be completed because everybody knows it as it is."""
+    place, letters = place_of(word), len(word.decode("utf-8", "replace"))
+    if letters >= _COMPLETED or place is None:
+        return False
+    return place < (KNOWN if letters < _LEAST_LETTERS else _EVERYDAY)
 
 
 def _can_be_misspelt(word: bytes) -> bool:
@@ -169,15 +188,26 @@ def _weight(letters: int, distance: int, place: int) -> int:
     return _WEIGHTS[min(distance, _LONG_EDITS)][kind] * part // whole
 
 
-def _completions(word: bytes, words: Words, known: set[bytes], *, least: int, weight: int) -> list[Correction]:
-    """The commonest words that begin so, of the shortest."""
-    nearest = sorted(words.names(word), key=lambda name: (len(name), name))[:_LOOKED_UP]
-    counted = sorted((-words.census(name), name) for name in nearest if name not in known and name.isalpha())
+def _completions(word: bytes, words: Words, alike: Mapping[bytes, int], *, least: int) -> list[Correction]:
+    """The commonest words that begin so, of the shortest; those that are spelled alike too count as that says.
+
+    A short beginning fits many words: what it was meant for is not much longer, and more than one place has it.
+    """
     text = word.decode()
+    is_short = len(text) < _COMPLETED
+    nearest = sorted(words.names(word), key=lambda name: (len(name), name))[:_LOOKED_UP]
+    counted = sorted((-words.census(name), name) for name in nearest if name.isalpha())
     return [
-        Correction(word, name, "prefix", similarity(text, name.decode()), len(name.decode()) - len(text), weight)
+        Correction(
+            word,
+            name,
+            "prefix",
+            similarity(text, name.decode()),
+            len(name.decode()) - len(text),
+            max(alike.get(name, 0), _COMPLETION),
+        )
         for count, name in counted
-        if -count >= least
+        if -count >= least and not (is_short and len(name.decode()) - len(text) > _SHORT_BY)
     ]
 
 

@@ -51,7 +51,7 @@ _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
-_WEIGHTS = FormWeights(inflection=990)  # the word itself decides only where nothing else does
+_WEIGHTS = FormWeights(inflection=950)  # the word itself decides where little else does
 _RECENT = 500  # thousandths
 
 
