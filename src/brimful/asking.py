@@ -15,7 +15,7 @@ from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.ground import Ground
 from brimful.search.late import Late
-from brimful.search.meaning import QuestionVectors
+from brimful.search.meaning import QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, pools_of, related_to
 from brimful.search.search import Found, search, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings
@@ -284,7 +284,14 @@ class Asked:
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
-        return windows if strategy == "adjacent" else link(windows, strategy, settings=self.settings.windows)
+        if strategy == "adjacent":
+            return windows
+        if strategy == "semantic":  # windows are compared by what their units mean
+            windows = [window if window.vector else window.changed(vector=self._meaning(window)) for window in windows]
+        return link(windows, strategy, settings=self.settings.windows)
+
+    def _meaning(self, window: Window) -> tuple[float, ...] | None:
+        return meaning_between(self.ground, window.path, window.start, window.end) if self.vectors else None
 
     def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
         return self.documents.around(

@@ -30,7 +30,7 @@ DEFAULT_MODEL = "o200k_base"
 VERSION = _VERSION
 
 
-_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "trail_share")
+_MAY_BE_NONE = ("merge_gap_bytes", "min_padding_bytes", "temporal_gap_seconds", "narrative_gap_seconds", "trail_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class WindowSettings:
 
     # Strategies that link windows into clusters (085b §3)
     temporal_gap_seconds: int = 3_600
+    narrative_gap_seconds: int = 2_592_000
     related_similarity: float = 0.10
     semantic_similarity: float = 0.50
     shared_entities: int = 1

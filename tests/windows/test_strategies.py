@@ -112,7 +112,7 @@ def test_only_adjacent_merges_bytes():
 
 def test_coherence_of_a_cluster_is_explained():
     """Each part says its value, weight and reason; the score is their mean."""
-    inflation, _ = clusters("narrative", chat("a", "Ada came.", 0), chat("b", "Ada went.", 60))
+    inflation, _ = clusters("narrative", chat("a", "Here Ada came.", 0), chat("b", "Then Ada went.", 60))
     coherence = inflation.clusters[0].coherence
     assert [part.name for part in coherence.parts] == ["likeness", "closeness", "entities", "windows"]
     assert all(part.why and 0 <= part.value <= 1 for part in coherence.parts)
@@ -146,3 +146,68 @@ def test_a_window_that_links_to_none_stays_in_its_document(strategy):
     starts = [window.start for window in context.windows]
     assert starts == sorted(starts)
     assert {window.strategy for window in context.windows} == {"adjacent"}
+
+
+MONTH = 30 * 24 * HOUR
+
+
+def test_narrative_does_not_link_after_a_long_pause():
+    """The same name a year later is another story."""
+    story = [chat("a", "Here Ada came.", 0), chat("b", "Then Ada went.", 60)]
+    later = chat("c", "Again Ada came.", 12 * MONTH)
+    assert clusters("narrative", *story, later)[1] == [("a", "b"), ("c",)]
+    assert clusters("narrative", *story, later, narrative_gap_seconds=13 * MONTH)[1] == [("a", "b", "c")]
+
+
+def test_narrative_by_names_not_by_large_letters():
+    """A word that begins sentences, or that also stands small, names nobody."""
+    _, found = clusters(
+        "narrative",
+        chat("a", "Wow, the market opened. Tomorrow we go.", 0),
+        chat("b", "Wow, nobody paid. Market day is over tomorrow.", 60),
+    )
+    assert found == [("a",), ("b",)]
+
+
+def test_narrative_in_german_is_not_about_every_noun():
+    """Nouns are written large there: only Ada Lovelace links, not the house or the water."""
+    _, found = clusters(
+        "narrative",
+        chat("a", "Gestern sah Ada Lovelace das Haus am Wasser und die Mühle im Wald.", 0),
+        chat("b", "Heute brannte das Haus am Wasser, und die Leute vom Dorf kamen mit Eimern.", 60),
+        chat("c", "Morgen schreibt Ada Lovelace einen Brief an die Leute im Tal.", 120),
+    )
+    assert found == [("a", "c"), ("b",)]
+
+
+def test_narrative_ignores_what_everybody_names():
+    """Ten messages that all name the same two people are no story; the two about Porto are."""
+    messages = [
+        chat(str(at), f"So on that day Melanie had asked Caroline all about {word} over some cake and tea.", at * 60)
+        for at, word in enumerate("tea rum trips pots Porto paint songs Porto clay runs".split())
+    ]
+    _, found = clusters("narrative", *messages)
+    assert [each for each in found if len(each) > 1] == [("4", "7")]
+
+
+def test_narrative_follows_answers():
+    """An answer has the subject of the mail that it answers, whatever it names."""
+    _, found = clusters(
+        "narrative",
+        chat("a", "Subject: The kettle\n\nIt leaks.", 0),
+        chat("b", "Subject: AW: Re: the kettle\n\nSend it back.", 60),
+        chat("c", "Subject: Lunch\n\nAt noon.", 90),
+    )
+    assert found == [("a", "b"), ("c",)]
+
+
+def test_narrative_follows_a_word_that_points_back():
+    """A window that opens with `She` belongs to the one shortly before it."""
+    filler = "Nothing else was said that day in the long hall. " * 12
+    text = f"Once the old baker sold bread. {filler}She closed the shop at noon. {filler * 4}The river rose by night."
+    page = Document("page.txt", text)
+    hits = [Hit.of(page, each) for each in ("old baker sold", "closed the shop", "river rose")]
+    settings = WindowSettings(min_padding_bytes=0, merge_gap_bytes=0)
+    windows = [Window.cut(page, hit.start - offset, hit.end + 4) for hit, offset in zip(hits, (9, 4, 4), strict=True)]
+    linked = link(windows, "narrative", settings=settings)
+    assert [len(item.windows) for item in linked if isinstance(item, Cluster)] == [2]

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import cast
 
+import numpy as np
+
 from brimful.errors import SettingError
 from brimful.index.coding import default_embedder
 from brimful.index.columns import Numbers
 from brimful.index.embedders import STATIC_NAME, Embedder
 from brimful.index.vectors import TermVectors, project, query_vector
+from brimful.search.ground import Ground
 from brimful.search.query import Query
 from brimful.search.repair import Correction
 
@@ -73,3 +76,23 @@ def wording(query: Query, mended: Sequence[Correction]) -> str:
         if asked.term in instead:
             content = content[: asked.start] + instead[asked.term] + content[asked.end :]
     return content.decode("utf-8", "replace")
+
+
+def meaning_between(ground: Ground, path: str, start: int, end: int) -> tuple[float, ...] | None:
+    """What a stretch of a document means: the sum of the codes of its units; None in a store without any."""
+    row = ground.snapshot.row(path)
+    if row is None:
+        return None
+    extents = np.flatnonzero(ground.owners == ground.documents.row_of(row.number))
+    within = []
+    for extent in extents.tolist():
+        units = np.arange(ground.extent_firsts[extent], ground.behind(extent))
+        offsets = ground.offsets_of(units, np.full(len(units), extent))
+        last = max(int(offsets.searchsorted(end)), int(offsets.searchsorted(start, side="right")))
+        within.append(units[max(int(offsets.searchsorted(start, side="right")) - 1, 0) : last])
+    chosen = np.sort(np.concatenate(within)) if within else np.zeros(0, np.int64)
+    codes = ground.codes(chosen) if len(chosen) else None
+    if codes is None:
+        return None
+    bits = np.unpackbits(codes, axis=1).astype(np.int64)
+    return tuple(map(float, (2 * bits - 1).sum(axis=0).tolist()))

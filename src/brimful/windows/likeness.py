@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brimful.search.common import place_of
 
 FULL = 10_000
 """Likeness of a text to itself."""
@@ -32,6 +35,10 @@ _OPENERS = frozenset(
     "who why will with would yes yesterday yet you your".split()
 )
 _SHORT = 3
+_LETTERED = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_BEFORE_SENTENCES = ".!?:;\n\r\"'\u2018\u201c\u201e\u00ab([{*#>-\u2013\u2014|"
+_LARGE_NOUNS = 5  # where every fifth word inside of sentences is large, nouns are
+_MANY = 8  # texts
 
 
 def terms_of(text: str) -> frozenset[str]:
@@ -74,19 +81,58 @@ def cosine(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
     return math.isqrt(product**2 * FULL**2 // norms) if product > 0 and norms else 0
 
 
-def names_in(text: str) -> frozenset[str]:
-    """Capitalised names, whole and word by word: a plain guess for texts that come without entities.
+class Names:
+    """Who or what some texts name, told from words that are only written large.
 
-    >>> sorted(names_in("Then Ada Lovelace met Babbage. The engine was his."))
-    ['ada', 'ada lovelace', 'babbage', 'lovelace']
+    A word that begins a sentence is written large anyway: it counts if some text has it large inside of one, and none
+    has it small. Where every noun is written large, as in German, a name has several words or is in no vocabulary. What
+    more than half of many texts name tells none of them from the others.
+
+    >>> names = Names(["Then Ada Lovelace met Babbage. The engine was his.", "Babbage left. Nobody saw Ada."])
+    >>> sorted(names.of("Ada came. Babbage, too. Engine!"))
+    ['ada', 'babbage']
     """
-    names = set()
-    for match in _NAME.finditer(text):
-        words = match.group().split()
-        while words and words[0].casefold() in _OPENERS:
-            words.pop(0)
-        for name in (" ".join(words), *words):
-            plain = name.casefold().removesuffix("'s").removesuffix("’s")
-            if len(plain) >= _SHORT and plain not in _OPENERS:
-                names.add(plain)
-    return frozenset(names)
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        inside, small, words, large = Counter[str](), set[str](), 0, 0
+        parts: set[str] = set()
+        texts_with = Counter[str]()
+        for text in texts:
+            here = set()
+            for found in _LETTERED.finditer(text):
+                word = _plain(found.group())
+                if not found.group()[0].isupper():
+                    small.add(word)
+                    words += 1
+                    continue
+                here.add(word)
+                if not _begins_sentence(text, found.start()):
+                    words, large = words + 1, large + 1
+                    inside[word] += 1
+            texts_with.update(here)
+            parts.update(_plain(word) for name in _NAME.findall(text) if len(name.split()) > 1 for word in name.split())
+        has_large_nouns = large * _LARGE_NOUNS > words
+        self._known = {
+            word
+            for word in inside
+            if word not in small
+            and word not in _OPENERS
+            and len(word) >= _SHORT
+            and not (len(texts) >= _MANY and 2 * texts_with[word] > len(texts))
+            and (not has_large_nouns or word in parts or place_of(word.encode()) is None)
+        }
+
+    def of(self, text: str) -> frozenset[str]:
+        """The names in one of the texts, or in another, word by word."""
+        large = (found.group() for found in _LETTERED.finditer(text) if found.group()[0].isupper())
+        return frozenset(name for word in large if (name := _plain(word)) in self._known)
+
+
+def _plain(word: str) -> str:
+    return word.casefold().removesuffix("'s").removesuffix("\u2019s")
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    """Whether a word begins a sentence, a line or a quotation, or is said by somebody: `Ada: Tea?`."""
+    before = text[max(at - 4, 0) : at].rstrip(" \t")
+    return not before or before[-1] in _BEFORE_SENTENCES

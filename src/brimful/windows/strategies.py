@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,8 +12,16 @@ from numpy.typing import NDArray
 
 from brimful.errors import choose
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
-from brimful.windows.likeness import FULL, cosine, names_in, overlap, steps_of, terms_of
+from brimful.text.prose import refers_back
+from brimful.windows.likeness import FULL, Names, cosine, overlap, steps_of, terms_of
 from brimful.windows.window import Cluster, Coherence, Window
+
+_HEAD_BYTES = 2_048
+_NEAR_BYTES = 1_000  # that a word which points back reaches
+_LATELY = 3  # windows of a chain whose names count
+_SUBJECT = re.compile(
+    rb"^Subject: *(?:(?:re|aw|fwd?|wg|sv|vs|antw)(?:\[\d+\])?: *)*(?P<about>[^\r\n]*)", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,8 @@ class _Card:
     terms: frozenset[str]
     names: frozenset[str]
     steps: NDArray[np.int64] | None
+    thread: str | None  # what a mail is about, answers alike
+    points_back: bool  # whether it opens with a word whose meaning stands before it
 
     def likeness(self, other: _Card) -> int:
         """By vectors where both have one, by words otherwise."""
@@ -39,11 +50,14 @@ def link(
     - `adjacent`: each window stands alone, its bytes were merged already.
     - `temporal`: times at most `temporal_gap_seconds` apart *and* related content.
     - `semantic`: at least `semantic_similarity` to the cluster's best window.
-    - `narrative`: shared entities *and* time moving forward (reading order inside a document).
+    - `narrative`: time moving forward by at most `narrative_gap_seconds` (reading order inside a document) *and* shared
+      names, one thread of mails, or a word that points back.
     """
     choose(strategy, STRATEGIES, what="strategy")
     settings = settings or WindowSettings()
-    cards = [_card(window) for window in sorted(windows, key=lambda window: window.order)]
+    ranked = sorted(windows, key=lambda window: window.order)
+    names = Names([window.text for window in ranked])
+    cards = [_card(window, names) for window in ranked]
     if strategy == "adjacent":
         groups = [[card] for card in cards]
     elif strategy == "semantic":
@@ -61,9 +75,22 @@ def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
     return item.order if isinstance(item, Window) else min(window.order for window in item.windows)
 
 
-def _card(window: Window) -> _Card:
-    names = frozenset(name.casefold() for name in window.entities) or names_in(window.text)
-    return _Card(window, terms_of(window.text), names, steps_of(window.vector) if window.vector else None)
+def _card(window: Window, names: Names) -> _Card:
+    document = window.document
+    return _Card(
+        window,
+        terms_of(window.text),
+        frozenset(name.casefold() for name in window.entities) or names.of(window.text),
+        steps_of(window.vector) if window.vector else None,
+        None if document is None else _thread(document.content[:_HEAD_BYTES]),
+        document is not None and document.kind == "prose" and refers_back(document.content, window.start),
+    )
+
+
+def _thread(head: bytes) -> str | None:
+    """What a mail is about, without the signs of an answer."""
+    found = _SUBJECT.search(head)
+    return found["about"].decode("utf-8", "replace").casefold().strip() or None if found else None
 
 
 def _moment(window: Window) -> tuple[bool, int, str, int, str]:
@@ -107,13 +134,24 @@ def _close_in_time(chain: Sequence[_Card], card: _Card, settings: WindowSettings
 
 
 def _continues(chain: Sequence[_Card], card: _Card, settings: WindowSettings) -> bool:
-    last = chain[-1].window
-    if last.time is None or card.window.time is None:
-        forward = last.path == card.window.path and last.start <= card.window.start
+    """Whether a window goes on with a story: later, not too late, and about the same, or as an answer.
+
+    About the same are windows that name the same, of one thread of mails, or of which the later one opens with a word
+    that points back to the other. What was named long ago in a chain is not what it is about now.
+    """
+    last, now = chain[-1].window, card.window
+    if last.time is None or now.time is None:
+        forward = last.path == now.path and last.start <= now.start
     else:
-        forward = last.time <= card.window.time
-    known = frozenset[str]().union(*(member.names for member in chain))
-    return forward and len(known & card.names) >= settings.shared_entities
+        forward = 0 <= now.time - last.time <= settings.narrative_gap_seconds
+    if not forward:
+        return False
+    if card.thread is not None and card.thread == chain[-1].thread and last.path != now.path:
+        return True
+    if card.points_back and last.path == now.path and 0 <= now.start - last.end <= _NEAR_BYTES:
+        return True
+    known = frozenset[str]().union(*(member.names for member in chain[-_LATELY:]))
+    return len(known & card.names) >= settings.shared_entities
 
 
 def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> Cluster:
