@@ -19,6 +19,7 @@ from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.coherence import coherence_of
 from brimful.windows.inflate import Inflation
 from brimful.windows.window import Cluster, Window
 
@@ -90,6 +91,7 @@ class Packer:
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
         blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
+        blocks = [[_as_shown(window) for window in block] for block in blocks]
         return Context(
             text=text,
             tokens=tokens,
@@ -253,6 +255,13 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
             hits = {*block[at].hits, *out.window.hits}
             block[at] = replace(block[at], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
     return blocks, left_out
+
+
+def _as_shown(window: Window) -> Window:
+    """The window with the coherence that it has as it is shown: it may have been cut or grown."""
+    if window.document is None:
+        return window
+    return replace(window, coherence=coherence_of(window.document, window.span, window.seams))
 
 
 def _holds(shown: Window, other: Window) -> bool:

@@ -11,15 +11,15 @@ from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
-from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.tokens import TokenCounter
+from brimful.windows.coherence import coherence_of
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for, time_in
 from brimful.windows.sizing import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.water import Line, field_cuts, water_line
-from brimful.windows.window import Cluster, Coherence, Window, goes_on_after, goes_on_before
+from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +205,7 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
     hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+    seams = seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share)
     return Window(
         document.path,
         document.text(span.start, span.end),
@@ -214,11 +215,11 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
         sequence=sequence,
         document=document,
         hits=hits,
-        coherence=_coherence(cut),
+        coherence=coherence_of(document, span, seams),
         is_inflated=span != cut.core,
         cut_start=goes_on_before(document, span.start),
         cut_end=goes_on_after(document, span.end),
-        seams=seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share),
+        seams=seams,
         trail_share=settings.trail_share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
@@ -234,28 +235,3 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
     found = next((time for time in times if time is not None), time_in(document, core))
     return document.time if found is None else found
-
-
-def _coherence(cut: Cut) -> Coherence:
-    """A window's own coherence: how its hits connect, whether its edges are natural, whether it can be read alone."""
-    document, span, core = cut.document, cut.span, cut.core
-    contact = 1.0
-    if len(cut.hits) > 1 and len(core):
-        contact = min(_covered(cut.hits) / len(core), 1.0)
-    outline = document.outline
-    edges = (outline.cut_before(span.start) == span.start) + (outline.cut_before(span.end) == span.end)
-    dangling = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
-    return Coherence.of(
-        ("contact", contact, 1),
-        ("edges", edges / 2, 2),
-        ("antecedent", 0.0 if dangling else 1.0, 1),
-    )
-
-
-def _covered(hits: Iterable[Hit]) -> int:
-    """Bytes that some hits hold together, each once."""
-    covered = reached = 0
-    for start, end in sorted((hit.start, hit.end) for hit in hits):
-        covered += max(end - max(start, reached), 0)
-        reached = max(reached, end)
-    return covered

@@ -21,8 +21,11 @@ MARKER = "..."
 _SAID = re.compile(rb"\S")
 
 _REASONS = {
-    "contact": "hits cover {:.0%} of the bytes between the first and the last",
     "edges": "{:.0%} of its edges are natural boundaries",
+    "blocks": "{:.0%} of its edges cut no paragraph, definition or record",
+    "heading": "the heading, signature or header row above its beginning is shown: {:.0%}",
+    "category": "{:.0%} of its records are of one category",
+    "pauses": "{:.0%} of its records follow the one before within an hour",
     "antecedent": "opens on its own: {:.0%} (0% means that its first word points back)",
     "likeness": "neighbours share {:.0%} of their content",
     "closeness": "the longest pause leaves {:.0%} of the longest allowed",
@@ -53,7 +56,7 @@ class Part:
 class Coherence:
     """How well a window or cluster hangs together, in 0..1, with its reasons (085b coherence_score).
 
-    >>> Coherence.of(("edges", 1.0, 3), ("contact", 0.5, 1)).score
+    >>> Coherence.of(("edges", 1.0, 3), ("blocks", 0.5, 1)).score
     0.875
     """
 
