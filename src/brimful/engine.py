@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -765,7 +766,7 @@ class Engine:
             snapshot=ground.snapshot,
             settings=chosen,
             corrections=found.corrections,
-            run={"version": VERSION},
+            run={"version": VERSION, "time": int(time.time())},
         )
         return replace(context, receipt=receipt)
 

@@ -12,7 +12,7 @@ Sizing = Literal["density", "radial", "elastic", "field"]
 Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
 Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
-Order = Literal["relevance", "ends"]
+Order = Literal["relevance", "best", "ends"]
 Fusion = Literal["field", "rrf"]
 Meaning = Literal["late", "words"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
@@ -218,8 +218,11 @@ class AskSettings:
     packing: Packing = "greedy"
     fill: Fill = "brim"
     trim: bool = True
+    # "relevance": documents by their best window, windows as they are read; "best": the three best windows first;
+    # "ends": the best documents at both ends.
     order: Order = "relevance"
-    dedup_threshold: float | None = None
+    # Windows of other documents that say nearly the same are shown once, and the others named; None shows all of them.
+    dedup_threshold: float | None = 0.9
     max_per_document: int | None = None
     prefer_recent: bool = False
     recent_half_life_days: int = 30
@@ -301,7 +304,7 @@ def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str,
     )
 
 
-CFS = AskSettings(sizing="density", trim=False, fill="relevant", dedup_threshold=0.8, top_k=100)
+CFS = AskSettings(sizing="density", trim=False, fill="relevant", order="best", dedup_threshold=0.8, top_k=100)
 """The profile of CFS: a hundred candidates, duplicates out, first fit, nothing cut and nothing grown."""
 
 CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)

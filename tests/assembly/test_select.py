@@ -103,10 +103,10 @@ def test_prefer_recent_lifts_negative_scores_too():
 
 
 def test_duplicates_are_omitted_with_their_reason():
-    """A window that a better one covers names it."""
+    """A window that a better one covers names it, and the better one names its document (ruling 25)."""
     best, copy = Window("a.md", "one and the same text", score=2.0), Window("b.md", "one and the same text")
     context = pack([best, copy], budget=100, dedup_threshold=0.8)
-    assert context.windows == (best,)
+    assert [(window.id, window.also_in) for window in context.windows] == [(best.id, ("b.md",))]
     assert [(out.reason, out.duplicate_of) for out in context.omitted] == [("duplicate", best.id)]
 
 

@@ -71,6 +71,9 @@ class CitedWindow:
     cut_end: bool = field(default=False, metadata=UNLESS_EMPTY)
     seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
     sequence: int = field(default=0, metadata=UNLESS_EMPTY)
+    coherence: Score | None = field(default=None, metadata=UNLESS_EMPTY)
+    cluster: str | None = field(default=None, metadata=UNLESS_EMPTY)  # windows with the same one are linked
+    also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from brimful.settings import FormatName, Packing
 from brimful.text.spans import Span
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.window import Window
+from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
     from brimful.assembly.receipt import Receipt
@@ -160,6 +160,7 @@ class Context:
     question: str | None = None
     corrections: tuple[Correction, ...] = ()
     digests: tuple[Condensed, ...] = ()
+    clusters: tuple[Cluster, ...] = ()  # the windows that a strategy has linked, those of them that are shown
     relevance: Relevance | None = None
     read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
     receipt: Receipt | None = field(default=None, repr=False, compare=False)

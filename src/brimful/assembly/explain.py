@@ -43,6 +43,9 @@ class Explanation:
         yield f"{context.tokens} of {context.budget.available} tokens, {len(context.windows)} windows"
         if context.relevance is not None and context.relevance.reason:
             yield f"empty: {context.relevance.reason}"
+        for number, cluster in enumerate(context.clusters, start=1):
+            places = ", ".join(f"{each.path} [{each.start}, {each.end})" for each in cluster.windows)
+            yield f"{cluster.strategy} cluster {number}, coherence {cluster.coherence.score:.2f}: {places}"
         for window in context.windows:
             terms = ", ".join(sorted({term for hit in window.hits for term in hit.terms})) or "no word of the question"
             best = max(window.hits, key=lambda hit: hit.score, default=None)
@@ -51,6 +54,11 @@ class Explanation:
             yield f"in  {window.path} [{window.start}, {window.end}) score {window.score:.3f}{legs}: {terms}{marks}"
 
     def _marks(self, window: Window) -> Iterator[str]:
+        if window.coherence.score < 1.0:
+            missed = ", ".join(part.why for part in window.coherence.parts if part.value < 1.0)
+            yield f"coherence {window.coherence.score:.2f} ({missed})"
+        if window.also_in:
+            yield f"also in {', '.join(window.also_in)}"
         if prior := self.prior(window):
             yield str(prior)
         if self.context.relevance is not None and self.context.relevance.is_filling(window):

@@ -30,7 +30,10 @@ ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
         *("question", "question_hash", "settings", "packing", "format", "include_metadata", "model", "budget"),
     ),
     "the ranking: which windows and seams were chosen, under which headers and in which order, their scores, terms "
-    "and times": ("windows", "windows[].score", "windows[].terms", "windows[].time", "windows[].seams", "blocks"),
+    "and times, how coherent and with what they are linked, which other documents say the same": (
+        *("windows", "windows[].score", "windows[].terms", "windows[].time", "windows[].seams", "blocks"),
+        *("windows[].coherence", "windows[].cluster", "windows[].also_in"),
+    ),
     "what was left out and why, corrections, whether it was truncated": ("omitted", "corrections", "truncated"),
 }
 """What no source can show, in words, and the fields that say it: `Engine.verify(…, replay=True)` compares them."""

@@ -13,6 +13,9 @@ _STEPS = 1_000_000
 RECENT_BOOST = 500_000
 """What the newest document's windows gain, in millionths of their score."""
 
+FIRST = 3
+"""So many of the best windows stand first with `order="best"`."""
+
 Item = TypeVar("Item")
 
 
@@ -82,3 +85,11 @@ def at_both_ends(items: Sequence[Item]) -> list[Item]:
     [1, 3, 5, 4, 2]
     """
     return [*items[::2], *reversed(items[1::2])]
+
+
+def best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
+    """The best windows of all before the units that they came from: CFS asks for the top 3 among the first 5."""
+    best = sorted((window for unit in units for window in unit), key=lambda window: window.order)[:FIRST]
+    ids = {window.id for window in best}
+    rest = [[window for window in unit if window.id not in ids] for unit in units]
+    return [*([window] for window in best), *(unit for unit in rest if unit)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
-from brimful.assembly.dedupe import split_duplicates
+from brimful.assembly.dedupe import Duplicate, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, form_for
 from brimful.assembly.layout import Costs, Layout
@@ -81,6 +81,7 @@ class Packer:
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
         counter, form, settings = self.counter, self.form, self.settings
+        windows = windows.items if isinstance(windows, Inflation) else tuple(windows)
         groups, set_aside = _groups(windows, settings)
         new_layout = self._layout
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
@@ -106,6 +107,7 @@ class Packer:
             include_metadata=settings.include_metadata,
             omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
             trimmed=_shown_in(blocks, trimmed) if trimmed else (),
+            clusters=_shown_clusters(windows, blocks),
             counter=counter,
         )
 
@@ -201,7 +203,7 @@ def _groups(
     everything = [window for window in everything if window.text]
     if settings.dedup_threshold is not None:
         kept, left_out = split_duplicates(everything, threshold=settings.dedup_threshold)
-        everything = list(kept)
+        everything = _naming_twins(kept, left_out)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     by_id = {window.id: window for window in everything}
     regrouped = []
@@ -210,6 +212,18 @@ def _groups(
         if members:
             regrouped.append(Cluster(members, cluster.strategy, cluster.coherence))
     return groups_of(by_id.values(), regrouped), set_aside
+
+
+def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
+    """The windows that stay, each with the other documents that say the same (ruling 25)."""
+    twins: dict[str, set[str]] = {}
+    for found in left_out:
+        if found.window.path != found.of.path:
+            twins.setdefault(found.of.id, set()).add(found.window.path)
+    return [
+        window.changed(also_in=tuple(sorted({*window.also_in, *twins[window.id]}))) if window.id in twins else window
+        for window in kept
+    ]
 
 
 def _filled(
@@ -255,6 +269,16 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
             hits = {*block[at].hits, *out.window.hits}
             block[at] = replace(block[at], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
     return blocks, left_out
+
+
+def _shown_clusters(given: Iterable[Window | Cluster], blocks: list[list[Window]]) -> tuple[Cluster, ...]:
+    """The clusters of which more than one window is shown, as they are shown."""
+    shown: dict[str, list[Window]] = {}
+    for window in (window for block in blocks for window in block):
+        if window.cluster is not None:
+            shown.setdefault(window.cluster, []).append(window)
+    clusters = (item for item in given if isinstance(item, Cluster) and len(shown.get(item.id, ())) > 1)
+    return tuple(replace(each, windows=tuple(shown[each.id])) for each in clusters)
 
 
 def _as_shown(window: Window) -> Window:

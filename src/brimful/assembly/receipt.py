@@ -242,6 +242,9 @@ def _window(window: Window) -> CitedWindow:
             CitedSeam(seam.kind, Natural(seam.start), Natural(_end(seam)), hash_of(seam.text)) for seam in window.seams
         ),
         sequence=0 if window.document is not None else window.sequence,
+        coherence=None if window.document is None else Score(repr(window.coherence.score)),
+        cluster=window.cluster,
+        also_in=window.also_in,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from brimful.assembly.context import Condensed, Context, Omitted
 from brimful.assembly.matches import Match
 from brimful.search.repair import Correction
-from brimful.windows.window import Window
+from brimful.windows.window import Cluster, Coherence, Window
 
 
 def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
@@ -33,6 +33,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
             _window(*each) | {"filling": context.relevance is not None and context.relevance.is_filling(each[0])}
             for each in zip(context.windows, context.matches, strict=True)
         ],
+        "clusters": [_cluster(each, context.windows) for each in context.clusters],
         "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
         "digests": [_digest(digest) for digest in context.digests],
@@ -76,6 +77,23 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
+def _coherence(coherence: Coherence) -> dict[str, object]:
+    parts = [
+        {"name": each.name, "value": each.value, "weight": each.weight, "why": each.why} for each in coherence.parts
+    ]
+    return {"score": coherence.score, "parts": parts}
+
+
+def _cluster(cluster: Cluster, windows: Sequence[Window]) -> dict[str, object]:
+    """A cluster, whose windows are named by their number in the context."""
+    numbers = {window.id: number for number, window in enumerate(windows)}
+    return {
+        "strategy": cluster.strategy,
+        "coherence": _coherence(cluster.coherence),
+        "windows": [numbers[window.id] for window in cluster.windows],
+    }
+
+
 def _omitted(omitted: Omitted) -> dict[str, object]:
     window = omitted.window
     return {
@@ -102,4 +120,7 @@ def _window(window: Window, found: Iterable[Match]) -> dict[str, object]:
         "text": window.text,
         "terms": sorted({term for hit in window.hits for term in hit.terms}),
         "matches": [match._asdict() for match in found],
+        "coherence": _coherence(window.coherence),
+        "strategy": window.strategy,
+        "also_in": list(window.also_in),
     }

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from brimful.assembly.context import Reason
 from brimful.assembly.layout import Layout
-from brimful.assembly.order import Group, at_both_ends
+from brimful.assembly.order import Group, at_both_ends, best_first
 from brimful.settings import PackSettings
 from brimful.windows.window import Window, touching
 
@@ -43,6 +43,8 @@ class Selection:
     def blocks(self, settings: PackSettings, clusters: frozenset[str]) -> list[list[Window]]:
         """The windows under each header, in reading order; a cluster's pieces each get their own header."""
         units = at_both_ends(self.units) if settings.order == "ends" else self.units
+        if settings.order == "best":
+            units = best_first(units)
         blocks: list[list[Window]] = []
         for window in (window for unit in units for window in unit):
             own = window.id in clusters

@@ -203,6 +203,30 @@ class MatchBody(BaseModel):
     word: str
 
 
+class PartBody(BaseModel):
+    """One reason for a coherence."""
+
+    name: str
+    value: float
+    weight: int
+    why: str
+
+
+class CoherenceBody(BaseModel):
+    """How well a window or cluster hangs together, from 0 to 1, and why."""
+
+    score: float
+    parts: list[PartBody]
+
+
+class ClusterBody(BaseModel):
+    """Windows that a strategy has linked, by their number in the context."""
+
+    strategy: Strategy
+    coherence: CoherenceBody
+    windows: list[int]
+
+
 class WindowBody(BaseModel):
     """A window, and why it is in."""
 
@@ -218,6 +242,9 @@ class WindowBody(BaseModel):
     terms: list[str]
     matches: list[MatchBody]
     origins: list[str]
+    coherence: CoherenceBody
+    strategy: Strategy
+    also_in: list[str] = Field(description="Documents that say nearly the same")
     filling: bool = Field(description="Whether it only fills the budget, less relevant than what answers")
 
 
@@ -283,6 +310,7 @@ class ContextBody(BaseModel):
     packing: str
     truncated: bool
     windows: list[WindowBody]
+    clusters: list[ClusterBody]
     relevance: RelevanceBody | None
     digests: list[dict[str, Any]]
     receipt: str | None

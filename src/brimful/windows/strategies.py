@@ -157,8 +157,9 @@ def _continues(chain: Sequence[_Card], card: _Card, settings: WindowSettings) ->
 def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> Cluster:
     if strategy == "semantic":
         group = sorted(group, key=lambda card: (card.window.path, card.window.start, card.window.id))
-    windows = tuple(replace(card.window, strategy=strategy) for card in group)
-    return Cluster(windows, strategy, Coherence.of(*_reasons(group, strategy, settings)))
+    coherence = Coherence.of(*_reasons(group, strategy, settings))
+    whole = Cluster(tuple(card.window for card in group), strategy, coherence)
+    return replace(whole, windows=tuple(replace(each, strategy=strategy, cluster=whole.id) for each in whole.windows))
 
 
 def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> list[tuple[str, float, int]]:

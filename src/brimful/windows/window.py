@@ -97,6 +97,8 @@ class Window:
     hits: tuple[Hit, ...] = field(default=(), kw_only=True, repr=False)
     strategy: Strategy = field(default="adjacent", kw_only=True)
     coherence: Coherence = field(default=Coherence(1.0), kw_only=True, repr=False)
+    cluster: str | None = field(default=None, kw_only=True, repr=False)  # which windows it is linked with
+    also_in: tuple[str, ...] = field(default=(), kw_only=True, repr=False)  # documents that say nearly the same
     is_inflated: bool = field(default=False, kw_only=True)
     cut_start: bool = field(default=False, kw_only=True)
     cut_end: bool = field(default=False, kw_only=True)
@@ -239,6 +241,12 @@ class Cluster:
     def score(self) -> float:
         """The best window's."""
         return max(window.score for window in self.windows)
+
+    @property
+    def id(self) -> str:
+        """What its windows name as their cluster, or a hash of theirs."""
+        named = next((window.cluster for window in self.windows if window.cluster), None)
+        return named or blake3("".join(window.id for window in self.windows).encode()).hexdigest(8)
 
 
 def touching(windows: Iterable[Window]) -> list[list[Window]]:
