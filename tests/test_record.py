@@ -27,14 +27,14 @@ def engine(tmp_path_factory):
 
 def test_semantic_links_through_the_engine(engine):
     """Windows are compared by the codes of their units: the two notes about one kettle are linked, no other."""
-    context = engine.context("kettle", budget=400, strategy="semantic", dedup_threshold=None)
+    context = engine.context("kettle", budget=400, strategy="semantic", twin_threshold=None)
     assert [sorted(window.path for window in cluster.windows) for cluster in context.clusters] == [["a.md", "b.md"]]
     assert {window.path for window in context.windows if window.strategy == "semantic"} == {"a.md", "b.md"}
 
 
 def test_clusters_and_coherence_are_in_every_account(engine):
     """In the record, in the receipt and in the explanation."""
-    choices = {"budget": 400, "strategy": "semantic", "dedup_threshold": None}
+    choices = {"budget": 400, "strategy": "semantic", "twin_threshold": None}
     context = engine.context("kettle", **choices)
     record = json.loads(context.to_json())
     (cluster,) = record["clusters"]
@@ -68,7 +68,11 @@ def test_near_twins_are_shown_once_and_named(tmp_path):
         (shown,) = [window for window in context.windows if "hall four" in window.text]
         assert sorted({shown.path, *shown.also_in}) == ["a.md", "b.md", "c.md"]
         assert {each.reason for each in context.omitted} == {"duplicate"}
-        both = engine.context("pump hall valve", budget=400, dedup_threshold=None)
+        engine.add_text("e.md", f"{page}{'Something else was said between. ' * 30}{page}")
+        twice = engine.context("pump hall valve", budget=2_000, path="e.md", fill="relevant")
+        assert sum(window.text.count("hall four") for window in twice.windows) == 2  # one document may say it twice
+        engine.remove("e.md")
+        both = engine.context("pump hall valve", budget=400, twin_threshold=None)
         assert len([window for window in both.windows if "hall four" in window.text]) == 3
 
 

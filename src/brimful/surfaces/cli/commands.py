@@ -20,7 +20,8 @@ from brimful.corpus.sources import root_of, walk
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import FieldSettings, chosen
+from brimful.search.synonyms import synonym_lines
+from brimful.settings import FieldSettings, chosen, profiled
 from brimful.store.ingest import Report, preview
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -56,6 +57,8 @@ def context(
     fill: str,
     densify: str | None,
     how: Mapping[str, Any],
+    set: str | None,  # noqa: A002
+    synonyms: str | None,
     receipt: str | None,
     copy: bool,
     store: str | None,
@@ -65,7 +68,7 @@ def context(
 ) -> int:
     """Index what is named, fill the budget, cite."""
     settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
-    settings = replace(settings, **how)
+    settings, weights = profiled(replace(settings, **how, synonyms=synonym_lines(synonyms)), set or "")
     budget_of(budget)
     tokens_for(model)  # an unknown model is named before anything is read
     if densify is not None:
@@ -77,7 +80,7 @@ def context(
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify))
+        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify), field=weights)
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
             _write(Path(receipt), made.receipt.to_json() + "\n")
