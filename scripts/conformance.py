@@ -18,8 +18,8 @@ LEAD = """# Conformance
 What the five specifications ask for, where it is, and the test that fails when it is taken away. This page is written
 by `python scripts/conformance.py` from marks on the tests (`@pytest.mark.seed`), so it can't say what no test holds.
 085a is context inflation and dynamic density, 085b the inflation protocol, 105 elastic context and fuzzy search, CFS
-context assembly, DENS densification. A number under "ruling" means that the specifications contradict each other or themselves
-there, or leave something open: the reason stands below.
+context assembly, DENS densification. A number under "ruling" means that the specifications contradict each other or
+themselves there, or leave something open: the reason stands below.
 """
 RULINGS = {
     2: "Ranges are half-open everywhere; 085b counts its gap inclusively, which would skip or double a byte.",
@@ -67,7 +67,7 @@ SHORT = (
         "one after the other: they share one pass over the units",
     ),
     ("CFS property 5", "coverage > 0.9 on real sets", 'reached with `fill="brim"`; the CFS profile grows nothing'),
-    ("CFS evaluation", "`brimful eval` reports the five properties", "`evaluation.properties` measures them, by hand"),
+    ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
     ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )
