@@ -71,7 +71,7 @@ def split_duplicates(
         if found:
             left_out.append(Duplicate(window, *found))
             continue
-        by_text[digest] = window
+        by_text.setdefault(digest, window)
         ranges.add(window)
         shingles.add(number)
         kept.append(window)
