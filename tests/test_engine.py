@@ -91,7 +91,8 @@ def test_large_budgets_return_large_coherent_blocks(tmp_path):
     with open_store(tmp_path) as made:
         chapter = "The lighthouse keeper wrote of the storm. " + FILLER * 60
         made.add_documents([Document(f"volume{n}.md", chapter * 6) for n in range(4)])
-        context = made.context("What did the lighthouse keeper write of the storm?", budget=12_000)
+        question = "What did the lighthouse keeper write of the storm?"
+        context = made.context(question, budget=12_000, twin_threshold=None)  # the volumes are copies of one another
         assert context.tokens >= 11_760
         sizes = [window.end - window.start for window in context.windows]
         assert sum(sizes) / len(sizes) >= 2_000
@@ -181,7 +182,8 @@ def test_filters_hold_to_the_last_window(engine):
 @pytest.mark.seed("CFS configuration", "prefer_recent", where="search/search.py", ruling=10)
 def test_prefer_recent_puts_newer_first(engine):
     """Of the same words the newest come first, measured against the newest document, not against now."""
-    context = engine.context("letter", budget=4_000, prefer_recent=True, recent_half_life_days=2)
+    recent = {"prefer_recent": True, "recent_half_life_days": 2, "twin_threshold": None}  # the books are alike
+    context = engine.context("letter", budget=4_000, **recent)
     paths = list(dict.fromkeys(window.path for window in context.windows))
     assert paths[:6] == [f"book{n}.md" for n in range(11, 5, -1)]
 
