@@ -175,7 +175,7 @@ def test_filters_hold_to_the_last_window(engine):
     for choices in ({}, {"sizing": "radial", "related": True}, {"strategy": "semantic"}):
         context = engine.context("letter", budget=3_000, path="book3.md", **choices)
         assert {window.path for window in context.windows} == {"book3.md"}
-    after = engine.context("letter", budget=3_000, after="1970-01-10")
+    after = engine.context("letter", budget=3_000, after="1970-01-10", twin_threshold=None)
     assert {window.path for window in after.windows} == {"book9.md", "book10.md", "book11.md"}
 
 
