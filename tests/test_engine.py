@@ -54,6 +54,7 @@ def engine(tmp_path):
 
 
 @pytest.mark.parametrize("sizing", ["field", "elastic", "density"])
+@pytest.mark.seed("105 §2.1", "narrow questions get large windows", where="asking.py")
 def test_a_rare_term_gets_a_large_window_and_a_common_one_many_small_ones(engine, sizing):
     """085a §3, 105 §2.2: the same budget is one long window for a rare term, many short ones for a common term."""
     rare = engine.context("limerence", budget=900, sizing=sizing, fill="relevant")
@@ -84,12 +85,14 @@ def test_a_typo_does_not_leave_the_other_word_alone(engine, sizing):
         assert context.windows[0].path == "mind.md"
 
 
+@pytest.mark.seed("105 §5", "large budgets return large blocks", where="asking.py")
 def test_large_budgets_return_large_coherent_blocks(tmp_path):
     """105 §5: 12,000 tokens are blocks of text, not fragmented sentences."""
     with open_store(tmp_path) as made:
         chapter = "The lighthouse keeper wrote of the storm. " + FILLER * 60
         made.add_documents([Document(f"volume{n}.md", chapter * 6) for n in range(4)])
-        context = made.context("What did the lighthouse keeper write of the storm?", budget=12_000)
+        question = "What did the lighthouse keeper write of the storm?"
+        context = made.context(question, budget=12_000, twin_threshold=None)  # the volumes are copies of one another
         assert context.tokens >= 11_760
         sizes = [window.end - window.start for window in context.windows]
         assert sum(sizes) / len(sizes) >= 2_000
@@ -98,6 +101,7 @@ def test_large_budgets_return_large_coherent_blocks(tmp_path):
             assert (window.start in cuts) + (window.end in cuts) >= 1, "at most the last one ends at a word"
 
 
+@pytest.mark.seed("105 §2.3", "census, calculation, inflation", where="asking.py")
 def test_census_decides_the_radius_before_anything_is_inflated(engine):
     """105 §2.3: twice the hits, half the radius; the budget is in bytes, the census is of the whole corpus."""
     sizes = {}
@@ -132,6 +136,7 @@ def test_seventy_thirty_end_to_end(tmp_path):
         assert not any(window.path.startswith("sam") for window in alone.windows)
 
 
+@pytest.mark.seed("CFS §11", "fifty candidates a leg, a hundred in all, packed", where="settings.py", ruling=6)
 def test_cfs_profile(engine):
     """CFS §11: a hundred candidates, first fit, nothing cut; deterministic; the top three are among the first five."""
     for question in ("letter captain", "consciousness machine", "limerence", "ship harbour crew"):
@@ -148,6 +153,9 @@ def test_cfs_profile(engine):
 # ---- what was asked, what is given
 
 
+@pytest.mark.seed(
+    "085b requirements §1", "window, source, start, end, molecules, strategy, coherence", where="windows/window.py"
+)
 def test_windows_are_as_the_interface_says(engine):
     """Path, bytes, lines, text, score; tokens are those of the text; no hits are an empty text, not an error."""
     context = engine.context("limerence", budget=500)
@@ -167,13 +175,15 @@ def test_filters_hold_to_the_last_window(engine):
     for choices in ({}, {"sizing": "radial", "related": True}, {"strategy": "semantic"}):
         context = engine.context("letter", budget=3_000, path="book3.md", **choices)
         assert {window.path for window in context.windows} == {"book3.md"}
-    after = engine.context("letter", budget=3_000, after="1970-01-10")
+    after = engine.context("letter", budget=3_000, after="1970-01-10", twin_threshold=None)
     assert {window.path for window in after.windows} == {"book9.md", "book10.md", "book11.md"}
 
 
+@pytest.mark.seed("CFS configuration", "prefer_recent", where="search/search.py", ruling=10)
 def test_prefer_recent_puts_newer_first(engine):
     """Of the same words the newest come first, measured against the newest document, not against now."""
-    context = engine.context("letter", budget=4_000, prefer_recent=True, recent_half_life_days=2)
+    recent = {"prefer_recent": True, "recent_half_life_days": 2, "twin_threshold": None}  # the books are alike
+    context = engine.context("letter", budget=4_000, **recent)
     paths = list(dict.fromkeys(window.path for window in context.windows))
     assert paths[:6] == [f"book{n}.md" for n in range(11, 5, -1)]
 
@@ -208,6 +218,7 @@ def test_contexts_of_large_documents_are_let_go_sooner(engine, monkeypatch):
     assert len(engine._contexts) == 1
 
 
+@pytest.mark.seed("CFS caching", "contexts are cached by question, state and budget", where="engine.py", ruling=16)
 def test_contexts_are_kept_and_let_go(engine):
     """The same question is answered from the cache, which holds a bounded number; a change empties it."""
     first = engine.context("letter", budget=300)

@@ -25,16 +25,18 @@ def engine(tmp_path_factory):
         yield engine
 
 
+@pytest.mark.seed("085b §1", "semantically similar pieces are clustered, from question to answer", where="asking.py")
 def test_semantic_links_through_the_engine(engine):
     """Windows are compared by the codes of their units: the two notes about one kettle are linked, no other."""
-    context = engine.context("kettle", budget=400, strategy="semantic", dedup_threshold=None)
+    context = engine.context("kettle", budget=400, strategy="semantic", twin_threshold=None)
     assert [sorted(window.path for window in cluster.windows) for cluster in context.clusters] == [["a.md", "b.md"]]
     assert {window.path for window in context.windows if window.strategy == "semantic"} == {"a.md", "b.md"}
 
 
+@pytest.mark.seed("085b requirements §1", "the result names strategy and coherence", where="assembly/record.py")
 def test_clusters_and_coherence_are_in_every_account(engine):
     """In the record, in the receipt and in the explanation."""
-    choices = {"budget": 400, "strategy": "semantic", "dedup_threshold": None}
+    choices = {"budget": 400, "strategy": "semantic", "twin_threshold": None}
     context = engine.context("kettle", **choices)
     record = json.loads(context.to_json())
     (cluster,) = record["clusters"]
@@ -48,6 +50,7 @@ def test_clusters_and_coherence_are_in_every_account(engine):
     assert "semantic cluster 1, coherence" in str(engine.explain("kettle", **choices))
 
 
+@pytest.mark.seed("CFS §11", "metadata: query hash, time, state root", where="assembly/receipt.py", ruling=10)
 def test_the_time_of_the_run_is_outside_of_what_is_hashed(engine):
     """Ruling 10: it stands in the receipt, and the same answer at another time has the same id."""
     first = engine.context("kettle", budget=300).receipt
@@ -58,6 +61,7 @@ def test_the_time_of_the_run_is_outside_of_what_is_hashed(engine):
     assert Receipt.from_json(json.dumps(shape)).id == first.id
 
 
+@pytest.mark.seed("CFS §10", "duplicates are left out", where="assembly/dedupe.py", ruling=25)
 def test_near_twins_are_shown_once_and_named(tmp_path):
     """Ruling 25: of nearly the same page in three documents the best is shown, and names the others."""
     page = "The pump in hall four must be bled every second week, by two people, with the main valve closed before. "
@@ -68,10 +72,15 @@ def test_near_twins_are_shown_once_and_named(tmp_path):
         (shown,) = [window for window in context.windows if "hall four" in window.text]
         assert sorted({shown.path, *shown.also_in}) == ["a.md", "b.md", "c.md"]
         assert {each.reason for each in context.omitted} == {"duplicate"}
-        both = engine.context("pump hall valve", budget=400, dedup_threshold=None)
+        engine.add_text("e.md", f"{page}{'Something else was said between. ' * 30}{page}")
+        twice = engine.context("pump hall valve", budget=2_000, path="e.md", fill="relevant")
+        assert sum(window.text.count("hall four") for window in twice.windows) == 2  # one document may say it twice
+        engine.remove("e.md")
+        both = engine.context("pump hall valve", budget=400, twin_threshold=None)
         assert len([window for window in both.windows if "hall four" in window.text]) == 3
 
 
+@pytest.mark.seed("CFS property 3", "the top 3 among the first 5", where="assembly/order.py", ruling=24)
 def test_best_first_has_the_top_three_among_the_first_five(tmp_path):
     """CFS property 3, literally, with `order="best"`, the CFS profile's own; by default documents are read on."""
     with brimful.open(tmp_path, late="none") as engine:

@@ -32,6 +32,7 @@ def engine(tmp_path_factory):
 @pytest.mark.parametrize("sizing", SIZINGS)
 @pytest.mark.parametrize("budget", [500, 2_000])
 @pytest.mark.parametrize("question", ["payment", "payment gateway", "payment gateway outage"])
+@pytest.mark.seed("105 §2.2", "maximum useful context: the budget is spent", where="asking.py", ruling=3)
 def test_the_budget_is_spent(engine, sizing, budget, question):
     """More words share the same budget: what merges and short documents save goes to further hits."""
     context = engine.context(question, budget=budget, sizing=sizing)
@@ -40,6 +41,7 @@ def test_the_budget_is_spent(engine, sizing, budget, question):
 
 @pytest.mark.parametrize("sizing", SIZINGS)
 @pytest.mark.parametrize("fill", ["brim", "relevant"])
+@pytest.mark.seed("CFS motivation", "auditable: what is left out is named", where="asking.py")
 def test_what_is_dropped_is_named(engine, sizing, fill):
     """Every hit that was asked for is shown or left out for the budget's sake, and nothing that is left out fits."""
     context = engine.context("payment gateway outage", budget=300, sizing=sizing, fill=fill, top_k=40)
@@ -63,6 +65,7 @@ def test_relevant_adds_nothing(engine, sizing):
 
 
 @pytest.mark.parametrize("fill", ["brim", "relevant"])
+@pytest.mark.seed("085a §2.1", "the cap holds while filling", where="assembly/fill.py", ruling=26)
 def test_the_cap_is_passed_by_whole_sections_only(engine, fill):
     """Ruling 26: no window of `density` is over 2,500 bytes, unless filling adds whole paragraphs."""
     for question in ("payment", "ledger chapter payment"):
@@ -81,6 +84,7 @@ def shares(engine, question, *, budget=1_500, **choices):
 
 
 @pytest.mark.parametrize("sizing", ["density", "elastic"])
+@pytest.mark.seed("085b §5.5", "70/30 is what is shown", where="asking.py", ruling=13)
 def test_seventy_thirty_is_what_is_shown(tmp_path, sizing):
     """085b §5.5: with enough of both, seven bytes of ten stand around the question's words."""
     with brimful.open(tmp_path, late="none") as engine:

@@ -18,6 +18,7 @@ from brimful.search.late import Everything, Late
 from brimful.search.meaning import QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, pools_of, related_to
 from brimful.search.search import Found, search, with_matches
+from brimful.search.synonyms import parse_synonyms
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
@@ -258,7 +259,8 @@ class Asked:
     def _pools(self, found: Found, tokens: int) -> list[Pool]:
         """Who gets which share of so many tokens (ruling 13)."""
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
-        near = related_to(self.ground, found, vectors=terms) if self.settings.related else ()
+        own = parse_synonyms("\n".join(self.settings.synonyms).encode())
+        near = related_to(self.ground, found, vectors=terms, synonyms=own) if self.settings.related else ()
         hits = found.hits[: found.relevant] if self.settings.fill == "relevant" else found.hits
         return pools_of(self.ground, found, tokens=tokens, related=near, hits=hits)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Literal, cast, get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
@@ -170,6 +171,7 @@ class PackSettings:
 
     packing: Packing = "greedy"
     dedup_threshold: float | None = None  # CFS's 0.8 where duplicates are to go; None keeps them
+    twin_threshold: float | None = None  # the same between documents only
     max_per_document: int | None = None
     prefer_recent: bool = False
     recent_half_life_days: int = 30
@@ -240,8 +242,10 @@ class AskSettings:
     # "relevance": documents by their best window, windows as they are read; "best": the three best windows first;
     # "ends": the best documents at both ends.
     order: Order = "relevance"
-    # Windows of other documents that say nearly the same are shown once, and the others named; None shows all of them.
-    dedup_threshold: float | None = 0.9
+    # CFS's 0.8 where all that is said twice is to go; None leaves it to the next.
+    dedup_threshold: float | None = None
+    # What several documents say nearly alike is shown once, and the others are named; None shows it every time.
+    twin_threshold: float | None = 0.9
     max_per_document: int | None = None
     prefer_recent: bool = False
     recent_half_life_days: int = 30
@@ -273,8 +277,10 @@ class AskSettings:
     meaning: Meaning = "auto"
     # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
     anyway: bool = False
-    # A share of the budget for related terms (085b §5.5); not with sizing "field".
+    # A share of the budget for related terms (085b §5.5); not with sizing "field". `synonyms` are lines of a synonyms
+    # file (`word: synonym, another`): they come before what the corpus suggests.
     related: bool = False
+    synonyms: tuple[str, ...] = ()
     windows: WindowSettings | None = None
     # The model that condenses what does not fit ("extractive:", "openai:…"), the share of the budget that is kept for
     # it, and how many budgets' worth of text are looked at.
@@ -298,6 +304,7 @@ class AskSettings:
         share = self.map_percent
         if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= MOST_MAP_PERCENT:
             raise SettingError(f"map_percent is {share!r}; it must be a whole number from 0 to {MOST_MAP_PERCENT}")
+        object.__setattr__(self, "synonyms", _texts("synonyms", self.synonyms))
         for name, value in asdict(self.filters).items():
             object.__setattr__(self, name, value)
         if self.related and self.sizing == "field":
@@ -344,6 +351,91 @@ CFS = AskSettings(sizing="density", trim=False, fill="relevant", order="best", d
 
 CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
 """Its search: the fifty best by words and the fifty best by meaning, fused by rank."""
+
+
+PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
+    "default": (AskSettings(), FieldSettings()),
+    "cfs": (CFS, CFS_FIELD),
+}
+"""Settings that go together, by name."""
+
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NESTED = {"windows": WindowSettings, "field": FieldSettings}
+
+
+def profiled(settings: AskSettings, given: str | Mapping[str, object]) -> tuple[AskSettings, FieldSettings]:
+    """Settings with further choices by name, whichever they are; every surface takes them in this one way.
+
+    A text holds them as `name=value`, parted by semicolons; `windows.name` and `field.name` are those of
+    `WindowSettings` and `FieldSettings`, and `profile` is one of `PROFILES`, which decides what is left as it is by
+    default.
+
+    >>> chosen, field = profiled(AskSettings(fill="relevant"), "order=best; top_k=5; windows.snap=off; field.runs=0.25")
+    >>> chosen.order, chosen.fill, chosen.top_k, chosen.windows.snap, field.runs
+    ('best', 'relevant', 5, False, 0.25)
+    >>> profiled(AskSettings(), "ordr=best")
+    Traceback (most recent call last):
+    brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
+    """
+    values = _pairs(given) if isinstance(given, str) else dict(given)
+    profile = values.pop("profile", "default")
+    base, field = PROFILES[choose(str(profile), tuple(PROFILES), what="profile")]
+    plain = AskSettings()
+    same = {each.name: getattr(base, each.name) for each in fields(AskSettings)}
+    told: dict[str, Any] = {
+        name: getattr(settings, name) for name in same if getattr(settings, name) != getattr(plain, name)
+    }
+    names = sorted(
+        same.keys() - {"windows"} | {f"{part}.{n.name}" for part, kind in _NESTED.items() for n in fields(kind)}
+    )
+    nested: dict[str, dict[str, Any]] = {"windows": {}, "field": {}}
+    for name, value in values.items():
+        choose(name, names, what="setting")
+        part, dot, inner = name.partition(".")
+        if dot:
+            nested[part][inner] = _as_kind(name, value, _NESTED[part], inner)
+        else:
+            told[name] = _as_kind(name, value, AskSettings, name)
+    if nested["windows"]:
+        told["windows"] = replace(settings.windows or WindowSettings(), **nested["windows"])
+    return replace(base, **{**same, **told}), replace(field, **nested["field"])
+
+
+def _pairs(text: str) -> dict[str, object]:
+    """`name=value; name=value` as a dictionary; a name that comes again adds to a list."""
+    found: dict[str, object] = {}
+    for part in filter(None, (each.strip() for each in text.split(";"))):
+        name, sign, value = (each.strip() for each in part.partition("="))
+        if not sign:
+            raise SettingError(f"{part!r:.60} has no value; write name=value, and a semicolon before the next one")
+        before = found.get(name)
+        found[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
+    return found
+
+
+def _as_kind(name: str, value: object, kind: type, field_name: str) -> object:
+    """A value as its field has it: words of a person become numbers and switches."""
+    hint = get_type_hints(kind)[field_name]
+    kinds = get_args(hint) or (hint,)
+    if get_origin(hint) is tuple or tuple in (get_origin(each) for each in kinds):
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not isinstance(value, str):
+        return value
+    if type(None) in kinds and value.casefold() in ("none", "null", ""):
+        return None
+    if bool in kinds:
+        if value.casefold() not in _WORDS:
+            raise SettingError(f"{name} is {value!r:.60}; it is on or off")
+        return _WORDS[value.casefold()]
+    for number in (int, float):
+        if number in kinds:
+            try:
+                return number(value)
+            except ValueError:
+                continue
+    if {int, float} & set(kinds):
+        raise SettingError(f"{name} is {value!r:.60}; it is a number")
+    return value
 
 
 def _check_numbers(settings: WindowSettings | PackSettings, *, lowest: dict[str, int] | None = None) -> None:

@@ -3,6 +3,7 @@
 import random
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,3 +99,16 @@ def test_windows_without_words():
     """Texts of punctuation or nothing are compared as they are."""
     windows = [Window("a", ""), Window("b", ""), Window("c", "..."), Window("d", "...")]
     assert [window.path for window in dedupe(windows)] == ["a", "c"]
+
+
+@pytest.mark.seed("CFS §10", "one document may say the same twice", where="assembly/dedupe.py", ruling=25)
+def test_one_document_may_say_the_same_twice():
+    """Between documents only: the same words at two places of one document stay, in another document they go."""
+    page = Document("a.md", "Tea at four is served. " * 2)
+    half = len(page) // 2
+    windows = [Window.cut(page, 0, half, score=2.0), Window.cut(page, half, 2 * half, score=1.0)]
+    other = Window("b.md", windows[0].text)
+    kept, left_out = split_duplicates([*windows, other], across_only=True)
+    assert kept == tuple(windows)
+    assert [(found.window, found.of) for found in left_out] == [(other, windows[0])]
+    assert len(split_duplicates([*windows, other])[0]) == 1

@@ -5,6 +5,12 @@ from itertools import pairwise
 import pytest
 
 from brimful import Cluster, Document, Hit, Window, inflate, pack
+from brimful.assembly.fill import Page
+from brimful.assembly.formats import form_for
+from brimful.assembly.pack import Packer
+from brimful.budget import budget_of
+from brimful.settings import PackSettings
+from brimful.text.vocabularies import tokens_for
 
 SENTENCES = [f"Sentence number {n} stands here on its own." for n in range(400)]
 PAGE = Document("page.txt", " ".join(SENTENCES))
@@ -194,3 +200,26 @@ def test_bare_windows_are_trimmed_at_sentences():
     assert window.cut_end
     assert not window.cut_start
     assert window.text.rstrip().endswith(".")
+
+
+@pytest.mark.seed("085a §2.1", "growing passes the cap by whole sections", where="assembly/fill.py", ruling=26)
+@pytest.mark.parametrize("budget", range(150, 400, 25))
+def test_over_the_cap_windows_grow_by_whole_sections(monkeypatch, budget):
+    """Ruling 26: until a word is broken to win the last tokens, both edges of a window over the cap end a paragraph."""
+    monkeypatch.setattr(Page, "_to_the_brim", lambda _page, _stretches: None)
+    sentences = (f"Sentence {n} of the page is here. {'' if n % 4 else chr(10) * 2}" for n in range(120))
+    page = Document("page.md", "".join(sentences))
+    start = page.content.index(b"Sentence 57")
+    window = Window.cut(page, start, start + 20, score=1.0, hits=(Hit("page.md", start, start + 20, 1.0),))
+    counter = tokens_for("o200k_base")
+
+    def grown(cap):
+        packer = Packer(counter, form_for("plain"), PackSettings(), cap_bytes=cap)
+        return packer.pack([window], budget_of(budget)).windows[0]
+
+    found = grown(300)
+    assert len(found.span) > 300
+    assert {found.start, found.end} <= set(page.outline.sections.tolist())
+    free = [grown(None).start, grown(None).end]
+    assert len(grown(None).span) >= len(found.span)
+    assert free != [found.start, found.end] or set(free) <= set(page.outline.sections.tolist())

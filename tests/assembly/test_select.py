@@ -48,6 +48,7 @@ def plain_appended(rounds, budget, count, form):
 
 
 @given(own_windows(), st.integers(1, 200), st.sampled_from(FORMATS), st.sampled_from(["o200k_base", "llama3"]))
+@pytest.mark.seed("CFS §7", "greedy packing, group by group", where="assembly/select.py", ruling=6)
 def test_greedy_equals_the_plain_loop(windows, budget, form, model):
     """Adding up measures chooses exactly what counting every rendered trial chooses."""
     count = tokens_for(model).count
@@ -74,6 +75,7 @@ def test_score_weighted_equals_the_plain_loop(windows, budget, form):
 
 
 @pytest.mark.parametrize("packing", ["greedy", "interleaved", "score_weighted"])
+@pytest.mark.seed("CFS configuration", "max_chunks_per_doc", where="assembly/select.py")
 def test_max_per_document(packing):
     """No document gets more than its limit; the rest say why they are out."""
     windows = [Window("a.md", f"text {n}", score=n, sequence=n) for n in range(5)]

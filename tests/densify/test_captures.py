@@ -27,6 +27,7 @@ def test_a_capture_ends_done(captures):
     assert all(cited.sources for cited in done.sentences)
 
 
+@pytest.mark.seed("DENS capture", "two attempts, then failed with its message", where="densify/captures.py", ruling=15)
 def test_a_capture_that_fails_twice_is_failed_with_the_message(captures):
     """DENS: two attempts in total, then `failed`, with the provider's words kept."""
     with ScriptedProvider(every=Fault.status(500, {"error": {"message": "The disk is on fire"}})) as provider:

@@ -63,6 +63,7 @@ def test_the_provider_tells_its_limit():
     assert provider.overflows == 0
 
 
+@pytest.mark.seed("DENS entry", "others try the whole first", where="densify/densify.py", ruling=15)
 def test_an_unknown_limit_is_learnt_from_one_overflow():
     """The first request holds everything; the error names the limit, and nothing overflows again."""
     with ScriptedProvider(limit=1_024) as provider:
@@ -73,6 +74,7 @@ def test_an_unknown_limit_is_learnt_from_one_overflow():
     assert digest.is_complete
 
 
+@pytest.mark.seed("DENS example", "three parts, one merge", where="densify/densify.py")
 def test_seed_example_of_three_parts():
     """DENS, example: the whole overflows, half of 100,000 does too, three parts pass, one merge joins the three."""
     text = story(1_500)
@@ -90,6 +92,7 @@ def test_seed_example_of_three_parts():
     assert (digest.parts, digest.passes, digest.calls, digest.overflows) == (3, 1, 6, 2)
 
 
+@pytest.mark.seed("DENS chunks 3", "partials are merged in groups, pass by pass", where="densify/merging.py")
 def test_seed_example_in_groups():
     """DENS, example: when all partials do not fit together, they merge as groups, then in another pass."""
     settings = DensifySettings(floor_tokens=64)
@@ -102,6 +105,7 @@ def test_seed_example_in_groups():
     assert digest.is_complete
 
 
+@pytest.mark.seed("DENS entry", "a small model starts in parts", where="densify/densify.py", ruling=15)
 def test_a_small_model_starts_in_parts():
     """DENS, Apple: no request with the whole text; parts of at most 1,800 tokens in the seed profile."""
     with ScriptedProvider(limit=4_096) as provider:
@@ -122,6 +126,7 @@ def test_an_input_over_the_limit_is_refused_before_any_call():
     assert provider.calls == []
 
 
+@pytest.mark.seed("DENS retry", "halve on overflow, down to 320", where="densify/densify.py", ruling=15)
 def test_halving_ends_at_the_floor():
     """Allowances halve from below the text down to 320; a part of 320 that overflows is the end."""
     text = story(40)
@@ -149,6 +154,9 @@ def test_an_overflow_in_mid_run_keeps_what_is_finished():
     assert all(COUNTER.count(part) <= COUNTER.count(failed) // 2 + 1 for part in parts[2:])
 
 
+@pytest.mark.seed(
+    "DENS merge overflow", "recovered by regrouping, partials kept", where="densify/merging.py", ruling=15
+)
 def test_a_merge_overflow_is_recovered_locally():
     """After a merge overflows, its partials are regrouped; no part is condensed again."""
     text = story(60)
@@ -202,6 +210,7 @@ def test_partials_that_can_not_be_merged_are_joined():
     assert digest.text.count("\n\n") == digest.parts - 1
 
 
+@pytest.mark.seed("DENS chunks 4", "merges that make no fewer end in joining", where="densify/merging.py", ruling=15)
 def test_the_guard_joins_what_no_merge_makes_fewer():
     """DENS, guard: when every group has one partial, they are joined, marked, and no merge is called."""
     with ScriptedProvider(limit=None, reply=long_reply(300)) as provider:
@@ -224,6 +233,7 @@ def test_passes_are_bounded():
     assert digest.joined
 
 
+@pytest.mark.seed("DENS entry", "other failures are returned at once", where="densify/densify.py", ruling=15)
 def test_unknown_errors_never_split():
     """A failure of unknown meaning ends the run with the text in one piece, never in parts."""
     bad = Fault.status(400, {"error": {"message": "Unsupported value: 'temperature'"}})
@@ -328,6 +338,7 @@ def test_progress_counts_up():
     assert seen[-1].calls == digest.calls
 
 
+@pytest.mark.seed("DENS chunks 2", "parallel calls are bounded", where="densify/running.py")
 def test_parallelism_is_bounded_across_runs():
     """Two runs at once never have more calls under way at one endpoint than its bound."""
     slow = threading.Event()

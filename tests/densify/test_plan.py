@@ -25,6 +25,7 @@ ROUGH = tokens_for("approximate")
 PARAGRAPH = "The pump failed at noon. Ada restarted it by hand. It held until four, then the seal broke again.\n\n"
 
 
+@pytest.mark.seed("DENS budgets", "320, 1,800, 2,000, 100,000 and 64,000", where="densify/plan.py", ruling=15)
 def test_seed_constants():
     """The seed profile has DENS's numbers: 64,000 in, 100,000 and 1,800 to start, merges of 2,000, floor 320."""
     assert SEED.input_limit_tokens == 64_000
@@ -41,6 +42,7 @@ def test_seed_constants():
     assert [merge for _, merge in seen] == [2_000] * 5 + [1_562, 781, 390, 320]
 
 
+@pytest.mark.seed("DENS design", "allowances from the context limit", where="densify/plan.py", ruling=15)
 def test_an_allowance_is_what_the_limit_leaves():
     """Limit = overhead + text + reserve + margin + the provider's wrapping, to the token."""
     settings = DensifySettings(margin_percent=5)
@@ -63,6 +65,7 @@ def test_a_limit_without_room_for_text_is_refused():
         allowances(150, COUNTER, DensifySettings(), small=False)
 
 
+@pytest.mark.seed("DENS flow 2", "above 64,000 tokens refused early", where="densify/plan.py", ruling=15)
 def test_a_long_input_is_refused_with_the_counts():
     """Above the input limit nothing is sent, and both numbers are named."""
     check_input(64_000, SEED)
@@ -87,6 +90,7 @@ def test_a_merge_is_halved_alone():
     assert halved_merge(now, 1_300, pair=1_300) is None
 
 
+@pytest.mark.seed("DENS chunks 2", "the prompt says what to keep", where="densify/prompts")
 def test_prompts_say_what_to_keep():
     """The prompts name what DENS keeps and the number of words, and put nothing into the text."""
     for task in ("part", "merge"):
@@ -117,6 +121,7 @@ def test_a_long_word_is_cut_between_code_points():
     text=st.lists(st.sampled_from(["word ", "Sentence ends. ", "\n\n", "漢字", "x" * 50, "\r\n", "é"]), max_size=80),
     allowance=st.integers(1, 60),
 )
+@pytest.mark.seed("DENS chunks 1", "a text is split by token estimates", where="densify/parts.py")
 def test_parts_hold_every_byte_once(text, allowance):
     """Parts are in order, disjoint, within the allowance (save a lone character), and leave out only blank space."""
     whole = "".join(text)

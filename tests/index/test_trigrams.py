@@ -46,6 +46,7 @@ def compare(postgres: object, pairs: list[tuple[str, str]]) -> list[tuple[str, s
 
 
 @pytest.mark.parametrize("name", ALPHABETS)
+@pytest.mark.seed("105 §3.3", "similarity as pg_trgm defines it", where="index/trigrams.py", ruling=12)
 def test_similarity_is_that_of_postgres(postgres: object, name: str) -> None:
     """On random pairs of every kind the two numbers are the same, bit for bit."""
     words = words_of(ALPHABETS[name], 105)
@@ -106,6 +107,7 @@ def as_number(shown: str) -> int:
     return int(shown, 16) if len(shown) == 8 else int.from_bytes(shown.encode(), "big")
 
 
+@pytest.mark.seed("105 §3.1", "conciousness finds consciousness", where="index/trigrams.py", ruling=12)
 def test_the_examples_of_the_standard() -> None:
     """Standard 105's typos are above its threshold."""
     assert similarity("conciousness", "consciousness") > 0.3

@@ -48,6 +48,7 @@ def inflated(draw, *, text=texts):
     st.sampled_from(ORDERS),
     st.booleans(),
 )
+@pytest.mark.seed("CFS property 2", "never over the budget", where="assembly/pack.py", ruling=5)
 def test_never_over(found, own, counter, form, packing, budget, trim, fill, order, metadata):
     """The rendered text counts at most the budget, for every strategy, format and tokenizer."""
     *_, inflation = found
@@ -95,6 +96,7 @@ def test_order_of_hits_does_not_matter(found, random):
 
 
 @given(inflated(), own_windows(), packings, formats, st.integers(1, 400), st.randoms(use_true_random=False))
+@pytest.mark.seed("CFS property 1", "the same bytes, whatever the order", where="assembly/pack.py")
 def test_order_of_windows_does_not_matter(found, own, packing, form, budget, random):
     """Any permutation of the candidates packs to the same bytes."""
     windows = [*found[-1].windows, *own]
@@ -226,6 +228,7 @@ def test_parse_recovers_windows_without_metadata(found, form, budget):
 
 
 @given(own_windows(), st.sampled_from(FORMATS))
+@pytest.mark.seed("CFS §9", "a text can't forge a header", where="assembly/formats/plain.py", ruling=9)
 def test_headers_can_not_be_forged(own, form):
     """Reading back finds exactly the real headers, in order, whatever the documents say."""
     context = pack(own, budget=5_000, format=form, packing="score_weighted")

@@ -39,6 +39,9 @@ def test_without_related_terms_all_is_direct(ground):
     assert [pool.tokens for pool in pools] == [500, 500]
 
 
+@pytest.mark.seed(
+    "085b §5.5", "70 % for the question's terms, evenly, 30 % for related ones", where="search/pools.py", ruling=13
+)
 def test_seventy_thirty(ground):
     """Seventy for the question's words, evenly; thirty for related ones, evenly."""
     found = search(ground, "tea pot")
@@ -66,6 +69,7 @@ def test_related_hits_count_for_less(ground):
     assert all(hit.score == beside[hit.path, hit.start] * RELATED_SHARE for hit in pool.hits)
 
 
+@pytest.mark.seed("085b §5.5", "each hit gets room once", where="search/pools.py", ruling=13)
 def test_each_hit_is_in_one_pool(ground):
     """A place that has several words, related ones too, gets room once."""
     pools = pools_of(ground, search(ground, "tea kettle"), tokens=100, related=related(b"steams", b"sings", b"new"))
@@ -74,6 +78,7 @@ def test_each_hit_is_in_one_pool(ground):
     assert sum(not pool.is_related for pool in pools) == 2
 
 
+@pytest.mark.seed("085b §5.5", "a word has one share, however it is written", where="search/pools.py")
 def test_what_is_written_together_shares_the_pool_of_its_word(laid):
     """`data base` also stands as `database`, and a quoted phrase has its words' places: neither gets a share more."""
     ground = laid([Document("a.md", "The data base. A database of tea. Data is here. The base is there. " * 3)])
@@ -83,6 +88,7 @@ def test_what_is_written_together_shares_the_pool_of_its_word(laid):
         assert len(pools) == len({asked.term for asked in found.query.terms if not asked.is_part})
 
 
+@pytest.mark.seed("085b §5.5", "related terms stay on topic", where="search/pools.py")
 def test_a_single_letter_has_no_company(laid):
     """The d of "vitamin d" brings nothing of its own; what vitamin brings is searched beside it."""
     ground = laid(
@@ -118,6 +124,7 @@ def test_related_terms_are_none_of_the_questions(ground):
     assert len({each.terms for each in near}) == len(near) <= 10
 
 
+@pytest.mark.seed("085b §5.5", "five related terms from a synonym ring", where="search/related.py", ruling=13)
 def test_a_synonyms_file_decides(ground, tmp_path):
     """The user's own words come instead of what the corpus would suggest."""
     file = tmp_path / "synonyms.txt"

@@ -148,3 +148,34 @@ def test_switches_may_be_set(brimful, papers, monkeypatch, tmp_path):
     assert (tmp_path / "own.toml").read_text(encoding="utf-8") == "repair = false\n"
     assert "instead of" not in brimful("context", "when is tea srved", papers).err
     assert "instead of" in brimful("context", "when is tea srved", papers, "--repair").err
+
+
+@pytest.mark.parametrize("command", ["context", "explain"])
+def test_any_choice_by_name(brimful, papers, command, monkeypatch):
+    """`--set` takes what has no option of its own, and so does the environment; an unknown name is a usage error."""
+    options = ("tea", papers, "--json", "-q", "--set", "max_per_document=1; path=docs/; field.priors=off")
+    assert {each["path"] for each in json.loads(brimful(command, *options).out)["windows"]} == {
+        "docs/tea.md",
+        "docs/tea.py",
+    }
+    monkeypatch.setenv("BRIMFUL_SET", "path=notes/")
+    shown = json.loads(brimful(command, "tea", papers, "--json", "-q").out)["windows"]
+    assert {each["path"] for each in shown} == {"notes/cold.md"}
+    wrong = brimful(command, "tea", papers, "--set", "ordr=best")
+    assert wrong.code == 2
+    assert "did you mean 'order'" in wrong.err
+
+
+def test_a_synonyms_file_fills_the_related_share(brimful, tmp_path):
+    """Its words are looked for beside the question's own, with `related=on`."""
+    pages = {"tea.md": "Tea is served at four.\n", "mate.md": "An infusion of leaves, drunk in the south.\n"}
+    folder = written(tmp_path / "pages", pages)
+    file = tmp_path / "synonyms.txt"
+    file.write_text("tea: infusion\n")
+    options = ("tea", folder, "--json", "-q", "--sizing", "density", "--fill", "relevant", "--set", "related=on")
+
+    def shown(*more):
+        return {each["path"] for each in json.loads(brimful("context", *options, *more).out)["windows"]}
+
+    assert shown() == {"tea.md"}
+    assert shown("--synonyms", file) == {"tea.md", "mate.md"}

@@ -29,6 +29,9 @@ def packing_items(header_words: int) -> list[Window]:
 
 
 @pytest.mark.parametrize("header_words", [2, 3, 10, 34, 35])
+@pytest.mark.seed(
+    "CFS vectors", "the packing vector: A and C, 80 tokens, not truncated", where="assembly/select.py", ruling=6
+)
 def test_packing_vector(header_words):
     """Budget 150: A and C get in, B and D are skipped, 80 content tokens, nothing truncated (ruling 6)."""
     context = brimful.pack(
@@ -59,6 +62,7 @@ def test_packing_vector_with_a_real_vocabulary():
     assert context.tokens == counter.count(context.text) <= BUDGET
 
 
+@pytest.mark.seed("CFS §7", "truncated says that the budget ran out", where="assembly/pack.py", ruling=6)
 def test_truncated_when_the_budget_ran_out():
     """A budget that is spent to the last token with groups left, none of them skipped, is a cut-off ranking."""
     windows = [Window("A", "a " * 148, score=0.9), Window("B", "b", score=0.8)]
@@ -77,6 +81,7 @@ def grouping_items() -> list[Window]:
     ]
 
 
+@pytest.mark.seed("CFS §6", "windows by document, documents by their best score", where="assembly/order.py", ruling=8)
 def test_grouping_vector():
     """Groups are a.md (0.9) and b.md (0.88), each with its chunks in sequence."""
     groups = groups_of(grouping_items())
@@ -86,18 +91,23 @@ def test_grouping_vector():
     ]
 
 
+@pytest.mark.seed(
+    "CFS §9", "documents under headers, a blank line between them", where="assembly/formats/plain.py", ruling=9
+)
 def test_format_of_the_grouping_vector():
     """The code of §9 wins over its examples: a blank line stands between documents (ruling 9)."""
     context = brimful.pack(grouping_items(), budget=1_000)
     assert context.text == "[DOC: a.md]\nChunk 1\nChunk 2\n\n[DOC: b.md]\nChunk 1\nChunk 2\n"
 
 
+@pytest.mark.seed("CFS vectors", "the determinism vector", where="assembly/context.py")
 def test_determinism_vector():
     """Two runs, and every order of the input, give the same chunks, text and bytes (§12)."""
     texts = {brimful.pack(list(order), budget=1_000).text for order in permutations(grouping_items())}
     assert len(texts) == 1
 
 
+@pytest.mark.seed("CFS §12", "assemble twice and compare ids and bytes", where="assembly/context.py")
 def test_determinism_verification():
     """§12: two assemblies are compared by ids and bytes, and a difference is noticed."""
     assert verify_determinism(lambda: brimful.pack(grouping_items(), budget=1_000))
@@ -105,6 +115,7 @@ def test_determinism_verification():
     assert not verify_determinism(lambda: brimful.pack(grouping_items(), budget=next(budgets)))
 
 
+@pytest.mark.seed("CFS §5", "score, path, sequence, byte offset", where="windows/window.py", ruling=8)
 def test_order_of_ties():
     """Equal scores: path, then sequence, then byte offset decide (§5)."""
     windows = [
@@ -122,6 +133,7 @@ def test_order_of_ties():
     ]
 
 
+@pytest.mark.seed("CFS §3", "reserves of 200, 100 and 500 tokens", where="budget.py")
 def test_default_reserves():
     """TokenBudget::new(2000) leaves 1,200 (§3)."""
     budget = Budget(2_000)
@@ -129,6 +141,9 @@ def test_default_reserves():
     assert budget.available == 1_200
 
 
+@pytest.mark.seed(
+    "CFS §4", "four characters a token, by default; a model's own vocabulary in production", where="text/tokens.py"
+)
 def test_default_tokenizer():
     """Four bytes a token, rounded up; a cut text shows its marker inside the limit (§4)."""
     counter = ApproximateCounter()
@@ -138,6 +153,7 @@ def test_default_tokenizer():
     assert counter.count(cut) == 10
 
 
+@pytest.mark.seed("CFS §8.1", "interleaved packing alternates between documents", where="assembly/select.py", ruling=7)
 def test_interleaved_rotates_over_documents():
     """Everyone's best window, then everyone's second best (§8.1)."""
     context = brimful.pack(grouping_items(), budget=1_000, packing="interleaved")
@@ -149,6 +165,9 @@ def test_interleaved_rotates_over_documents():
     ]
 
 
+@pytest.mark.seed(
+    "CFS §8.2", "score-weighted packing stops at the first that does not fit", where="assembly/select.py", ruling=7
+)
 def test_score_weighted_stops_at_the_first_that_does_not_fit():
     """Strictly by score, whatever would still fit after it (§8.2, ruling 7)."""
     context = brimful.pack(
@@ -159,6 +178,7 @@ def test_score_weighted_stops_at_the_first_that_does_not_fit():
     assert context.truncated
 
 
+@pytest.mark.seed("CFS §10", "above 80 % overlap is a duplicate", where="assembly/dedupe.py", ruling=8)
 def test_overlap_must_be_strictly_above_the_threshold():
     """Exactly 80 % shared is kept, more is left out (§10)."""
     page = brimful.Document("a.md", " ".join(f"{n:04}" for n in range(200)))

@@ -42,6 +42,7 @@ def test_a_whole_document_lacks_nothing():
         ("antecedent", "Ada opened a brewery. ", "She had studied engines. "),
     ],
 )
+@pytest.mark.seed("085b requirements §1", "coherence_score: what a reader misses", where="windows/coherence.py")
 def test_what_is_cut_off_is_missed(name, good, bad):
     """A cut sentence, a cut paragraph, a pronoun without its noun."""
     assert part(STORY, good, name) == 1.0
@@ -65,6 +66,7 @@ def test_records_of_another_kind_or_time_do_not_belong():
     assert [round(each["pauses"], 2) for each in values] == [1.0, 1.0, 0.67]
 
 
+@pytest.mark.seed("085b requirements §1", "coherence of the window as it is shown", where="assembly/pack.py")
 def test_it_is_that_of_the_window_as_it_is_shown():
     """Growing to the brim mends a window that was cut, and trimming breaks one that was whole."""
     start = STORY.content.index(b"studied")

@@ -9,6 +9,7 @@ from brimful.windows.drafts import Ruler
 LONG = "".join(f"Sentence number {n} stands here on its own. " for n in range(2_000))
 
 
+@pytest.mark.seed("085b §5.1", "a position stands for itself", where="corpus/documents.py")
 def test_a_position_needs_no_end():
     """A hit without an end is an atom position (085b §5.1)."""
     assert Hit("a.txt", 7).end == 7
@@ -38,6 +39,7 @@ def test_merging_is_idempotent():
     assert merge_spans(merged) == merged == merge_spans(reversed(spans))
 
 
+@pytest.mark.seed("085a §3.1", "what is squeezed out is reported", where="windows/inflate.py")
 def test_squeezed_hits_are_reported():
     """Hits that get no room are named, the worst ones."""
     page = Document("a.txt", LONG)
@@ -67,6 +69,7 @@ def test_long_hits_of_other_retrievers_stay_whole():
         assert all(window.start <= hit.start and hit.end <= window.end for hit in window.hits)
 
 
+@pytest.mark.seed("085a §4", "cut edges carry a marker", where="windows/window.py")
 def test_cut_edges_say_where_the_document_goes_on():
     """Start and end of a document are not cut, white space beyond them aside."""
     page = Document("a.txt", "\n\nOnly this.\n\n")
@@ -102,6 +105,7 @@ def test_more_budget_never_shows_less(sizing):
     assert shown == sorted(shown)
 
 
+@pytest.mark.seed("105 §2.2", "what a policy leaves is refilled", where="windows/drafts.py", ruling=3)
 def test_unspent_budget_is_refilled():
     """A hit at the document's edge spends on the other side what it can't spend on this one."""
     page = Document("a.txt", LONG)

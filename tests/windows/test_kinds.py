@@ -53,6 +53,7 @@ def hit(document, text, score=1.0):
     return Hit.of(document, text, score=score)
 
 
+@pytest.mark.seed("085b §2", "prose: the subject stays clear", where="windows/snapping.py")
 def test_prose_keeps_the_antecedent_of_a_pronoun():
     """A window that would open with "She" reaches back to Ada."""
     page = Document("story.md", STORY)
@@ -61,6 +62,7 @@ def test_prose_keeps_the_antecedent_of_a_pronoun():
     assert "She had studied engines before." in window.text
 
 
+@pytest.mark.seed("085b §2", "prose: whole sentences and paragraphs", where="windows/snapping.py")
 def test_prose_windows_are_whole_sentences():
     """Edges are sentence ends, and the coherence says so."""
     page = Document("story.md", STORY)
@@ -69,6 +71,7 @@ def test_prose_windows_are_whole_sentences():
     assert {part.name: part.value for part in window.coherence.parts}["edges"] == 1.0
 
 
+@pytest.mark.seed("085b §2", "code: function and class around a piece are shown", where="windows/seams.py")
 def test_code_keeps_the_enclosing_signature():
     """Lines from the middle of a method come with the class and the method they belong to."""
     page = Document("pots.py", MODULE)
@@ -80,6 +83,9 @@ def test_code_keeps_the_enclosing_signature():
     assert "[IN: class Pot: > def fill(self, cup):]\n" in text
 
 
+@pytest.mark.seed(
+    "085b §5.3", "code: expand to the function where possible, indentation kept", where="windows/snapping.py"
+)
 def test_code_shows_the_whole_function_where_it_fits():
     """085b §5.3: expand to function boundaries where possible, indentation kept."""
     page = Document("pots.py", MODULE)
@@ -88,6 +94,7 @@ def test_code_shows_the_whole_function_where_it_fits():
     assert window.text.rstrip().endswith("return total")
 
 
+@pytest.mark.seed("085b §2", "code: scope of the names that a piece uses", where="windows/seams.py")
 def test_code_shows_definitions_and_imports_when_asked():
     """The import and the definitions behind the names that a window uses."""
     page = Document("pots.py", MODULE)
@@ -101,6 +108,7 @@ def test_code_shows_definitions_and_imports_when_asked():
     assert not any(seam.kind == "definition" for seam in plain.seams)
 
 
+@pytest.mark.seed("085b §2", "data: related points of one source", where="windows/seams.py")
 def test_data_windows_are_whole_records_with_their_header():
     """A row is never cut, and its header row comes along."""
     page = Document("sales.csv", TABLE)
@@ -109,6 +117,7 @@ def test_data_windows_are_whole_records_with_their_header():
     assert [seam.text for seam in window.seams] == ["time,category,amount"]
 
 
+@pytest.mark.seed("085b §2", "data: temporal relations are kept", where="assembly/order.py")
 def test_data_keeps_time_order():
     """Records stand in the order of their times, however the hits were ranked; a window knows its time."""
     page = Document("sales.csv", TABLE)
@@ -137,6 +146,7 @@ LOG = "".join(
 
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic", "field"])
+@pytest.mark.seed("085b §2", "data: records of one category", where="windows/cutting.py")
 def test_data_stops_at_the_first_foreign_record(sizing):
     """An error takes the errors beside it along, and no message of another level, whatever stands behind that."""
     page = Document("pump.log", LOG)
@@ -146,6 +156,7 @@ def test_data_stops_at_the_first_foreign_record(sizing):
 
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic", "field"])
+@pytest.mark.seed("085b §2", "data: no gap with another category in it is bridged", where="windows/cutting.py")
 def test_data_bridges_no_foreign_record(sizing):
     """Two errors with a short message of another level between them stay two windows."""
     page = Document("pump.log", "10:00:00 ERROR pump stuck\n10:00:01 INFO ok\n10:00:02 ERROR pump gone\n")
@@ -157,6 +168,7 @@ def test_data_bridges_no_foreign_record(sizing):
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
 @pytest.mark.parametrize("indent", ["  ", "        "])
+@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/drafts.py", ruling=5)
 def test_white_space_does_not_steer_the_choice_in_code(sizing, indent):
     """085b §5.3: the same statements are chosen, however deep the code is indented."""
 

@@ -23,6 +23,9 @@ def clusters(strategy, *messages, **settings):
     return found, sorted(tuple(window.path[0] for window in each) for each in members)
 
 
+@pytest.mark.seed(
+    "085b requirements §3", "temporal: close times and related content", where="windows/strategies.py", ruling=14
+)
 def test_temporal_needs_close_times_and_related_content():
     """Close and related are linked; close but unrelated are not; related but far apart are not."""
     _, found = clusters(
@@ -48,6 +51,7 @@ def test_temporal_order_is_time_order():
     assert context.text.count("[DOC: ") == 3
 
 
+@pytest.mark.seed("085b requirements §3", "semantic: high similarity", where="windows/strategies.py", ruling=14)
 def test_semantic_by_vectors():
     """High similarity of vectors links, whatever the words."""
     _, found = clusters(
@@ -70,6 +74,12 @@ def test_semantic_by_words():
     assert found == [("a", "b"), ("c",)]
 
 
+@pytest.mark.seed(
+    "085b requirements §3",
+    "narrative: shared entities and time moving forward",
+    where="windows/strategies.py",
+    ruling=14,
+)
 def test_narrative_needs_shared_entities_and_time_moving_forward():
     """Ada's story is followed in time; Grace's is another."""
     inflation, found = clusters(
@@ -102,6 +112,7 @@ def test_thresholds_are_settings():
     assert clusters("semantic", *messages, semantic_similarity=0.10)[1] == [("a", "b")]
 
 
+@pytest.mark.seed("085b §1", "only adjacent pieces merge bytes", where="windows/strategies.py", ruling=14)
 def test_only_adjacent_merges_bytes():
     """Linked windows keep their own ranges and citations (ruling 14)."""
     inflation, _ = clusters("temporal", chat("a", "kettle on", 0), chat("b", "kettle off", 10))
@@ -132,6 +143,9 @@ def test_every_window_is_in_exactly_one_cluster(strategy):
 
 
 @pytest.mark.parametrize("strategy", ["temporal", "semantic", "narrative"])
+@pytest.mark.seed(
+    "085b §1", "what belongs to no cluster stays in its document", where="windows/strategies.py", ruling=20
+)
 def test_a_window_that_links_to_none_stays_in_its_document(strategy):
     """Ruling 20: nine unrelated windows of one document stand under one header, in reading order."""
     words = "kettle harbour lantern orchard granite velvet copper meadow thunder".split()
@@ -151,6 +165,7 @@ def test_a_window_that_links_to_none_stays_in_its_document(strategy):
 MONTH = 30 * 24 * HOUR
 
 
+@pytest.mark.seed("085b requirements §3", "temporal progression has an end", where="windows/strategies.py")
 def test_narrative_does_not_link_after_a_long_pause():
     """The same name a year later is another story."""
     story = [chat("a", "Here Ada came.", 0), chat("b", "Then Ada went.", 60)]
@@ -159,6 +174,7 @@ def test_narrative_does_not_link_after_a_long_pause():
     assert clusters("narrative", *story, later, narrative_gap_seconds=13 * MONTH)[1] == [("a", "b", "c")]
 
 
+@pytest.mark.seed("085b requirements §3", "entities are names, not large letters", where="windows/likeness.py")
 def test_narrative_by_names_not_by_large_letters():
     """A word that begins sentences, or that also stands small, names nobody."""
     _, found = clusters(

@@ -50,9 +50,9 @@ def dedupe(windows: Iterable[Window], *, threshold: float = 0.8) -> tuple[Window
 
 
 def split_duplicates(
-    windows: Iterable[Window], *, threshold: float = 0.8
+    windows: Iterable[Window], *, threshold: float = 0.8, across_only: bool = False
 ) -> tuple[tuple[Window, ...], tuple[Duplicate, ...]]:
-    """What `dedupe` keeps, and what it leaves out with the reason."""
+    """What `dedupe` keeps, and what it leaves out with the reason; `across_only` compares documents alone."""
     if not 0.0 <= threshold <= 1.0:
         raise SettingError(f"dedup threshold is {threshold!r}; it must lie between 0 and 1")
     ranked = sorted(windows, key=lambda window: window.order)
@@ -64,11 +64,14 @@ def split_duplicates(
     for number, window in enumerate(ranked):
         digest = blake3(window.text.encode()).digest()
         better = by_text.get(digest)
-        found = (better, 1.0) if better else ranges.covering(window) or shingles.covering(number)
+        if across_only and better is not None and better.path == window.path:
+            better = None
+        inside = None if across_only else ranges.covering(window)
+        found = (better, 1.0) if better else inside or shingles.covering(number)
         if found:
             left_out.append(Duplicate(window, *found))
             continue
-        by_text[digest] = window
+        by_text.setdefault(digest, window)
         ranges.add(window)
         shingles.add(number)
         kept.append(window)

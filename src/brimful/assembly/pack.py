@@ -210,8 +210,10 @@ def _groups(
         everything = with_recency(everything, half_life_days=settings.recent_half_life_days)
     set_aside = [Omitted(window, "empty") for window in sorted(everything, key=lambda w: w.order) if not window.text]
     everything = [window for window in everything if window.text]
-    if settings.dedup_threshold is not None:
-        kept, left_out = split_duplicates(everything, threshold=settings.dedup_threshold)
+    threshold = settings.twin_threshold if settings.dedup_threshold is None else settings.dedup_threshold
+    if threshold is not None:
+        is_default = settings.dedup_threshold is None
+        kept, left_out = split_duplicates(everything, threshold=threshold, across_only=is_default)
         everything = _naming_twins(kept, left_out)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     by_id = {window.id: window for window in everything}

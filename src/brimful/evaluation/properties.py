@@ -112,6 +112,24 @@ def properties(
     )
 
 
+def summary(measured: Sequence[Properties]) -> dict[str, float]:
+    """Of many contexts: the means, and the share of those that have each property.
+
+    >>> summary([Properties(True, 0.95, 1.0, True), Properties(True, 0.85, 0.5, False)])["covered"]
+    0.5
+    """
+    count = max(len(measured), 1)
+    sums = {
+        "within_budget": sum(each.within_budget for each in measured),
+        "coverage": sum(each.coverage for each in measured),
+        "covered": sum(each.coverage > LEAST_COVERAGE for each in measured),
+        "adjacency": sum(each.adjacency for each in measured),
+        "adjacent": sum(each.adjacency > LEAST_ADJACENCY for each in measured),
+        "best_come_first": sum(each.best_come_first for each in measured),
+    }
+    return {name: round(total / count, 4) for name, total in sums.items()}
+
+
 def coverage(context: Context, *, counter: TokenCounter | None = None) -> float:
     """Distinct source tokens of the windows / available tokens.
 

@@ -14,6 +14,16 @@ Synonyms = Mapping[bytes, tuple[tuple[bytes, ...], ...]]
 _SHOWN = 60
 
 
+def synonym_lines(path: Path | str | None) -> tuple[str, ...]:
+    """The lines of a synonyms file that say something, checked, as `AskSettings.synonyms` has them; none of no file."""
+    if path is None:
+        return ()
+    found = load_synonyms(path)
+    return tuple(
+        f"{term.decode()}: {', '.join(b' '.join(each).decode() for each in several)}" for term, several in found.items()
+    )
+
+
 def load_synonyms(path: Path | str) -> Synonyms:
     """Read lines of the form `word: synonym, another synonym`; `#` begins a comment.
 

@@ -97,6 +97,9 @@ class ContextRequest(Question):
     trim: bool = True
     order: Order = "relevance"
     dedup_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    twin_threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        0.9, description="What several documents say nearly alike is shown once; null shows it every time"
+    )
     max_per_document: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
     prefer_recent: bool = False
     recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
@@ -110,6 +113,10 @@ class ContextRequest(Question):
     )
     top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     related: bool = False
+    synonyms: Texts = Field([], description="Lines of `word: synonym, synonym`, for `related`")
+    set: dict[str, str | int | float | bool | None] = Field(
+        {}, max_length=64, description="Any other choice by name: `windows.snap`, `field.runs`, `profile`, …"
+    )
     densify: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="The model that condenses what does not fit; one of those that status names"
     )

@@ -1,11 +1,12 @@
 """What is asked over HTTP: contexts, searches, explanations, receipts."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from brimful import Budget
-from brimful.settings import FORMATS
+from brimful.settings import CFS, CFS_FIELD, FORMATS, WindowSettings
 from brimful.surfaces import records
 from tests.surfaces.http.conftest import problem
 
@@ -161,3 +162,15 @@ def test_an_empty_answer_says_why(client):
     assert near["windows"]
     assert near["relevance"]["missing"] == ["parental", "leave"]
     assert client.post("/v1/search", json=asked).json()["missing"] == ["parental", "leave"]
+
+
+def test_any_choice_by_name(client, engine):
+    """`set` takes every field of the settings, those of windows and field too, and profiles; others are refused."""
+    asked = {"question": "When did tea come to Europe?", "budget": 80}
+    chosen = client.post("/v1/context", json={**asked, "set": {"profile": "cfs", "windows.snap": False}}).json()
+    windows = WindowSettings(snap=False)
+    expected = engine.context(asked["question"], budget=80, settings=replace(CFS, windows=windows), field=CFS_FIELD)
+    assert chosen["text"] == expected.text
+    assert chosen["receipt"] == expected.receipt.id
+    refused = client.post("/v1/context", json={**asked, "set": {"ordr": "best"}})
+    assert problem(refused, 422, "input.choice").startswith("unknown setting 'ordr'")

@@ -11,6 +11,7 @@ from tests.surfaces.mcp.talking import talking, text_of, texts_of
 CALLS = [
     ("get_context", {"question": "When did tea come to Europe?", "budget": 200}),
     ("get_context", {"question": "tea", "format": "xml", "packing": "interleaved", "condense": True, "budget": 60}),
+    ("get_context", {"question": "tea", "budget": 100, "set": "profile=cfs; windows.snap=off"}),
     ("get_context", {"question": "xylophone"}),
     ("search", {"question": "consciousness"}),
     ("search", {"question": "xylophone", "limit": 50}),

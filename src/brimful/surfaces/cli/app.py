@@ -68,6 +68,8 @@ def context(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    set: to.Set = None,  # noqa: A002
+    synonyms: to.Synonyms = None,
     receipt: Annotated[str | None, typer.Option(metavar="FILE", help="Write the receipt to this file.")] = None,
     copy: to.Copy = False,
     store: to.Store = None,
@@ -132,6 +134,8 @@ def explain(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    set: to.Set = None,  # noqa: A002
+    synonyms: to.Synonyms = None,
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,

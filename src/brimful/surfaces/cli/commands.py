@@ -19,7 +19,8 @@ from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import FieldSettings, LineNumbers, chosen
+from brimful.search.synonyms import synonym_lines
+from brimful.settings import FieldSettings, LineNumbers, chosen, profiled
 from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -67,6 +68,8 @@ def context(
     with_question: bool | None,
     map_percent: int,
     how: Mapping[str, Any],
+    set: str | None,  # noqa: A002
+    synonyms: str | None,
     receipt: str | None,
     copy: bool,
     store: str | None,
@@ -81,8 +84,10 @@ def context(
         line_numbers=cast("LineNumbers", line_numbers),
         with_question=with_question,
         map_percent=map_percent,
+        synonyms=synonym_lines(synonyms),
         **how,
     )
+    settings, weights = profiled(settings, set or "")
     if format == "windows" and (with_question or map_percent):
         raise InputError("windows are for programs that write their own prompt: leave --question and --map out")
     budget_of(budget)
@@ -96,7 +101,7 @@ def context(
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify))
+        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify), field=weights)
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
             _write(Path(receipt), made.receipt.to_json() + "\n")

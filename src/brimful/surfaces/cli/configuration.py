@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
-from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES
+from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES, AskSettings, profiled
 from brimful.store.address import is_address, masked
 
 PREFIX = "BRIMFUL_"
@@ -30,6 +30,8 @@ DEFAULTS: Mapping[str, str | int | bool | None] = {
     "repair": True,
     "priors": True,
     "anyway": False,
+    "set": None,
+    "synonyms": None,
     "densify": None,
     "condenser": "extractive:",
     "store": None,
@@ -44,7 +46,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 _SWITCHES = ("repair", "priors", "anyway")
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_PERSONAL = ("densify", "condenser")
+_PERSONAL = ("densify", "condenser", "synonyms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ def _converted(key: str, value: object) -> str | int:
         raise InputError(f"{key} is {value!r}; it must be a text in quotes")
     if key in _CHOICES:
         return choose(value, _CHOICES[key], what=key)
+    if key == "set":
+        profiled(AskSettings(), value)
     if key == "model":
         from brimful.text.vocabularies import tokens_for
 

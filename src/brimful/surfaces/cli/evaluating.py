@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from operator import attrgetter
@@ -16,9 +17,11 @@ from brimful.errors import InputError, choose
 from brimful.evaluation.axis import VOCABULARY
 from brimful.evaluation.make import make_set
 from brimful.evaluation.plot import plot
+from brimful.evaluation.properties import Properties, properties, summary
 from brimful.evaluation.run import Answerer, Cited, Result
 from brimful.evaluation.run import evaluate as run
 from brimful.evaluation.sets import SCOPES, SPLITS, EvaluationSet, Scope, ScopeChoice, Split, read_set, write_set
+from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.surfaces.cli.commands import corpus_of
 from brimful.surfaces.cli.exits import FOUND
 from brimful.surfaces.cli.terminal import one_line, say, show
@@ -35,6 +38,7 @@ def evaluate(
     scope: str,
     limit: int | None,
     svg: str | None,
+    set: str | None,  # noqa: A002
     store: str | None,
     as_json: bool,
 ) -> int:
@@ -48,8 +52,13 @@ def evaluate(
         asked = _made(Path(make or ""), paths, store=store, questions=questions)
     if limit is not None:
         asked = replace(asked, questions=asked.questions[: max(limit, 0)])
-    result = _measured(asked, sizes)
-    show(result.as_json() if as_json else result.table())
+    chosen = profiled(AskSettings(model=VOCABULARY), set or "")
+    result, found = _measured(asked, sizes, chosen)
+    by_budget = {str(budget): summary(each) for budget, each in sorted(found.items())}
+    if as_json:
+        show(json.dumps({**json.loads(result.as_json()), "properties": by_budget}, indent=1, ensure_ascii=False) + "\n")
+    else:
+        show(result.table() + _table(by_budget))
     if svg is not None:
         _draw(result, Path(svg))
     return FOUND
@@ -86,26 +95,46 @@ def _made(folder: Path, paths: Sequence[str], *, store: str | None, questions: i
     return made
 
 
-def _measured(asked: EvaluationSet, budgets: Sequence[int]) -> Result:
+def _table(by_budget: Mapping[str, Mapping[str, float]]) -> str:
+    """CFS's properties: the mean, and behind the bar how many of the contexts have it."""
+    lines = [f"{'budget':>8}  within  coverage | > 0.9  adjacency | > 0.7  top 3 in first 5"]
+    lines += [
+        f"{budget:>8}{each['within_budget']:>8.2f}{each['coverage']:>10.3f} |{each['covered']:>6.2f}"
+        f"{each['adjacency']:>11.3f} |{each['adjacent']:>6.2f}{each['best_come_first']:>18.2f}"
+        for budget, each in by_budget.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _measured(
+    asked: EvaluationSet, budgets: Sequence[int], chosen: tuple[AskSettings, FieldSettings]
+) -> tuple[Result, dict[int, list[Properties]]]:
+    """The result, and the properties of every context that was made for it."""
+    found: dict[int, list[Properties]] = {}
     with tempfile.TemporaryDirectory(prefix="brimful-eval-") as folder, ExitStack() as opened:
         scopes = {question.scope for question in asked.questions}
         engines: dict[Scope, Engine] = {}
         for number, scope in enumerate(sorted(scopes, key=lambda scope: scope or ())):
             engines[scope] = opened.enter_context(open_store(Path(folder, f"scope-{number}.db")))
             engines[scope].add_documents(_within(asked.documents, scope), allow=("secret",))  # as the set has them
-        return run(_answerer(engines), asked, budgets)
+        return run(_answerer(engines, chosen, found), asked, budgets), found
 
 
 def _within(documents: Iterable[Document], scope: Scope) -> list[Document]:
     return [document for document in documents if scope is None or document.path in scope]
 
 
-def _answerer(engines: dict[Scope, Engine]) -> Answerer:
+def _answerer(
+    engines: dict[Scope, Engine], chosen: tuple[AskSettings, FieldSettings], found: dict[int, list[Properties]]
+) -> Answerer:
     """The engine as an answerer: its windows, the best first, counted as the set is."""
     by_rank = attrgetter("order")
+    settings, field = chosen
 
     def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
-        windows = sorted(engines[scope].context(question, budget=budget, model=VOCABULARY).windows, key=by_rank)
+        context = engines[scope].context(question, budget=budget, settings=settings, field=field)
+        found.setdefault(budget, []).append(properties(context))
+        windows = sorted(context.windows, key=by_rank)
         return [Cited(window.path, window.start, window.end) for window in windows]
 
     return answer

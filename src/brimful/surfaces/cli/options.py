@@ -125,6 +125,20 @@ Anyway = Annotated[
     switch("--anyway/--not-anyway", key="anyway", text="Show what is nearest where words that decide are missing."),
 ]
 
+Set = Annotated[
+    str | None,
+    setting(
+        "--set",
+        key="set",
+        metavar="NAME=VALUE;...",
+        text="Any other choice: order=best, related=on, windows.snap=off, profile=cfs, ...",
+    ),
+]
+Synonyms = Annotated[
+    str | None,
+    setting("--synonyms", key="synonyms", metavar="FILE", text="Lines of `word: synonym, synonym` for related=on."),
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON; an error too, on standard error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on standard error but errors.")]
 Copy = Annotated[bool, typer.Option("--copy", "-c", help="Put it on the clipboard too.")]

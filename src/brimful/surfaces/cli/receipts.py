@@ -13,7 +13,8 @@ from brimful.assembly.offline import Findings
 from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.settings import chosen
+from brimful.search.synonyms import synonym_lines
+from brimful.settings import chosen, profiled
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
@@ -80,18 +81,20 @@ def explain(
     packing: str,
     fill: str,
     how: Mapping[str, Any],
+    set: str | None,  # noqa: A002
+    synonyms: str | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Ask a question, or a receipt's own again, and say why each window is in."""
     settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
-    settings = replace(settings, **how)
+    settings, weights = profiled(replace(settings, **how, synonyms=synonym_lines(synonyms)), set or "")
     cited = _receipt(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
         if cited is None:
-            why = engine.explain(asked(question), budget=budget, settings=settings)
+            why = engine.explain(asked(question), budget=budget, settings=settings, field=weights)
         else:
             why = engine.explain(cited)
         record = records.explanation_record(engine, why)

@@ -74,6 +74,7 @@ def evaluate(
     ] = "pooled",
     limit: Annotated[int | None, typer.Option(metavar="N", help="Ask only so many questions.")] = None,
     svg: Annotated[str | None, typer.Option(metavar="FILE", help="Draw recall by budget.")] = None,
+    set: to.Set = None,  # noqa: A002
     store: to.Store = None,
     as_json: to.AsJson = False,
 ) -> int:

@@ -16,7 +16,8 @@ from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
-from brimful.settings import AskSettings, FieldSettings
+from brimful.errors import SettingError
+from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import described, tagged_bytes
 from brimful.surfaces.http.house import House
@@ -39,7 +40,7 @@ from brimful.surfaces.schemas import (
     VerifyRequest,
 )
 
-_OUTSIDE = {"question", "budget", "prices"}
+_OUTSIDE = {"question", "budget", "prices", "set"}
 _BESIDE = {"question", "limit", "priors"}
 ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
@@ -103,19 +104,22 @@ async def _asked(
     return await house.run(lambda cancel: made(house, body, cancel))
 
 
-def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSettings]:
+def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSettings, FieldSettings]:
     house.check_question(body.question)
     budget = body.budget
     room: Budget | int = Budget(**budget.model_dump()) if isinstance(budget, BudgetBody) else budget
     house.check_budget(room.total if isinstance(room, Budget) else room)
     if body.densify is not None:
         house.check_model(body.densify)
-    return room, AskSettings(**body.model_dump(exclude=_OUTSIDE))
+    if "densify" in body.set:
+        raise SettingError("densify is a field of the request itself; name the model there")
+    settings, field = profiled(AskSettings(**body.model_dump(exclude=_OUTSIDE)), body.set)
+    return room, settings, field
 
 
 def _context(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
-    budget, settings = _settings(house, body)
-    made = house.engine.context(body.question, budget=budget, settings=settings, cancel=cancel)
+    budget, settings, field = _settings(house, body)
+    made = house.engine.context(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
     _keep(house, made.receipt)
     house.metrics.count("contexts")
     house.metrics.count("context_tokens", made.tokens)
@@ -123,8 +127,8 @@ def _context(house: House, body: ContextRequest, cancel: threading.Event | None)
 
 
 def _explanation(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
-    budget, settings = _settings(house, body)
-    made = house.engine.explain(body.question, budget=budget, settings=settings, cancel=cancel)
+    budget, settings, field = _settings(house, body)
+    made = house.engine.explain(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
     _keep(house, made.context.receipt)
     return records.explanation_record(house.engine, made)
 

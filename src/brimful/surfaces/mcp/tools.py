@@ -16,8 +16,8 @@ from brimful import limits
 from brimful.assembly.context import why_empty
 from brimful.densify.plan import DensifySettings
 from brimful.engine import Engine
-from brimful.errors import InputError
-from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Fill, Packing, Sizing, Strategy
+from brimful.errors import InputError, SettingError
+from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Fill, Packing, Sizing, Strategy, profiled
 from brimful.surfaces import records
 from brimful.surfaces.mcp import views
 from brimful.surfaces.mcp.checked import make_tool, refusal
@@ -200,6 +200,10 @@ class Tools:
         repair: Repair = True,
         priors: Priors = True,
         anyway: Anyway = False,
+        set: Annotated[  # noqa: A002
+            str,
+            Field(max_length=2_000, description="Any other choice, as name=value; name=value (order=best)."),
+        ] = "",
     ) -> Annotated[CallToolResult, ContextResult]:
         """The text content is `context.text`, byte for byte, the structured content adds the citations."""
         settings = AskSettings(
@@ -222,7 +226,10 @@ class Tools:
             priors=priors,
             anyway=anyway,
         )
-        context = self.engine.context(question, budget=budget, settings=settings)
+        settings, field = profiled(settings, set)
+        if settings.densify not in (None, "extractive:"):
+            raise SettingError(f"densify is {settings.densify!r:.60}; a tool asks no model, set condense instead")
+        context = self.engine.context(question, budget=budget, settings=settings, field=field)
         assert context.receipt is not None  # the engine gives every context one
         self.receipts.keep(context.receipt)
         record = records.answer_record(self.engine, context)
