@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz lint types bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -20,6 +20,7 @@ from blake3 import blake3
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import (
     CorruptError,
+    InputError,
     MissingPartError,
     StoreBusyError,
     StoreError,
@@ -31,7 +32,7 @@ from brimful.index.coding import default_embedder
 from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.quantised import Bytes
 from brimful.store import remembered
-from brimful.store.address import Address
+from brimful.store.address import Address, Shards
 from brimful.store.cursors import Cursor
 from brimful.store.laying import (
     SEGMENT_BYTES,
@@ -99,8 +100,11 @@ class TakenError(Exception):
 class Store(ABC):
     """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
 
-    path: Path | Address
+    path: Path | Address | Shards
     """Where it is, as people write it."""
+
+    parts: int = 1
+    """How many stores it lies on."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
@@ -285,6 +289,25 @@ class Store(ABC):
         if model is not None and embedder is not None:
             check_same_model(model.decode(), embedder.name)
         return embedder
+
+    def model(self) -> bytes | None:
+        """The name of whoever made the vectors, empty for none; None before the first document."""
+        with self._reading() as cursor:
+            return find_meta(cursor, "model")
+
+    def join(self, number: int, count: int) -> None:
+        """Be one of several shards from now on; a store that is part of another corpus is refused."""
+        name = f"{number + 1} of {count}".encode()
+        with self._reading() as cursor:
+            known, is_empty = find_meta(cursor, "shard"), sealed_meta(cursor, "root") == state_root({})
+        if known is None and is_empty:
+            with self._writing() as cursor:
+                write_meta(cursor, "shard", name)
+        elif known != name:
+            held = "a corpus of its own" if known is None else f"shard {known.decode()} of a corpus"
+            raise InputError(
+                f"{self.path} holds {held}, and was named as shard {name.decode()}; name all shards in their order"
+            )
 
     def _note_model(self, cursor: Cursor, name: str) -> None:
         """The first commit decides whose vectors a store has."""
