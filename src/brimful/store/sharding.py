@@ -349,7 +349,7 @@ class ShardedStore(Store):
         """Forget a model's vectors of all texts but these."""
         return self._stores[0].retain_vectors(model, keys)
 
-    def _writing(self) -> AbstractContextManager[Cursor]:
+    def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:  # noqa: ARG002
         raise StoreError("each shard is written by itself")
 
     def _reading(self) -> AbstractContextManager[Cursor]:

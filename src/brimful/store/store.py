@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -33,14 +33,16 @@ from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.quantised import Bytes
 from brimful.store import remembered
 from brimful.store.address import Address, Shards
-from brimful.store.cursors import Cursor
+from brimful.store.cursors import ChangedError, Cursor
 from brimful.store.laying import (
     SEGMENT_BYTES,
     Laid,
     drop_segment,
     grouped,
     mask,
+    publish,
     rename_card,
+    send,
     write_blobs,
     write_cards,
     write_extents,
@@ -137,8 +139,8 @@ class Store(ABC):
         """How much room it takes."""
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[Cursor]:
-        """One transaction: all of it or nothing."""
+    def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:
+        """One transaction: all of it or nothing. A late one may send before it takes its turn among writers."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Cursor]:
@@ -223,15 +225,17 @@ class Store(ABC):
 
         With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
         """
-        with self._writing() as cursor:
+        with self._writing(late=True) as cursor:
+            sent = [send(cursor, packed) for packed, _ in prepared.segments]
+            cursor.take_turn()
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
             if prefix is not None:
                 _check_taken(cursor, paths, prefix)
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
-            for packed, owners in prepared.segments:
-                write_segment(cursor, packed, numbers[owners])
+            for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
+                publish(cursor, number, packed, numbers[owners])
             self._finish(cursor, touched={bucket_of(path) for path in paths})
         return len(paths)
 
@@ -461,14 +465,20 @@ class Store(ABC):
         """
         if not self._is_writable:
             return
-        with suppress(StoreFullError, StoreBusyError):
+        with suppress(StoreFullError, StoreBusyError, ChangedError):
             while self._is_crowded():
-                with self._writing() as cursor:
-                    chosen = crowded(_views(cursor))
+                with self._merging() as (cursor, views):
+                    chosen = crowded(views)
                     if chosen:
                         merge(cursor, chosen)
                         self._finish(cursor, touched=())
             self._give_back()
+
+    @contextmanager
+    def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
+        """A transaction, and the segments that it may merge."""
+        with self._writing() as cursor:
+            yield cursor, _views(cursor)
 
     def _is_crowded(self) -> bool:
         with self._reading() as cursor:
