@@ -277,6 +277,21 @@ def test_a_merge_that_others_overtook_is_dropped(address, change):
     assert verify(address) == []
 
 
+def test_one_process_at_a_time_merges(address):
+    """A second one leaves it to the first, and adds meanwhile."""
+    with PostgresStore(address) as store, PostgresStore(address) as other:
+        for number in range(7):
+            store.add([entry(f"{number}.md", f"Tea {number}.")])
+        with store._merging():
+            other.add([entry("8.md", "Tea 8.")])
+            other.tidy()
+            with other.snapshot() as now:
+                assert len(now.segments()) == 8
+        other.tidy()
+        with other.snapshot() as now:
+            assert len(now.segments()) == 1
+
+
 KILLED = """
 import os, sys
 import brimful

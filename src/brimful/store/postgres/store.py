@@ -211,9 +211,20 @@ class PostgresStore(Store):
 
     @contextmanager
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
-        """Segments are read from a snapshot and written as one while others commit; the turn comes at the end."""
-        with self.snapshot() as now, self._writing(late=True) as cursor:
-            yield cursor, now.segments()
+        """Segments are read from a snapshot and written as one while others commit; the turn comes at the end.
+
+        One process at a time merges: a second one would do the same work for nothing.
+        """
+        with self._writing(late=True) as cursor:
+            ((is_alone,),) = cursor.fetch("SELECT pg_try_advisory_xact_lock(?)", (self._key("merging"),))
+            if not is_alone:
+                raise StoreBusyError(f"another process merges the segments of {self.path}; it need not be done twice")
+            with self.snapshot() as now:
+                yield cursor, now.segments()
+
+    def _key(self, what: str) -> int:
+        """The number of an advisory lock, which nobody knows who does not know the channel."""
+        return int.from_bytes(blake3(what.encode() + self._channel.encode()).digest(8), "big", signed=True)
 
     def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
         for row in rows:
@@ -230,7 +241,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
-        number = int.from_bytes(blake3(prefix.encode() + self._channel.encode()).digest(8), "big", signed=True)
+        number = self._key(prefix)
         until = None if wait_seconds is None else time.monotonic() + wait_seconds
         while not self._try("SELECT pg_try_advisory_lock(?)", number):
             if until is not None and time.monotonic() >= until:
