@@ -30,8 +30,8 @@ from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
 from brimful.search.search import Found
 from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Meaning
-from brimful.store.address import Address
 from brimful.store.ingest import Report
+from brimful.store.opening import Named
 from brimful.store.protocol import Listed
 from brimful.windows.window import Window
 
@@ -50,9 +50,7 @@ THREADS = 4
 Result = TypeVar("Result")
 
 
-def open_async(
-    path: str | os.PathLike[str] | Address, *, vectors: bool = True, embedder: Embedder | None = None
-) -> AsyncEngine:
+def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None = None) -> AsyncEngine:
     """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile

@@ -57,8 +57,7 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
-from brimful.store.address import Address
-from brimful.store.opening import digests_of, opened, place_of
+from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.preparing import Entry
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
@@ -89,7 +88,7 @@ _CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1
 
 
 def open(  # noqa: A001
-    path: str | os.PathLike[str] | Address,
+    path: Named,
     *,
     vectors: bool = True,
     embedder: Embedder | None = None,
@@ -98,6 +97,7 @@ def open(  # noqa: A001
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
     `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
+    Several paths and addresses are the shards of one corpus.
 
     `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
@@ -119,7 +119,7 @@ class Engine:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | Address,
+        path: Named,
         *,
         vectors: bool = True,
         embedder: Embedder | None = None,

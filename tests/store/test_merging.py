@@ -165,3 +165,20 @@ def test_merging_may_wait(store, monkeypatch, error):
     with store.snapshot() as now:
         assert len(now.segments()) == 1
         assert now.census(b"document") == merging.FANOUT
+
+
+def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
+    """A batch of several segments keeps the blobs of each."""
+    from brimful.index import build
+    from brimful.store import laying
+
+    monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
+    monkeypatch.setattr(laying, "SEGMENT_BYTES", 8_000)
+    texts = {f"{n}.txt": "".join(f"Line {line} of text {n}, with tea.\n" for line in range(400)) for n in range(3)}
+    store.add([entry(path, text) for path, text in texts.items()])
+    with store.snapshot() as now:
+        assert len(now.segments()) == 3
+        for path, text in texts.items():
+            row = now.row(path)
+            assert now.read(row.number, 0, row.length) == text.encode()
+    assert verify(store.path) == []

@@ -23,6 +23,8 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
+from brimful.store.cursors import ChangedError
+from brimful.store.merging import merge
 from brimful.store.postgres import PostgresStore
 from brimful.store.postgres import cursor as cursors
 from brimful.store.schema import EXTENTS
@@ -214,6 +216,80 @@ def test_processes_add_at_once(postgres_server, address, tmp_path):
         assert engine.root == alone.root
         assert len(engine.documents()) == 120
     assert verify(address) == []
+
+
+def test_writers_and_mergers_do_not_disturb_each_other(address, tmp_path):
+    """Four writers add, replace, rename and remove in small commits, and merge meanwhile: one corpus at the end."""
+    failed = []
+
+    def work(number):
+        try:
+            with PostgresStore(address) as own:
+                for turn in range(12):
+                    own.add([entry(f"{number}-{turn}.md", f"Tea {number} {turn}. " * 20)])
+                    own.add([entry(f"{number}-{turn}.md", f"Cup {number} {turn}. " * 20)])
+                    if turn % 3 == 1:
+                        own.rename(f"{number}-{turn}.md", f"{number}-{turn}-new.md")
+                    if turn % 3 == 2:
+                        own.remove([f"{number}-{turn}.md"])
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert verify(address) == []
+    with SqliteStore(tmp_path / "alone.db") as alone, PostgresStore(address) as store:
+        for number in range(4):
+            for turn in range(12):
+                name = {0: f"{number}-{turn}.md", 1: f"{number}-{turn}-new.md"}.get(turn % 3)
+                if name:
+                    alone.add([entry(name, f"Cup {number} {turn}. " * 20)])
+        store.tidy()
+        assert dump(store) == dump(alone)
+        with store.snapshot() as now:
+            assert len(now.segments()) < 8
+
+
+@pytest.mark.parametrize("change", ["remove", "rename", "merge"])
+def test_a_merge_that_others_overtook_is_dropped(address, change):
+    """What it read is not what is there any more, so nothing of it stays; others did not wait for it."""
+    with PostgresStore(address) as store, PostgresStore(address) as other:
+        for number in range(3):
+            store.add([entry(f"{number}.md", f"Tea {number}.")])
+        merging = store._merging()
+        cursor, views = merging.__enter__()
+        if change == "remove":
+            other.remove(["1.md"])
+        elif change == "rename":
+            assert other.rename("1.md", "new.md")
+        else:
+            other.compact()
+        with pytest.raises(ChangedError) as overtaken:
+            merge(cursor, views)
+        assert not merging.__exit__(ChangedError, overtaken.value, None)
+        with store.snapshot() as now:
+            assert len(list(now.rows())) == (2 if change == "remove" else 3)
+    assert verify(address) == []
+
+
+def test_one_process_at_a_time_merges(address):
+    """A second one leaves it to the first, and adds meanwhile."""
+    with PostgresStore(address) as store, PostgresStore(address) as other:
+        for number in range(7):
+            store.add([entry(f"{number}.md", f"Tea {number}.")])
+        with store._merging():
+            other.add([entry("8.md", "Tea 8.")])
+            other.tidy()
+            with other.snapshot() as now:
+                assert len(now.segments()) == 8
+        other.tidy()
+        with other.snapshot() as now:
+            assert len(now.segments()) == 1
 
 
 KILLED = """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from brimful.errors import InputError
@@ -79,6 +80,16 @@ class Address:
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown."""
         return tuple(value for name, value in self.settings if name in ("password", "sslpassword") and value)
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Several places that are one corpus, in their order."""
+
+    places: tuple[Path | Address, ...]
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.places))
 
 
 _SHAPE = "write postgresql://USER@HOST:PORT/DATABASE?corpus=NAME"

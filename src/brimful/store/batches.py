@@ -54,7 +54,7 @@ def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
         yield batch
 
 
-def take_in(files: Iterable[File], settings: SourceSettings, embedder: Embedder | None) -> Taken:
+def take_in(files: Iterable[File], settings: SourceSettings, embedder: Embedder | None, *, parts: int = 1) -> Taken:
     """Read files and index what they hold."""
     outcomes: list[Outcome] = []
     entries: list[Entry] = []
@@ -62,7 +62,7 @@ def take_in(files: Iterable[File], settings: SourceSettings, embedder: Embedder 
         found, skipped = _taken(file, settings)
         entries += found
         outcomes.append(Outcome([entry.document.path for entry in found], skipped))
-    return Taken(outcomes, prepare(entries, embedder) if entries else None)
+    return Taken(outcomes, prepare(entries, embedder, parts=parts) if entries else None)
 
 
 def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skipped]]:

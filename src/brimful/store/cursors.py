@@ -18,6 +18,10 @@ Sealed = tuple[int, bytes, bytes]
 """A key, what is kept under it, and its seal."""
 
 
+class ChangedError(Exception):
+    """Another writer was faster; never leaves the package."""
+
+
 class Cursor(Protocol):
     """A connection inside a transaction, or outside of one."""
 
@@ -49,6 +53,13 @@ class Cursor(Protocol):
         """A number that no live segment has."""
         ...
 
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """Keep other writers out until the end of the transaction, where they are not kept out already.
+
+        A ChangedError where one of some blobs, by their seals, is not there any more.
+        """
+        ...
+
     def size_bytes(self) -> int:
         """How much room the store takes."""
         ...
@@ -78,6 +89,7 @@ class SqliteCursor:
         self._connection = connection
         self._cursor = connection.cursor()
         self._in_use = threading.Lock()  # threads that ask the same state read one after the other
+        self._given = 0  # the number of a segment that was given last
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
@@ -109,7 +121,11 @@ class SqliteCursor:
     def next_segment(self) -> int:
         """A number that no live segment has."""
         ((number,),) = self.fetch("SELECT coalesce(max(number), 0) + 1 FROM segments")
-        return int(number)
+        self._given = max(int(number), self._given + 1)  # one that was given may not be in the table yet
+        return self._given
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """A file has one writer from the beginning of a transaction on."""
 
     def size_bytes(self) -> int:
         """The size of the file."""

@@ -138,9 +138,10 @@ class _Reading:
         """Read and index files that can be held, in batches; with a helper where there is much to do."""
         batches = [[self._file(found) for found in batch] for batch in batches_of(fresh)]
         embedder = self._store.embedder() if batches else None
-        is_default = embedder is None or embedder is default_embedder()
-        helpers = helpers_for(sum(found.size for found in fresh), workers=self._settings.workers) if is_default else 0
-        work = partial(take_in, settings=self._settings, embedder=embedder)
+        is_alone = self._store.parts == 1 and (embedder is None or embedder is default_embedder())
+        size = sum(found.size for found in fresh)
+        helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
+        work = partial(take_in, settings=self._settings, embedder=embedder, parts=self._store.parts)
         task = (self._settings, embedder is not None)
         with Hands(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
             for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
@@ -163,7 +164,9 @@ class _Reading:
         elif isinstance(text, Skipped):
             self._note(found, Outcome([], [text]))
         else:
-            taken = self._written([file], take_in([file], self._settings, self._store.embedder()))
+            taken = self._written(
+                [file], take_in([file], self._settings, self._store.embedder(), parts=self._store.parts)
+            )
             self._note(found, taken.outcomes[0])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
@@ -176,7 +179,7 @@ class _Reading:
             except TakenError:
                 self._names = self._names.again()
                 files = [self._file(file.found) for file in batch]
-                taken = take_in(files, self._settings, self._store.embedder())
+                taken = take_in(files, self._settings, self._store.embedder(), parts=self._store.parts)
             else:
                 break
         return taken

@@ -96,13 +96,23 @@ def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) ->
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
     """Write a segment whose documents, one number for each extent, are in their table already."""
+    publish(cursor, send(cursor, packed), packed, documents)
+
+
+def send(cursor: Cursor, packed: Packed) -> int:
+    """Write what a segment holds, which nobody sees before it is published; returns its number."""
     number = cursor.next_segment()
+    write_blobs(cursor, number, packed.blobs)
+    return number
+
+
+def publish(cursor: Cursor, number: int, packed: Packed, documents: Numbers) -> None:
+    """Say whose extents a segment holds; their documents are in their table already."""
     begun = set(documents[packed.starts == 0].tolist())
     found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
     extents = Extents(packed.bases, packed.ends, documents, packed.starts)
     write_extents(cursor, number, extents, length=packed.length)
     write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
-    write_blobs(cursor, number, packed.blobs)
 
 
 def write_extents(cursor: Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:

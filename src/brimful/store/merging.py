@@ -30,7 +30,6 @@ from brimful.store.laying import (
 )
 from brimful.store.protocol import BLOCK_BYTES, Extents, Heads
 from brimful.store.schema import TEXT, key_of
-from brimful.store.shelf import Shelf
 from brimful.store.views import StoredSegment
 
 FANOUT = 8
@@ -86,12 +85,9 @@ def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
 def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     """Write one segment in the place of some, inside the caller's transaction."""
     number = cursor.next_segment()
-    shelf = Shelf(cursor)
-    axis = _Axis(cursor, number, shelf)
+    axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
-    write_extents(cursor, number, Extents(*_joined([move.extents for move in moves])), length=length)
-    write_cards(cursor, number, [card for segment in segments for card in segment.cards()])
     write_blobs(cursor, number, page_blobs(_pages(moves)))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
@@ -100,6 +96,11 @@ def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     if codes and len(codes) != len(moves):
         raise CorruptError("some segments have codes and others have none; rebuild the store")
     write_blobs(cursor, number, code_blobs(np.concatenate(codes) if codes else None))
+    extents = Extents(*_joined([move.extents for move in moves]))
+    cards = [card for segment in segments for card in segment.cards()]
+    cursor.take_turn([seal for segment in segments for seal in segment.changing()])
+    write_extents(cursor, number, extents, length=length)
+    write_cards(cursor, number, cards)
     for segment in segments:
         drop_segment(cursor, segment.number)
 
@@ -161,8 +162,8 @@ def _pages(moves: Sequence[_Move]) -> Iterator[Page]:
 class _Axis:
     """The text of a new segment in the making."""
 
-    def __init__(self, cursor: Cursor, number: int, shelf: Shelf) -> None:
-        self._cursor, self._number, self._shelf = cursor, number, shelf
+    def __init__(self, cursor: Cursor, number: int) -> None:
+        self._cursor, self._number = cursor, number
         self._place = 0  # of the next block
         self._open = bytearray()  # text that is not in a block yet
         self._begun = False  # is there an extent since the last whole segment?
@@ -175,7 +176,7 @@ class _Axis:
         base = self._place * BLOCK_BYTES
         blocks = segment.length // BLOCK_BYTES + 1  # at least a byte stays free, as between any two extents
         for place in range(blocks):
-            data = self._shelf.find(key_of(segment.number, TEXT, place))
+            data = segment.packed_block(place)
             if data is not None:  # between two parts of an axis there may be none
                 write_blob(self._cursor, key_of(self._number, TEXT, self._place + place), data)
         self._place += blocks

@@ -5,13 +5,11 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
 
 from brimful.errors import CorruptError, OutdatedWarning, StoreVersionError
-from brimful.store.address import Address
 from brimful.store.cursors import Cursor
 from brimful.store.merkle import state_root
 from brimful.store.schema import seal_of
@@ -96,7 +94,7 @@ def write_rules(cursor: Cursor) -> None:
     write_meta(cursor, "unicode", unicodedata.unidata_version.encode())
 
 
-def check_rules(cursor: Cursor, path: Path | Address, *, refuse: bool) -> bool:
+def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
     """Whether terms were made by other rules than today's.
 
     Other term rules are refused: a question would be split differently from the text. Another version of Unicode

@@ -67,18 +67,49 @@ class Prepared:
     model: str  # whose vectors the codes are made of; nothing without codes
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None) -> Prepared:
-    """Index a batch; of documents with the same path the last one is taken."""
+def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: int = 1) -> Prepared:
+    """Index a batch; of documents with the same path the last one is taken.
+
+    For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
+    """
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
-    laid = (
-        Laid(number, start, Extent(part, entry.document.kind, entry.document.language))
-        for number, entry in enumerate(entries)
-        for start, part in pieces(entry.document)
-    )
-    segments = [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
+    segments = []
+    for part in range(parts):
+        laid = (
+            Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
+            for number, entry in enumerate(entries)
+            if part_of(entry.document.path, parts) == part
+            for start, piece in pieces(entry.document)
+        )
+        segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
     return Prepared([row_of(entry) for entry in entries], maps, segments, model_of(embedder))
+
+
+def part_of(path: str, parts: int) -> int:
+    """The part of a corpus that a document lies in: a bucket of the tree of hashes is never in two.
+
+    >>> part_of("tea.md", 1), part_of("tea.md", 3) in range(3)
+    (0, True)
+    """
+    return bucket_of(path) % parts
+
+
+def split(prepared: Prepared, parts: int) -> list[Prepared]:
+    """The documents of each part with their segments, of a batch that was prepared for so many."""
+    found = []
+    for part in range(parts):
+        chosen = [at for at, row in enumerate(prepared.rows) if row.bucket % parts == part]
+        places = {at: place for place, at in enumerate(chosen)}
+        segments = [
+            (packed, np.array([places[at] for at in owners.tolist()]))
+            for packed, owners in prepared.segments
+            if int(owners[0]) in places
+        ]
+        maps = {places[at]: data for at, data in prepared.maps.items() if at in places}
+        found.append(Prepared([prepared.rows[at] for at in chosen], maps, segments, prepared.model))
+    return found
 
 
 def row_of(entry: Entry) -> Row:

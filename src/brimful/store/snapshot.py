@@ -209,16 +209,21 @@ class StoredSnapshot:
 
     # ---- proofs
 
-    def prove(self, path: str) -> Proof:
-        """That the document of this path is under the root."""
+    def buckets(self) -> dict[int, bytes]:
+        """The root of each bucket that holds documents."""
+        return checked_roots(self._cursor, self.root)
+
+    def prove(self, path: str, *, above: list[list[bytes]] | None = None) -> Proof:
+        """That the document of this path is under the root, or under that of a tree of which this is a part."""
+        above = self._buckets if above is None else above
         bucket = bucket_of(path)
         found = self._cursor.fetch("SELECT path, leaf FROM documents WHERE bucket = ? ORDER BY path", (bucket,))
         number = next((at for at, (name, _) in enumerate(found) if name == path), None)
         if number is None:
             raise DocumentError(f"{path!r} is not in this snapshot")
-        proof = prove(checked_leaves([(leaf,) for _, leaf in found]), number, place=bucket, above=self._buckets)
+        proof = prove(checked_leaves([(leaf,) for _, leaf in found]), number, place=bucket, above=above)
         row = self.row(path)
-        if row is None or proof.root(leaf_hash(path, row.time, row.content_hash)) != self.root:
+        if row is None or proof.root(leaf_hash(path, row.time, row.content_hash)) != above[-1][0]:
             raise CorruptError(f"the proof of {path!r:.200} does not lead to the state root; index the sources again")
         return proof
 

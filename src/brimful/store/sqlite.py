@@ -119,7 +119,7 @@ class SqliteStore(Store):
         return self.path.stat().st_size
 
     @contextmanager
-    def _writing(self) -> Iterator[Cursor]:
+    def _writing(self, *, late: bool = False) -> Iterator[Cursor]:  # noqa: ARG002
         """One transaction: all of it or nothing."""
         if self._is_fixed:
             raise StoreError(_NOT_WRITABLE.format(path=self.path))

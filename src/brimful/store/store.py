@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from blake3 import blake3
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import (
     CorruptError,
+    InputError,
     MissingPartError,
     StoreBusyError,
     StoreError,
@@ -31,15 +32,17 @@ from brimful.index.coding import default_embedder
 from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.quantised import Bytes
 from brimful.store import remembered
-from brimful.store.address import Address
-from brimful.store.cursors import Cursor
+from brimful.store.address import Address, Shards
+from brimful.store.cursors import ChangedError, Cursor
 from brimful.store.laying import (
     SEGMENT_BYTES,
     Laid,
     drop_segment,
     grouped,
     mask,
+    publish,
     rename_card,
+    send,
     write_blobs,
     write_cards,
     write_extents,
@@ -104,8 +107,11 @@ class TakenError(Exception):
 class Store(ABC):
     """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
 
-    path: Path | Address
+    path: Path | Address | Shards
     """Where it is, as people write it."""
+
+    parts: int = 1
+    """How many stores it lies on."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
@@ -138,8 +144,8 @@ class Store(ABC):
         """How much room it takes."""
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[Cursor]:
-        """One transaction: all of it or nothing."""
+    def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:
+        """One transaction: all of it or nothing. A late one may send before it takes its turn among writers."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Cursor]:
@@ -224,15 +230,17 @@ class Store(ABC):
 
         With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
         """
-        with self._writing() as cursor:
+        with self._writing(late=True) as cursor:
+            sent = [send(cursor, packed) for packed, _ in prepared.segments]
+            cursor.take_turn()
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
             if prefix is not None:
                 _check_taken(cursor, paths, prefix)
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
-            for packed, owners in prepared.segments:
-                write_segment(cursor, packed, numbers[owners])
+            for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
+                publish(cursor, number, packed, numbers[owners])
             self._finish(cursor, touched={bucket_of(path) for path in paths})
         return len(paths)
 
@@ -290,6 +298,25 @@ class Store(ABC):
         if model is not None and embedder is not None:
             check_same_model(model.decode(), embedder.name)
         return embedder
+
+    def model(self) -> bytes | None:
+        """The name of whoever made the vectors, empty for none; None before the first document."""
+        with self._reading() as cursor:
+            return find_meta(cursor, "model")
+
+    def join(self, number: int, count: int) -> None:
+        """Be one of several shards from now on; a store that is part of another corpus is refused."""
+        name = f"{number + 1} of {count}".encode()
+        with self._reading() as cursor:
+            known, is_empty = find_meta(cursor, "shard"), sealed_meta(cursor, "root") == state_root({})
+        if known is None and is_empty:
+            with self._writing() as cursor:
+                write_meta(cursor, "shard", name)
+        elif known != name:
+            held = "a corpus of its own" if known is None else f"shard {known.decode()} of a corpus"
+            raise InputError(
+                f"{self.path} holds {held}, and was named as shard {name.decode()}; name all shards in their order"
+            )
 
     def _note_model(self, cursor: Cursor, name: str) -> None:
         """The first commit decides whose vectors a store has."""
@@ -455,14 +482,20 @@ class Store(ABC):
         """
         if not self._is_writable:
             return
-        with suppress(StoreFullError, StoreBusyError):
+        with suppress(StoreFullError, StoreBusyError, ChangedError):
             while self._is_crowded():
-                with self._writing() as cursor:
-                    chosen = crowded(_views(cursor))
+                with self._merging() as (cursor, views):
+                    chosen = crowded(views)
                     if chosen:
                         merge(cursor, chosen)
                         self._finish(cursor, touched=())
             self._give_back()
+
+    @contextmanager
+    def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
+        """A transaction, and the segments that it may merge."""
+        with self._writing() as cursor:
+            yield cursor, _views(cursor)
 
     def _is_crowded(self) -> bool:
         with self._reading() as cursor:

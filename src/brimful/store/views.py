@@ -14,7 +14,7 @@ from brimful.index.columns import Numbers, unpack_sorted
 from brimful.index.segments import Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
-from brimful.store.schema import BLOB_CODES, CARDS, EXTENTS, HEADS, PAGE, SECTIONS, UNITS, key_of
+from brimful.store.schema import BLOB_CODES, CARDS, EXTENTS, HEADS, PAGE, SECTIONS, TEXT, UNITS, key_of, seal_of
 from brimful.store.shelf import SegmentRow, Shelf
 from brimful.store.tables import unpack_cards, unpack_table
 
@@ -203,6 +203,15 @@ class StoredSegment:
         for kind, place in self._shelf.places(self.number):
             if kind not in (EXTENTS, CARDS):
                 yield kind, place, self._shelf.blob(key_of(self.number, kind, place))
+
+    def packed_block(self, place: int) -> bytes | None:
+        """A block of text as it is stored; None where there is none."""
+        return self._shelf.find(key_of(self.number, TEXT, place))
+
+    def changing(self) -> list[tuple[int, bytes]]:
+        """The keys and seals of the blobs that a commit may write anew: as long as they stay, so does the segment."""
+        keys = [key_of(self.number, kind) for kind in (EXTENTS, CARDS)]
+        return [(key, seal_of(key, self._shelf.blob(key))) for key in keys]
 
     def contents(self) -> Iterator[bytes]:
         """The text of each live extent."""

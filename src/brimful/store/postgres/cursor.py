@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import count
 from typing import Any, Literal
 
 import psycopg
 
-from brimful.errors import CorruptError, StoreAccessError
-from brimful.store.cursors import Sealed
+from brimful.errors import CorruptError, StoreAccessError, StoreError
+from brimful.store.cursors import ChangedError, Cursor, Sealed
 from brimful.store.schema import (
     CARDS,
     EXTENTS,
@@ -75,9 +76,17 @@ class KeptBlobs:
 class PostgresCursor:
     """The statements of a store on one connection."""
 
-    def __init__(self, connection: Connection, *, corpus: int, kept: KeptBlobs | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        corpus: int,
+        kept: KeptBlobs | None = None,
+        beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
+    ) -> None:
         self.connection, self.corpus = connection, corpus
-        self._kept = kept
+        self._kept, self._beside = kept, beside
+        self._has_turn = False
         self._cursor = connection.cursor(binary=True)
         self._waiting: dict[int, Sealed] = {}
         self._waiting_bytes = 0
@@ -197,13 +206,26 @@ class PostgresCursor:
 
     def next_segment(self) -> int:
         """A number that no segment of this corpus ever had: what a reader keeps of one stays true."""
-        self.trips += 1
-        found = self._cursor.execute(
-            "UPDATE corpora SET segments = segments + 1 WHERE number = %s RETURNING segments", (self.corpus,)
-        ).fetchone()
-        if found is None:
+        if self._beside is None:
+            raise StoreError("only a transaction that writes has new segments")
+        with self._beside() as cursor:  # committed at once, so that nobody waits for it
+            ((number,),) = cursor.fetch(_COUNT)
+            return int(number)
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """Lock the corpus's own row: one that others can't see can't be locked by them."""
+        if self._has_turn:
+            return
+        self.flush()
+        if not self.fetch("SELECT number FROM corpora WHERE number = ? FOR UPDATE", (self.corpus,)):
             raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
-        return int(found[0])
+        self._has_turn = True
+        if expected:
+            self.trips += 1
+            keys = [key for key, _ in expected]
+            found = self._cursor.execute("SELECT key, seal FROM blobs WHERE key = ANY(%s)", (keys,)).fetchall()
+            if sorted(found) != sorted(expected):
+                raise ChangedError
 
     def size_bytes(self) -> int:
         """The size of the tables, which corpora share: a bound for what is unpacked."""
@@ -232,6 +254,7 @@ def _with_marks(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
+_COUNT = "UPDATE counters SET segments = segments + 1 RETURNING segments"
 _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
 _CHANGING = (EXTENTS, CARDS)

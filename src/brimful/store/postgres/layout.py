@@ -34,6 +34,7 @@ COLUMNS = {
     "buckets": "number int NOT NULL, root bytea NOT NULL",
     "vector_models": "number int NOT NULL, name text NOT NULL, width int NOT NULL, seal bytea NOT NULL",
     "vectors": "model int NOT NULL, key bytea NOT NULL, numbers bytea NOT NULL, seal bytea NOT NULL",
+    "counters": "number int NOT NULL, segments bigint NOT NULL",
     "terms": 'term text COLLATE "C" NOT NULL, occurrences bigint NOT NULL',
 }
 """The columns of each table as the statements of every engine know them; the corpus comes before them."""
@@ -48,6 +49,7 @@ _KEYS = {
     "buckets": "number",
     "vector_models": "number",
     "vectors": "model, key",
+    "counters": "number",
     "terms": "term",
 }
 
@@ -66,7 +68,7 @@ CREATE TABLE corpora (
     role name NOT NULL DEFAULT current_user,
     readers name,
     channel text NOT NULL DEFAULT 'brimful_' || replace(gen_random_uuid()::text, '-', ''),
-    segments bigint NOT NULL DEFAULT 0
+    turn int NOT NULL DEFAULT 0
 );
 ALTER TABLE corpora ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON corpora USING (
@@ -122,7 +124,7 @@ def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) ->
         f"CREATE ROLE {who} NOLOGIN;",
         f"GRANT USAGE ON SCHEMA {place} TO {who};",
         f"GRANT SELECT ON {place}.versions, {place}.corpora TO {who};",
-        f"GRANT UPDATE (segments) ON {place}.corpora TO {who};",
+        f"GRANT UPDATE (turn) ON {place}.corpora TO {who};",
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {who};",
     ]
     if readers is not None:

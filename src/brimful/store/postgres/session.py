@@ -18,9 +18,11 @@ from brimful.store.cursors import Cursor
 from brimful.store.postgres import layout
 from brimful.store.postgres.cursor import Connection, PostgresCursor
 from brimful.store.postgres.errors import NOT_YOURS, translated, without
-from brimful.store.store import BUSY_SECONDS, new_store
+from brimful.store.store import new_store
 
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
+WAIT_SECONDS = 120
+"""How long a writer waits for another one: a document of gigabytes is one commit, too."""
 _SETUP_LOCK = 0x4252_494D  # "BRIM"
 
 
@@ -54,7 +56,7 @@ def connected(address: Address) -> Connection:
     connection.adapters.register_loader("text", _TextLoader)
     connection.adapters.register_loader("text", _TextBinaryLoader)
     connection.execute(
-        f"SET search_path = {address.schema}, pg_temp; SET lock_timeout = '{BUSY_SECONDS}s'; "
+        f"SET search_path = {address.schema}, pg_temp; SET lock_timeout = '{WAIT_SECONDS}s'; "
         f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = 0; "
         "SET default_transaction_isolation = 'read committed'; SET standard_conforming_strings = on"
     )
@@ -162,16 +164,11 @@ def _made(connection: Connection, address: Address) -> tuple[int, str]:
     if row is None:
         raise StoreAccessError(NOT_YOURS.format(address=address))
     connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
+    connection.execute("INSERT INTO counters VALUES (0, 0)")
     new_store(PostgresCursor(connection, corpus=row[0]))
     found = _known(connection, address)
     assert found is not None
     return found
-
-
-def wait_for_turn(cursor: PostgresCursor) -> None:
-    """Lock the corpus's own row: one that others can't see can't be locked by them."""
-    if not cursor.fetch("SELECT number FROM corpora WHERE number = ? FOR UPDATE", (cursor.corpus,)):
-        raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
 
 
 class ServerState(NamedTuple):

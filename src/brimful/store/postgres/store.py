@@ -22,11 +22,12 @@ from brimful.store.cursors import Cursor
 from brimful.store.postgres import layout
 from brimful.store.postgres.cursor import Connection, KeptBlobs, PostgresCursor
 from brimful.store.postgres.errors import translated
-from brimful.store.postgres.session import connected, prepared, wait_for_turn
+from brimful.store.postgres.session import connected, prepared
 from brimful.store.preparing import Row
 from brimful.store.schema import Value
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.store.views import StoredSegment
 
 BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
@@ -113,6 +114,8 @@ class PostgresStore(Store):
         """See only this corpus from now on."""
         connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(self.corpus),))
         if listen:
+            # One that fell asleep in the middle of a commit must not keep others waiting for ever.
+            connection.execute("SET idle_in_transaction_session_timeout = '10min'")
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
         return connection
 
@@ -120,7 +123,10 @@ class PostgresStore(Store):
         """The connection to write by, made anew where the server went away and came back."""
         if self._is_closed:
             raise StoreError(f"{self.path} was closed; open it again to ask or add")
-        if self._connection.closed:
+        heard = _heard(self._connection)
+        if heard:
+            self._generation = None
+        if heard is None:
             self._generation = None
             self._connection = self._begin(connected(self.path), listen=True)
         return self._connection
@@ -142,10 +148,8 @@ class PostgresStore(Store):
         with self._lock:
             while self._spare:
                 connection = self._spare.pop()
-                if not connection.closed:
-                    with suppress(psycopg.OperationalError):  # the server may have gone since
-                        connection.execute("SELECT 1")
-                        return connection
+                if _heard(connection) is not None:
+                    return connection
         return self._begin(connected(self.path))
 
     def give_back(self, cursor: PostgresCursor) -> None:
@@ -163,9 +167,7 @@ class PostgresStore(Store):
     def generation(self) -> int:
         """How many commits there have been, by whichever process; asked only when one has been announced."""
         with translated(self.path):
-            connection = self._main()
-            if list(connection.notifies(timeout=0)):
-                self._generation = None
+            self._main()
         if self._generation is None:
             self._generation = super().generation()
         return self._generation
@@ -190,18 +192,39 @@ class PostgresStore(Store):
     # ---- writing
 
     @contextmanager
-    def _writing(self) -> Iterator[Cursor]:
+    def _writing(self, *, late: bool = False) -> Iterator[Cursor]:
         """One transaction; writers of a corpus wait for each other here, and nobody else does."""
         with translated(self.path):
             connection = self._main()
             with connection.transaction():
-                cursor = PostgresCursor(connection, corpus=self.corpus)
-                wait_for_turn(cursor)
+                cursor = PostgresCursor(connection, corpus=self.corpus, beside=self._counting)
+                if not late:
+                    cursor.take_turn()
                 yield cursor
                 cursor.flush()
                 cursor.fetch("SELECT pg_notify(?, '')", (self._channel,))
                 self.trips += cursor.trips
             self._generation = None
+
+    def _counting(self) -> AbstractContextManager[Cursor]:
+        return self._remembering(write=False)
+
+    @contextmanager
+    def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
+        """Segments are read from a snapshot and written as one while others commit; the turn comes at the end.
+
+        One process at a time merges: a second one would do the same work for nothing.
+        """
+        with self._writing(late=True) as cursor:
+            ((is_alone,),) = cursor.fetch("SELECT pg_try_advisory_xact_lock(?)", (self._key("merging"),))
+            if not is_alone:
+                raise StoreBusyError(f"another process merges the segments of {self.path}; it need not be done twice")
+            with self.snapshot() as now:
+                yield cursor, now.segments()
+
+    def _key(self, what: str) -> int:
+        """The number of an advisory lock, which nobody knows who does not know the channel."""
+        return int.from_bytes(blake3(what.encode() + self._channel.encode()).digest(8), "big", signed=True)
 
     def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
         for row in rows:
@@ -218,7 +241,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
-        number = int.from_bytes(blake3(prefix.encode() + self._channel.encode()).digest(8), "big", signed=True)
+        number = self._key(prefix)
         until = None if wait_seconds is None else time.monotonic() + wait_seconds
         while not self._try("SELECT pg_try_advisory_lock(?)", number):
             if until is not None and time.monotonic() >= until:
@@ -238,7 +261,7 @@ class PostgresStore(Store):
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
         """A connection of its own: questions remember while another thread may be adding documents."""
         with self._beside_lock, translated(self.path):
-            if self._beside is None or self._beside.closed:
+            if self._beside is None or _heard(self._beside) is None:
                 self._beside = self._begin(connected(self.path))
                 self._beside.execute(f"SET lock_timeout = {BESIDE_MILLISECONDS}")
             cursor = PostgresCursor(self._beside, corpus=self.corpus)
@@ -246,7 +269,7 @@ class PostgresStore(Store):
                 yield cursor
                 return
             with self._beside.transaction():
-                wait_for_turn(cursor)
+                cursor.take_turn()
                 yield cursor
 
     def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
@@ -268,3 +291,15 @@ class PostgresStore(Store):
 
     def _give_back(self) -> None:
         """PostgreSQL does so by itself (autovacuum)."""
+
+
+def _heard(connection: Connection) -> int | None:
+    """How much was announced since, without asking the server; None where the connection was cut."""
+    if connection.closed:
+        return None
+    try:
+        # The second look sees the end behind what the server said last.
+        return sum(len(list(connection.notifies(timeout=0))) for _ in range(2))
+    except psycopg.OperationalError:
+        connection.close()
+        return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brimful.errors import InputError, MissingPartError, choose
-from brimful.store.address import Address
+from brimful.store.address import Address, Shards
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.commands import filled
@@ -82,7 +82,7 @@ def _start_of(surface: str) -> Callable[..., Any]:
     return start
 
 
-def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path | Address:
+def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path | Address | Shards:
     """The store to serve, up to date with the paths if there are any."""
     if not paths:
         return store_to_ask(store)

@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from brimful.errors import MissingPartError
-from brimful.store.address import Address
+from brimful.store.address import Address, Shards
 from brimful.surfaces.http.settings import ServeSettings
 
 
 def serve(
-    store: Path | Address,
+    store: Path | Address | Shards,
     *,
     host: str = "127.0.0.1",
     port: int = 8080,

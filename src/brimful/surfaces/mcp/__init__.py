@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import InputError, MissingPartError, choose
-from brimful.store.address import Address
+from brimful.store.address import Address, Shards
 
 TRANSPORTS = ("stdio", "http")
 
 
 def serve(
-    store: Path | Address,
+    store: Path | Address | Shards,
     *,
     transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",
