@@ -30,7 +30,7 @@ from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
 from brimful.corpus.secrets import check_secret
-from brimful.corpus.skips import Reason, SourceSettings
+from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.errors import (
     BrimfulError,
@@ -61,7 +61,7 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
-from brimful.store.ingest import Report, ingest, place_of, preview
+from brimful.store.ingest import Report, ingest, left_out, place_of, preview
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import SqliteSnapshot
 from brimful.store.sqlite import Entry, SqliteStore
@@ -181,6 +181,11 @@ class Engine:
         """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
         with self._turn():
             return preview(place, self._store, settings=settings)
+
+    def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
+        """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
+        with self._turn():
+            return left_out(self._store, place, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
         """Store a text of your own under this path, in place of another text; a folder's file keeps its path.
