@@ -2,7 +2,8 @@
 
 Each window is judged by rules that look at its document and at the text as it was written:
 
-- begins, ends: at the document's edge, at a line's edge, or where a sentence begins and ends;
+- begins, ends: at the document's edge, where a sentence begins and ends, or at a line's edge, in prose only where the
+  sentence does not go on in the next line, and not behind a heading;
 - lead-in: a list that is announced by a line ending in a colon is not shown without that line;
 - header: rows of a table come with its header row;
 - trail: no heading trail is repeated for the next window, or repeats the heading that the window begins with;
@@ -35,6 +36,8 @@ QUESTIONS = 12
 RULES = ("begins", "ends", "lead-in", "header", "trail", "marker")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|[0-9]{1,3}[.)]) ")
 _ROW = re.compile(r"[ \t]*\|")
+_SIGN = re.compile(r"#{1,6} \S")
+_BLOCK = re.compile(r"[#>=~`\t]|\.\. |---|    ")
 _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", '"', "'", "”", "’", ")", "]", "`", "*", "|", "…", "}", ">")
 _ENDS_WITHOUT_SPACE = ("。", "！", "？", "」", "）", "』")
 _MOST_BACK = 20_000
@@ -119,9 +122,10 @@ def _judge(name: str, context: Context) -> Iterator[Judged]:
     before: Window | None = None
     for window in context.windows:
         content = window.document.content if window.document else window.text.encode()
+        kind = window.document.kind if window.document else "prose"
         broken = [
-            *(["begins"] if not _begins(content, window.start) else []),
-            *(["ends"] if not _ends(content, window.end) else []),
+            *(["begins"] if not _begins(content, window.start, kind) else []),
+            *(["ends"] if not _ends(content, window.end, kind) else []),
             *(["lead-in"] if not _has_lead_in(content, window) else []),
             *(["header"] if not _has_header(content, window) else []),
             *(["trail"] if _repeats_trail(before, window, context) else []),
@@ -131,21 +135,34 @@ def _judge(name: str, context: Context) -> Iterator[Judged]:
         before = window
 
 
-def _begins(content: bytes, start: int) -> bool:
+def _begins(content: bytes, start: int, kind: str) -> bool:
     said = content[max(start - 400, 0) : start].decode(errors="ignore")
-    if not said.strip() or said.rstrip(" \t").endswith("\n"):
+    following = content[start : start + 400].decode(errors="ignore")
+    if not said.strip() or said.endswith(_ENDS_WITHOUT_SPACE):
         return True
-    return said.endswith(_ENDS_WITHOUT_SPACE) or (said != said.rstrip() and said.rstrip().endswith(_ENDS))
+    if said.rstrip(" \t").endswith("\n"):
+        return kind != "prose" or _is_break(said, following.lstrip("\n"))
+    return said != said.rstrip() and said.rstrip().endswith(_ENDS)
 
 
-def _ends(content: bytes, end: int) -> bool:
+def _ends(content: bytes, end: int, kind: str) -> bool:
     said = content[max(end - 400, 0) : end].decode(errors="ignore")
     following = content[end : end + 400].decode(errors="ignore")
-    if not following.strip() or following.startswith(("\n", "\r")) or said.endswith("\n"):
+    if not following.strip() or said.endswith(_ENDS_WITHOUT_SPACE):
         return True
-    if said.endswith(_ENDS_WITHOUT_SPACE):
-        return True
+    if kind == "prose" and _SIGN.match(said.rstrip().split("\n")[-1]):
+        return False  # a heading without what it is the heading of
+    if following.startswith(("\n", "\r")) or said.endswith("\n"):
+        return kind != "prose" or _is_break(f"{said}\n" if following.startswith(("\n", "\r")) else said, following)
     return said.rstrip().endswith(_ENDS) and (said != said.rstrip() or following[:1].isspace())
+
+
+def _is_break(said: str, following: str) -> bool:
+    """Whether prose may be parted between two of its lines: not within a sentence that goes on in the next."""
+    last = said.rstrip().split("\n")[-1].strip()
+    is_blank = said.rstrip(" \t").endswith("\n\n") or following.startswith(("\n", "\r"))
+    is_block = bool(_ITEM.match(following) or _ROW.match(following) or _BLOCK.match(following) or _SIGN.match(last))
+    return is_blank or is_block or last.endswith(_ENDS)
 
 
 def _line_before(content: bytes, start: int) -> str:
