@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openap
 
 error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.md
 	@$(BIN)/python scripts/error_docs.py
+
+bench-reading: $(STAMP)  ## The reader's test: 200 windows of the dev sets, judged by rules (minutes)
+	@$(BIN)/python benchmarks/reading.py
 
 recording: $(STAMP)  ## Record the first commands on a terminal, into docs/start.md
 	@$(BIN)/python scripts/start_page.py

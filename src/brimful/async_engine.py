@@ -23,7 +23,7 @@ from brimful.assembly.explain import Explanation
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
-from brimful.corpus.skips import Reason, SourceSettings
+from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
@@ -122,6 +122,10 @@ class AsyncEngine:
     async def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
         """What `add` would do."""
         return await self.call(lambda engine: engine.preview(place, settings=settings))
+
+    async def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
+        """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
+        return await self.call(lambda engine: engine.left_out(place, settings=settings))
 
     async def add_text(
         self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()

@@ -29,7 +29,7 @@ from brimful.assembly.sending import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.paths import close_part
-from brimful.corpus.skips import Reason, SourceSettings
+from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import (
     BrimfulError,
     DocumentError,
@@ -187,6 +187,13 @@ class Engine:
             from brimful.store.ingest import preview
 
             return preview(place, self._store, settings=settings)
+
+    def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
+        """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
+        from brimful.store.ingest import left_out
+
+        with self._turn():
+            return left_out(self._store, place, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
         """Store a text of your own under this path, in place of another text; a folder's file keeps its path.

@@ -114,3 +114,46 @@ def test_navigation_that_never_ends_hides_nothing():
     """A page whose navigation is not closed is read whole."""
     blocks = [block for block, _, _ in read_page("<p>First.</p><nav>Links<p>Tea is hot.").blocks]
     assert blocks == ["First.", "Links", "Tea is hot."]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "<nav><a href=/>Home</a></nav>",
+        "<footer>Copyright nobody</footer>",
+        "<div class='sphinxsidebar'><ul><li>Contents</ul></div>",
+        "<aside class='left sidebar'><p>Other pages</p></aside>",
+        "<div id='cookie-banner'><p>We value your privacy</p><button>Accept</button></div>",
+        "<div class='cookieconsent'>We value your privacy</div>",
+        "<div role='contentinfo'>Made by nobody</div>",
+        "<ul class='breadcrumbs'><li>Home<li>Docs</ul>",
+    ],
+)
+def test_what_every_page_repeats_is_left_out(noise: str) -> None:
+    """Navigation, sidebars, footers, breadcrumbs and cookie bars say nothing about the page."""
+    page = f"<body>{noise}<main><h1>Tea</h1><p>Hot.</p></main>{noise}</body>"
+    assert text_of(page) == "# Tea\n\nHot.\n"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Tea<a class='headerlink' href='#tea'>\u00b6</a>", "Tea \u00b6", "Tea<a class='hash-link'>#</a>", "Tea\uf0c1"],
+)
+def test_signs_to_link_to_are_left_out(heading: str) -> None:
+    """A heading is its words."""
+    assert text_of(f"<h2>{heading}</h2><p>Hot.</p>") == "## Tea\n\nHot.\n"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<body class='sidebar'><p>Hot.</p></body>",
+        "<div class='with-sidebar content'><p>Hot.</p></div>",
+        "<div id='sidebar'><p>Hot.</p></div>",
+        "<aside><p>Hot.</p></aside>",
+        "<div class='footer'><p>Hot.</p>",
+    ],
+)
+def test_what_a_page_says_is_kept(page: str) -> None:
+    """A page that is all sidebar, or whose footer is never closed, is shown as it is; an aside is text."""
+    assert text_of(page) == "Hot.\n"

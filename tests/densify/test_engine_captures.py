@@ -77,7 +77,7 @@ def test_a_text_without_a_name_is_called_by_its_hash(engine):
 
 
 def test_a_failed_capture_is_kept_and_retried(engine, tmp_path):
-    """A failure is a status, its text found already; another engine of the same store takes it up."""
+    """A failure is a status, its text found already; another engine takes it up, and then its digest is found."""
     model = FakeModel(fails=away, reply=lambda prompt: "The visitors came by hovercraft.")
     failed = engine.capture(story(30), name="visit", model=model)
     assert failed.status == "failed"

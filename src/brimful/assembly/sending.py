@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from brimful.assembly.formats.markdown import fenced
-from brimful.assembly.formats.plain import with_backslashes
+from brimful.assembly.formats.plain import MAP, QUESTION, with_backslashes
 from brimful.assembly.formats.xml import as_text
 from brimful.errors import FormatError, InputError
 from brimful.settings import FormatName
@@ -33,6 +33,8 @@ def question_part(format: FormatName, question: str) -> str:  # noqa: A002
         return f"<question>{as_text(question)}</question>\n"
     if format == "json":
         return json.dumps({"question": question}, ensure_ascii=False) + "\n"
+    if format in ("plain", "messages"):
+        return f"\n{QUESTION}\n{question}\n"
     return question if format == "anthropic" else f"\n{question}\n"
 
 
@@ -44,7 +46,7 @@ def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
         return json.dumps({"map": drawn}, ensure_ascii=False) + "\n"
     if format == "markdown":
         return f"### Map\n\n{fenced(drawn)}\n"
-    return f"[MAP]\n{with_backslashes(drawn)}\n"
+    return f"{MAP}\n{with_backslashes(drawn)}\n"
 
 
 def prompt_of(context: Context) -> Payload:

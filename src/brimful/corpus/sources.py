@@ -26,7 +26,7 @@ from brimful.errors import DocumentError
 
 _BINARY = frozenset(
     "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf mp3 mp4 m4a m4v mkv mov avi webm wav flac ogg opus "
-    "zip gz tgz bz2 xz zst 7z rar tar jar war whl egg iso dmg deb rpm apk exe dll so dylib a o obj lib class pyc pyo "
+    "zip tgz tbz txz 7z rar tar jar war whl egg iso dmg deb rpm apk exe dll so dylib a o obj lib class pyc pyo "
     "pyd wasm bin woff woff2 ttf otf eot sqlite sqlite3 db mdb npy npz pkl pickle parquet feather arrow h5 hdf5 pt pth "
     "onnx safetensors gguf".split()
 )

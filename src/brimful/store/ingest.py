@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -17,6 +18,7 @@ from brimful.store.helping import Hands, helpers_for
 from brimful.store.preparing import Entry
 from brimful.store.store import Origins, Store, TakenError
 
+Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
 
@@ -31,6 +33,12 @@ class Report:
     renamed: int = 0
     removed: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
+
+    def note(self, done: Done, path: str) -> None:
+        """Count a file, and name it."""
+        setattr(self, done, getattr(self, done) + 1)
+        self.files.append((done, path))
 
 
 def ingest(
@@ -84,7 +92,9 @@ def _ingest(store: Store, root: Root, settings: SourceSettings, progress: Callab
     store.tidy()
     given = reading.given
     vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
-    report.removed = sum(1 for name in gone if not any(path in given for path in gone[name].paths))
+    for name in sorted(gone):
+        if not any(path in given for path in gone[name].paths):
+            report.note("removed", name)
     if vanished:
         store.remove_of(prefix, vanished)
     return report
@@ -206,10 +216,8 @@ class _Reading:
 
     def _note(self, found: Found, outcome: Outcome) -> None:
         self._report.skipped.extend(outcome.skipped)
-        if outcome.paths and found.path in self._gone:
-            self._report.changed += 1
-        elif outcome.paths:
-            self._report.added += 1
+        if outcome.paths:
+            self._report.note("changed" if found.path in self._gone else "added", found.path)
         if any(skip.reason in _KEEP for skip in outcome.skipped):
             self._gone.pop(found.path, None)
         self.given.update(outcome.paths)
@@ -222,11 +230,28 @@ def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origi
     for found in fresh:
         old = by_stamp.get(stamp_of(found)) if found.path not in gone else None
         if old is not None and store.rename(gone[old].paths[0], found.path, origin=f"{prefix}{found.path}"):
-            report.renamed += 1
+            report.note("renamed", found.path)
             del gone[old], by_stamp[stamp_of(found)]
         else:
             left.append(found)
     return left
+
+
+def left_out(store: Store, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
+    """Everything below a place that a store does not have, with the reason; what only its bytes can tell is read."""
+    settings = settings or SourceSettings()
+    root = root_of(place)
+    prefix = _prefix(root)
+    known, own = store.origins(prefix), {os.fspath(path) for path in store.own_files()}
+    skipped: list[Skipped] = []
+    for found in walk(root, settings=settings):
+        if isinstance(found, Skipped):
+            skipped.append(found)
+        elif found.location in own:
+            skipped.append(Skipped(found.path, "special", "part of the store itself"))
+        elif found.path not in known:
+            skipped += take_in([File(found, "", f"{prefix}{found.path}")], settings, None).outcomes[0].skipped
+    return skipped
 
 
 class _Names:

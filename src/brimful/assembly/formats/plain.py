@@ -57,7 +57,9 @@ def _seen_as(said: str) -> str:
 
 _BEGINNINGS = ("[doc:", "[in:", "[in|", "[span:", "[... above", "[... below", "[... line", "[... numbered line")
 _BEFORE_DIGITS = ("[line ", "[lines ", "[numbered line ", "[numbered lines ")
-_WHOLE_LINES = (MARKER, NOTHING_ABOVE)
+MAP, QUESTION = "[MAP]", "[QUESTION]"
+"""What stands above a map before a context, and above a question behind it."""
+_WHOLE_LINES = (MARKER, NOTHING_ABOVE, MAP, QUESTION)
 _OURS = "|".join(
     [
         *map(_seen_as, _BEGINNINGS),
@@ -166,14 +168,19 @@ def _read_plain(payload: Payload) -> list[Window]:
     windows: list[Window] = []
     block: _Block | None = None
     rows: list[str] = []
+    in_map = payload.startswith(f"{MAP}\n")
     for number, line in enumerate(payload.split("\n"), 1):
+        if line == QUESTION:  # whatever follows is not the corpus speaking
+            rows = rows[:-1] if block else rows
+            rows.append("")
+            break
         header = _HEADER.match(line)
         if header:
             windows += block.read([rows[:-1]]) if block else []
             block, rows = _Block(read_title(header[1])), []
-        elif block is None:
+        elif block is None and not in_map:
             raise FormatError(f"line {number} comes before any [DOC: …] header: {line[:40]!r}")
-        else:
+        elif block is not None:
             rows.append(line)
     return windows + (block.read([rows[:-1]]) if block else [])
 

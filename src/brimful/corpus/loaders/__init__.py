@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
@@ -67,6 +68,8 @@ _LOADERS: dict[str, Loader] = {
     )
     for extension in extensions.split()
 }
+PACKED = ("gz", "bz2", "xz", "zst")
+"""One compressed text each: manual pages, logs."""
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 _HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
@@ -88,6 +91,8 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
 
 
 def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
+    if _extension(path) in PACKED:
+        return _unpacked(path, raw, settings)
     if _is_mailbox(path, raw):
         return _mailbox(path, raw, settings)
     loader = _loader(path, raw)
@@ -107,8 +112,30 @@ def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[L
 
 def is_streamable(path: str, head: bytes) -> bool:
     """Whether a file that begins so is stored as it is, so that it may be read in blocks if it is valid UTF-8."""
-    is_text = _loader(path, head) is load_text and not _is_mailbox(path, head)
+    is_text = _extension(path) not in PACKED and _loader(path, head) is load_text and not _is_mailbox(path, head)
     return is_text and not looks_binary(head) and not _may_be_chat(path, head)
+
+
+def _unpacked(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
+    """What a compressed file holds, as if it were not compressed; an archive in it is none of ours."""
+    from brimful.corpus.loaders.packed import unpack
+
+    packing = _extension(path)
+    inner = path[: -len(packing) - 1]
+    if _extension(inner) in ("tar", *PACKED):
+        return [Skipped(path, "binary", f"an archive: a .{_extension(inner)} inside of a .{packing}")]
+    try:
+        content = unpack(packing, raw, settings)
+    except Refusal as refusal:
+        return [refusal.at(path)]
+    found: list[Loaded | Skipped] = []
+    for each in _load(inner, content, settings):
+        own = path + each.path[len(inner) :]
+        if isinstance(each, Loaded):
+            found.append(replace(each, path=own, rule=f"{packing}:{each.rule}", is_verbatim=False))
+        else:
+            found.append(replace(each, path=own))
+    return found
 
 
 def _is_mailbox(path: str, raw: bytes) -> bool:
@@ -136,7 +163,7 @@ def _loader(path: str, raw: bytes) -> Loader:
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
     """Stop reading a file that no loader will take. A zip's table stands at its end, so it is read whole."""
-    claimed = _extension(path) in _LOADERS or head.startswith((_ZIP, _PDF))
+    claimed = _extension(path) in (*_LOADERS, *PACKED) or head.startswith((_ZIP, _PDF))
     if looks_binary(head) and not claimed and not settings.allows("binary"):
         raise Refusal("binary", "its first bytes are those of a binary format")
 

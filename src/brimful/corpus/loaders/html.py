@@ -22,6 +22,16 @@ _BLOCKS = frozenset(
     "p div section article main header footer nav aside address figure figcaption form fieldset details summary dialog "
     "dl dt dd center body html hgroup legend search menu".split()
 )
+_NEVER_LEFT_OUT = frozenset("html body main article".split())
+_BOXES = frozenset("div section aside ul ol header form dialog p table td".split())
+_ROLES_LEFT_OUT = frozenset("navigation contentinfo complementary search".split())
+_NAMES_LEFT_OUT = frozenset(
+    "sidebar sphinxsidebar side-bar left-sidebar right-sidebar navbar nav-bar navigation breadcrumb breadcrumbs "
+    "footer site-footer page-footer toc-sidebar skip-link skiplink related-links social-share gdpr".split()
+)
+_COOKIES = ("cookie", "consent-")
+_LINK_SIGNS = frozenset("headerlink permalink hash-link header-anchor heading-anchor".split())
+_SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
 _TAG = re.compile(
@@ -273,7 +283,7 @@ class _Writer:
             return
         lines = [" ".join(line.split()) for line in inline.split("\0")]
         text = "\n".join(line for line in lines if line)
-        text = re.sub(r"`\s*`", "", text)
+        text = re.sub(r"`\s*`", "", text).rstrip(_SIGNS_BEHIND).rstrip()
         if not text:
             return
         if self.heading:
@@ -310,8 +320,17 @@ class _Writer:
 
 
 def _is_navigation(name: str, attributes: str) -> bool:
-    """Lists of links that every page of a site repeats."""
-    return name == "nav" or (_attribute(attributes, "role") or "").lower() == "navigation"
+    """What every page of a site repeats: lists of links, sidebars, footers, notices about cookies, signs to link to."""
+    if name in ("nav", "footer"):
+        return True
+    if name in _NEVER_LEFT_OUT or not attributes:
+        return False
+    if (_attribute(attributes, "role") or "").lower() in _ROLES_LEFT_OUT:
+        return True
+    named = f"{_attribute(attributes, 'class') or ''} {_attribute(attributes, 'id') or ''}".lower().split()
+    if name == "a":
+        return any(each in _LINK_SIGNS for each in named)
+    return name in _BOXES and any(each in _NAMES_LEFT_OUT or each.startswith(_COOKIES) for each in named)
 
 
 def _attribute(attributes: str, wanted: str) -> str | None:

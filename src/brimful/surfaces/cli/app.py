@@ -90,6 +90,9 @@ def search(
     paths: to.Paths = None,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="HITS", help="How many to show.")] = 10,
+    around: Annotated[
+        int, typer.Option("--context", "-C", metavar="LINES", help="Show so many lines around each, as grep does.")
+    ] = 0,
     path: to.Within = None,
     not_path: to.NotWithin = None,
     kind: to.Kind = None,
@@ -210,6 +213,14 @@ def add(
         list[str] | None,
         typer.Option("--allow", metavar="REASON", help="Take in what is left out for this reason; may be repeated."),
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="PATTERN", help="Leave these out, as in .gitignore; may be repeated."),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="PATTERN", help="Take in only these, as in .gitignore; may be repeated."),
+    ] = None,
     store: to.Store = None,
     dry_run: to.DryRun = False,
     as_json: to.AsJson = False,
@@ -231,7 +242,7 @@ def watch(
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
 ) -> int:
-    """Keep a store up to date while files change, a line per change, until Ctrl-C."""
+    """Keep a store up to date while files change, a line per file, until Ctrl-C."""
     return run("watch", locals())
 
 
@@ -242,7 +253,7 @@ def status(
     ] = None,
     *,
     skipped: Annotated[
-        bool, typer.Option("--skipped", help="Walk the folders again and list what is left out.")
+        bool, typer.Option("--skipped", help="Look at the folders again and list what is left out.")
     ] = False,
     store: to.Store = None,
     as_json: to.AsJson = False,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import glob
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from brimful.assembly.context import why_empty
 from brimful.budget import budget_of
 from brimful.corpus.ignores import glob_pattern
+from brimful.corpus.reading import read_stream
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -25,9 +29,13 @@ from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.stores import found_in, place_to_fill, store_to_ask, store_to_fill
+from brimful.surfaces.cli.stores import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
+
+STDIN = "-"
+MOST_AROUND = 1_000
+"""Lines on each side of a hit."""
 
 if TYPE_CHECKING:
     from brimful.store.ingest import Report
@@ -98,6 +106,8 @@ def context(
         model_for(densify)
     if dry_run:
         return _previewed(store, paths, adding=False, settings=SourceSettings(), as_json=as_json, quiet=quiet)
+    if question == STDIN in paths:
+        raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
@@ -120,6 +130,7 @@ def search(
     question: str,
     paths: Sequence[str],
     limit: int,
+    around: int,
     how: Mapping[str, Any],
     copy: bool,
     store: str | None,
@@ -129,13 +140,15 @@ def search(
     """The places that matter most."""
     if limit < 1:
         raise InputError(f"a limit of {limit} shows nothing; give at least 1")
+    if not 0 <= around <= MOST_AROUND:
+        raise InputError(f"-C {around} is not a number of lines from 0 to {MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
         narrowing = {name: value for name, value in how.items() if name != "priors"}
         found = engine.search(question, limit=limit, field=FieldSettings(priors=how["priors"]), **narrowing)
         record = {"question": question, **records.found_record(engine, found)}
-        text = records.as_json(_whole(corpus, record)) if as_json else views.hits(record)
+        text = records.as_json(_whole(corpus, record)) if as_json else _shown_hits(engine, record, around)
         show(text)
         copied = _copied(text) if copy and found.hits else None
         if not quiet:
@@ -149,11 +162,36 @@ def search(
     return exit_for(corpus, found=bool(found.hits))
 
 
+def _shown_hits(engine: Engine, record: Mapping[str, Any], around: int) -> str:
+    """A line a hit, or with -C the lines around each, as grep shows them."""
+    if not around:
+        return views.hits(record)
+    pieces = []
+    for hit in record["hits"]:
+        first = hit["lines"][0]
+        last = first + hit["text"].rstrip().count("\n")
+        document = engine.document(hit["path"])
+        begin, end = max(first - around, 1), min(last + around, max(document.line_count, 1))
+        span = document.span_of_lines(begin, end)
+        lines = document.text(span.start, span.end).split("\n")[: end - begin + 1]
+        pieces.append(views.around(hit["path"], lines, begin=begin, hit=(first, last)))
+    return "--\n".join(pieces)
+
+
 def add(
-    *, paths: Sequence[str], allow: Sequence[str], store: str | None, dry_run: bool, as_json: bool, quiet: bool
+    *,
+    paths: Sequence[str],
+    allow: Sequence[str],
+    exclude: Sequence[str],
+    include: Sequence[str],
+    store: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Bring files and folders into a store, or everything in it up to date."""
-    settings = SourceSettings(allow=allow)  # type: ignore[arg-type]  # checked there, with close names
+    # The reasons of `allow` are checked there, with close names.
+    settings = SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
     if dry_run:
         return _previewed(store, paths, adding=True, settings=settings, as_json=as_json, quiet=quiet)
     corpus = filled(store, paths, adding=True, settings=settings) if paths else _updated(store, settings)
@@ -197,8 +235,8 @@ def status(*, paths: Sequence[str], store: str | None, skipped: bool, as_json: b
     with open_store(store_to_ask(store, paths)) as engine:
         record = records.status_record(engine)
         if skipped:
-            left_out = [each for root in own_roots(engine, store) for each in _left_out(root)]
-            record["skipped"] = records.skips_record(left_out)
+            there = [root for root in own_roots(engine, store) if _is_there(root)]
+            record["skipped"] = records.skips_record(each for root in there for each in engine.left_out(root))
         show(records.as_json(record) if as_json else views.status(record))
     return FOUND if record["documents"] else NOTHING
 
@@ -261,14 +299,23 @@ def asked(question: str) -> str:
 
 
 def corpus_of(store: str | None, paths: Sequence[str]) -> Corpus:
-    """With paths: their store, up to date. Without: the store that is there."""
+    """With paths: their store, up to date; `-` is what standard input gives. Without: the store that is there."""
     return filled(store, paths, adding=False) if paths else Corpus(open_store(store_to_ask(store)))
 
 
 def filled(store: str | None, paths: Sequence[str], *, adding: bool, settings: SourceSettings | None = None) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
     checked_paths(paths)
+    if STDIN in paths and not adding and not store:
+        return _add_all(_passing_store(), paths, settings)
     return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings)
+
+
+def _passing_store() -> Engine:
+    """A store for what came through a pipe, which nobody can ask again: gone when the program ends."""
+    folder = tempfile.mkdtemp(prefix="brimful-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return open_store(Path(folder) / STORE_NAME)
 
 
 def checked_paths(paths: Sequence[str]) -> Sequence[str]:
@@ -276,7 +323,8 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     from brimful.corpus.sources import root_of
 
     for path in paths:
-        root_of(path)
+        if path != STDIN:
+            root_of(path)
     return paths
 
 
@@ -323,6 +371,10 @@ def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | No
     try:
         with progress("reading") as advance:
             for path in paths:
+                if path == STDIN:
+                    engine.add_text("stdin", _piped())
+                    corpus.report.note("added", "stdin")
+                    continue
                 one = engine.add(
                     path,
                     settings=settings,
@@ -335,8 +387,18 @@ def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | No
     return corpus
 
 
+def _piped() -> bytes:
+    """What standard input gives, as the text of a document."""
+    found = read_stream()
+    if isinstance(found, Skipped):
+        raise InputError(f"standard input can't be taken: {found.detail or found.reason}")
+    if not found.content.strip():
+        raise InputError("standard input is empty; pipe a text into it")
+    return found.content
+
+
 def _sum(total: Report, one: Report) -> None:
-    for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped"):
+    for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped", "files"):
         setattr(total, name, getattr(total, name) + getattr(one, name))
 
 
@@ -359,12 +421,6 @@ def _is_there(root: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _left_out(root: str) -> list[Skipped]:
-    from brimful.corpus.sources import walk
-
-    return [each for each in walk(root) if isinstance(each, Skipped)] if _is_there(root) else []
 
 
 def _names(wanted: str, path: str) -> bool:

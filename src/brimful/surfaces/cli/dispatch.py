@@ -30,12 +30,13 @@ _MODULE_OF = {
     "search": "commands",
     "serve": "serving",
     "status": "commands",
+    "stores": "keeping",
     "verify": "receipts",
     "watch": "following",
 }
 
 
-_LISTS = ("paths", "allow", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
+_LISTS = ("paths", "allow", "exclude", "include", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
 _HOW = ("path", "not_path", "kind", "after", "before", "phrase", "without", "operators", "repair", "priors", "anyway")
 """How a question is read and what may answer it: handed on together, as fields of the settings."""
 

@@ -79,7 +79,8 @@ def _tell(told: queue.Queue[tuple[str, Report] | Exception], *, as_json: bool, q
     if isinstance(news, Exception):
         raise news
     path, report = news
-    record = {"place": path, **records.report_record(report)}
+    files = [{"done": done, "path": name} for done, name in report.files]
+    record = {"place": path, **records.report_record(report), "files": files}
     show(records.as_line(record) if as_json else changed(record))
     if not quiet:
         show_skips(report.skipped)

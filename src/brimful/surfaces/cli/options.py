@@ -39,7 +39,9 @@ def choice(key: str, names: tuple[str, ...], text: str) -> OptionInfo:
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What to ask; - reads it from standard input.")]
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH", help="Files, folders or globs to read first; without any, a store is asked."),
+    typer.Argument(
+        metavar="PATH", help="Files, folders, globs, or - for standard input; without any, a store is asked."
+    ),
 ]
 Source = Annotated[str, typer.Argument(metavar="FILE", help="What to condense; - reads standard input.")]
 
@@ -143,6 +145,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON; 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on standard error but errors.")]
 Copy = Annotated[bool, typer.Option("--copy", "-c", help="Put it on the clipboard too.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done; write nothing, pay nothing.")]
+Watch = Annotated[
+    bool, typer.Option("--watch/--no-watch", help="Follow changes of the folders that were added, or not.")
+]
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond loopback needs a token.")]
 Port = Annotated[int, typer.Option("--port", "-p", metavar="PORT", help="0 takes any that is free.")]
 TokenEnv = Annotated[

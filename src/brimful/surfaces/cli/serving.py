@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from brimful.errors import InputError, MissingPartError, choose
+from brimful.engine import open as open_store
+from brimful.errors import BrimfulError, InputError, MissingPartError, choose
 from brimful.store.address import Address, Shards
+from brimful.store.following import watch_into
+from brimful.store.opening import opened
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
-from brimful.surfaces.cli.commands import filled
+from brimful.surfaces.cli.commands import STDIN, filled, own_roots
 from brimful.surfaces.cli.exits import FOUND
 from brimful.surfaces.cli.stores import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say
@@ -29,6 +35,7 @@ def serve(
     token_env: str | None,
     hosts: Sequence[str],
     models: Sequence[str],
+    watch: bool,
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -36,15 +43,17 @@ def serve(
     """Answer over HTTP, with the page, until stopped."""
     start = _start_of("http")
     token = _token(token_env)
-    start(
-        _place(store, paths, quiet=quiet),
-        host=host,
-        port=_port(port),
-        token=token,
-        hosts=tuple(hosts),
-        densify_models=tuple(models),
-        ready=_announced(quiet=quiet, as_json=as_json),
-    )
+    place = _place(store, paths, quiet=quiet)
+    with _following(place, store, paths, watch=watch, quiet=quiet):
+        start(
+            place,
+            host=host,
+            port=_port(port),
+            token=token,
+            hosts=tuple(hosts),
+            densify_models=tuple(models),
+            ready=_announced(quiet=quiet, as_json=as_json),
+        )
     return FOUND
 
 
@@ -55,6 +64,7 @@ def mcp(
     host: str,
     port: int,
     token_env: str | None,
+    watch: bool,
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -66,7 +76,8 @@ def mcp(
     is_stdio = transport == "stdio"  # whose standard output is the protocol's alone
     ready = _announced(quiet=quiet or is_stdio, as_json=as_json and not is_stdio)
     place = _place(store, paths, quiet=quiet)
-    start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
+    with _following(place, store, paths, watch=watch, quiet=quiet):
+        start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
     return FOUND
 
 
@@ -91,6 +102,56 @@ def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path | Ad
         if not quiet:
             show_skips(corpus.report.skipped)
         return engine.path
+
+
+@contextmanager
+def _following(
+    place: Path | Address | Shards, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool
+) -> Iterator[None]:
+    """While a server runs, the store follows the folders that were added to it, each in a thread of its own.
+
+    Where that can't be (no `watchfiles`, a store that may not be written, folders that are not the user's own), the
+    server runs without, and says so.
+    """
+    roots = _to_follow(place, store, paths, quiet=quiet) if watch else []
+    stop = threading.Event()
+    threads = [threading.Thread(target=_follow, args=(place, root, stop), daemon=True) for root in roots]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _to_follow(place: Path | Address | Shards, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
+    """The folders that a store can follow."""
+    why = "" if find_spec("watchfiles") else "watchfiles is not installed (pip install 'brimful[watch]')"
+    why = why or (
+        "" if not isinstance(place, Path) or os.access(place, os.W_OK) else f"{os.fspath(place)!r} can't be written"
+    )
+    roots: Sequence[str] = [path for path in paths if path != STDIN]
+    if not why and not paths:
+        try:
+            with open_store(place) as engine:
+                roots = own_roots(engine, store)
+        except InputError as error:
+            why = str(error)
+    if why and not quiet:
+        say(f"changes of the folders are not followed: {one_line(why)}")
+    return [] if why else [root for root in roots if Path(root).exists()]
+
+
+def _follow(place: Path | Address | Shards, root: str, stop: threading.Event) -> None:
+    """One folder, with a connection of its own; a failure ends the following, not the server."""
+    try:
+        with opened(place) as store:
+            for _ in watch_into(store, root, stop=stop):
+                pass
+    except BrimfulError as error:
+        say(f"changes of {one_line(root)} are not followed any more: {one_line(str(error))}")
 
 
 def _token(variable: str | None) -> str | None:

@@ -12,6 +12,22 @@ from brimful.surfaces.cli.dispatch import run
 upkeep = typer.Typer()
 
 
+@upkeep.command(short_help="List the stores of the cache, or prune them.")
+def stores(
+    *,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete the stores whose folders are not there any more.")
+    ] = False,
+    dry_run: to.DryRun = False,
+    as_json: to.AsJson = False,
+) -> int:
+    """List the stores that the cache keeps for folders: bytes, documents, what was added, and the store's own name.
+
+    --prune deletes those of which nothing that was added is there any more; a disk that is not mounted looks so too.
+    """
+    return run("stores", locals())
+
+
 @upkeep.command(short_help="Answer over HTTP, with a page to look at.")
 def serve(
     paths: to.Paths = None,
@@ -27,6 +43,7 @@ def serve(
         list[str] | None,
         typer.Option("--allow-model", metavar="MODEL", help="A model that clients may condense with; may be repeated."),
     ] = None,
+    watch: to.Watch = True,
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
@@ -43,6 +60,7 @@ def mcp(
     host: to.Host = "127.0.0.1",
     port: to.Port = 8_081,
     token_env: to.TokenEnv = None,
+    watch: to.Watch = True,
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,

@@ -196,6 +196,16 @@ def hits(record: Mapping[str, Any]) -> str:
     return "".join(lines)
 
 
+def around(path: str, lines: Sequence[str], *, begin: int, hit: tuple[int, int]) -> str:
+    """Lines of a document with their numbers: a colon behind those of the hit, a hyphen behind the others."""
+    name = _out("path", one_line(path))
+    rows = []
+    for number, line in enumerate(lines, begin):
+        sign = ":" if hit[0] <= number <= hit[1] else "-"
+        rows.append(f"{name}{sign}{number}{sign}{one_line(line)}\n")
+    return "".join(rows)
+
+
 def report(record: Mapping[str, Any]) -> str:
     """What adding did, and what the store holds now."""
     done = ", ".join(
@@ -237,7 +247,9 @@ def only_itself(windows: int, documents: int, *, with_text: bool) -> str:
 
 
 def changed(record: Mapping[str, Any]) -> str:
-    """One line a change of a place that is watched."""
+    """One line a file of a place that is watched; where nothing was done, that it is up to date."""
+    if record["files"]:
+        return "".join(f"{each['done']:<7} {_out('path', one_line(each['path']))}\n" for each in record["files"])
     done = ", ".join(f"{record[name]:,} {name}" for name in ("added", "changed", "renamed", "removed") if record[name])
     return f"{_out('path', one_line(record['place']))}: {done or 'up to date'}\n"
 
