@@ -194,3 +194,17 @@ def test_bare_windows_are_trimmed_at_sentences():
     assert window.cut_end
     assert not window.cut_start
     assert window.text.rstrip().endswith(".")
+
+
+def test_growing_stops_before_a_heading_that_nothing_follows():
+    """A window that grows by whole units takes a heading together with the words below it, or not at all."""
+    body = "Some words about tea that fill a line or two of the page. "
+    page = Document("tea.md", f"# Tea\n\n{body}\n\n" + "".join(f"## Part {n}\n\n{body * 12}\n\n" for n in range(4)))
+    hit = Hit.of(page, "Some words about tea", score=1.0)
+    ends = set()
+    for budget in range(60, 600, 6):
+        (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
+        if window.end in page.outline.units:
+            ends.add(window.end)
+            assert not window.text.rstrip().rpartition("\n")[2].startswith("## ")
+    assert len(ends) > 3
