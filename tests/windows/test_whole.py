@@ -133,6 +133,16 @@ def test_a_table_row_gets_its_header_once():
     assert "| row 30 |" in text
 
 
+def test_an_item_of_a_long_list_gets_the_lead_in():
+    """Where the beginning of the list is too far away, what introduces it is shown in front, once."""
+    items = "".join(f"- item {n} of a list that is much too long to be shown\n" for n in range(60))
+    page = Document("t.md", f"# T\n\nYou need all of these:\n\n{items}\nAfter.\n")
+    start, end = page.content.index(b"- item 30"), page.content.index(b"- item 36")
+    text = pack(inflate([Hit("t.md", start, end, 1.0)], [page], sizing="field"), budget=400, fill="relevant").text
+    assert text.count("You need all of these:") == 1
+    assert "- item 29" not in text
+
+
 def test_how_does_asyncio_cancel_a_task(tmp_path):
     """The example of issue 14: the function is shown whole, from its head to its end, not two halves of two."""
     source = '''class Task:
