@@ -62,6 +62,14 @@ def test_a_definition_is_shown_whole():
     assert found.endswith("        return cups\n")
 
 
+def test_lines_of_code_between_blank_ones_are_shown_whole():
+    """A stretch that no function holds is shown from blank line to blank line."""
+    page = Document(
+        "table.py", "import os\n\nTEAS = {\n    1: 'green',\n    2: 'black',\n}\nPOTS = 3\n\n" + "x = 1\n" * 90
+    )
+    assert whole(page, "    2: 'black',\n") == "TEAS = {\n    1: 'green',\n    2: 'black',\n}\nPOTS = 3\n"
+
+
 def test_a_paragraph_is_shown_whole():
     """A sentence gets the rest of a short paragraph, with the heading that stands over it."""
     assert whole(PAGE, "Fill it.\n") == "# Tea\n\nWarm the pot. Fill it.\nWait.\n\n"
