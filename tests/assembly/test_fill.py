@@ -223,3 +223,17 @@ def test_over_the_cap_windows_grow_by_whole_sections(monkeypatch, budget):
     free = [grown(None).start, grown(None).end]
     assert len(grown(None).span) >= len(found.span)
     assert free != [found.start, found.end] or set(free) <= set(page.outline.sections.tolist())
+
+
+def test_growing_stops_before_a_heading_that_nothing_follows():
+    """A window that grows by whole units takes a heading together with the words below it, or not at all."""
+    body = "Some words about tea that fill a line or two of the page. "
+    page = Document("tea.md", f"# Tea\n\n{body}\n\n" + "".join(f"## Part {n}\n\n{body * 12}\n\n" for n in range(4)))
+    hit = Hit.of(page, "Some words about tea", score=1.0)
+    ends = set()
+    for budget in range(60, 600, 6):
+        (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
+        if window.end in page.outline.units:
+            ends.add(window.end)
+            assert not window.text.rstrip().rpartition("\n")[2].startswith("## ")
+    assert len(ends) > 3

@@ -62,6 +62,14 @@ def test_a_definition_is_shown_whole():
     assert found.endswith("        return cups\n")
 
 
+def test_lines_of_code_between_blank_ones_are_shown_whole():
+    """A stretch that no function holds is shown from blank line to blank line."""
+    page = Document(
+        "table.py", "import os\n\nTEAS = {\n    1: 'green',\n    2: 'black',\n}\nPOTS = 3\n\n" + "x = 1\n" * 90
+    )
+    assert whole(page, "    2: 'black',\n") == "TEAS = {\n    1: 'green',\n    2: 'black',\n}\nPOTS = 3\n"
+
+
 def test_a_paragraph_is_shown_whole():
     """A sentence gets the rest of a short paragraph, with the heading that stands over it."""
     assert whole(PAGE, "Fill it.\n") == "# Tea\n\nWarm the pot. Fill it.\nWait.\n\n"
@@ -131,6 +139,16 @@ def test_a_table_row_gets_its_header_once():
     text = pack(windows, budget=400, fill="relevant").text
     assert text.count("| name | value | note |") == 1
     assert "| row 30 |" in text
+
+
+def test_an_item_of_a_long_list_gets_the_lead_in():
+    """Where the beginning of the list is too far away, what introduces it is shown in front, once."""
+    items = "".join(f"- item {n} of a list that is much too long to be shown\n" for n in range(60))
+    page = Document("t.md", f"# T\n\nYou need all of these:\n\n{items}\nAfter.\n")
+    start, end = page.content.index(b"- item 30"), page.content.index(b"- item 36")
+    text = pack(inflate([Hit("t.md", start, end, 1.0)], [page], sizing="field"), budget=400, fill="relevant").text
+    assert text.count("You need all of these:") == 1
+    assert "- item 29" not in text
 
 
 def test_how_does_asyncio_cancel_a_task(tmp_path):

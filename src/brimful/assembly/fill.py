@@ -11,6 +11,7 @@ from brimful.assembly.layout import Layout
 from brimful.corpus.documents import Document
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.focus import focused
+from brimful.windows.water import below_heading
 from brimful.windows.window import Window, touching
 
 FULL_PERCENT = 98
@@ -218,7 +219,8 @@ class Page:
         units, span = stretch.source.outline.units, stretch.span
         if after:
             at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
-            edge = self._whole(stretch, span, min(int(units[min(at, len(units) - 1)]), stretch.high))
+            edge = below_heading(stretch.source, span.start, int(units[min(at, len(units) - 1)]))  # with words below it
+            edge = self._whole(stretch, span, min(edge, stretch.high))
             moved = edge > span.end and self._grown(stretch, span.start, edge)
         else:
             at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]

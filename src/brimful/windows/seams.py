@@ -23,8 +23,8 @@ MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
 SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
-HEADER_SHARE = 4
-"""And of the header of a table in prose."""
+LEAD_SHARE = 4
+"""And of the header of a table in prose, or the lead-in of a list."""
 MOST_HEADINGS = 3
 MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
@@ -66,7 +66,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
         header = document.outline.header
         found += [("header", *header)] if header and header[1] - header[0] <= MOST_HEADER_BYTES else []
     elif document.kind == "prose":
-        found += [*_trail(document, span, trail_share), *_table_header(document, span)] if trail_share else []
+        found += [*_trail(document, span, trail_share), *_lead(document, span)] if trail_share else []
     else:
         found += [
             ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
@@ -148,19 +148,21 @@ def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
     return start, start
 
 
-def _table_header(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
-    """The header of the table that a window begins in, if that is small beside the window."""
+def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
+    """The header of the table or the lead-in of the list that a window begins in, if that is small beside the window.
+
+    A lead-in of several lines is left out.
+    """
     passages = document.outline.structure.passages
     at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
-    if at < 0 or passages[at].kind != "table" or passages[at].end <= span.start:
+    if at < 0 or passages[at].end <= span.start or passages[at].kind not in ("table", "list"):
         return []
     lead = passages[at].lead
-    fits = (
-        lead is not None
-        and lead[1] <= span.start
-        and lead[1] - lead[0] <= min(MOST_HEADER_BYTES, len(span) // HEADER_SHARE)
-    )
-    return [("header", *lead)] if lead is not None and fits else []
+    if lead is None or lead[1] > span.start:
+        return []
+    most = MOST_HEADER_BYTES if passages[at].kind == "table" else MOST_TRAIL_BYTES
+    is_line = passages[at].kind == "table" or document.content.find(b"\n", *lead) < 0
+    return [("header", *lead)] if is_line and lead[1] - lead[0] <= min(most, len(span) // LEAD_SHARE) else []
 
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:

@@ -110,13 +110,13 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
     if start == end and len(document):
         at = document.outline.unit_at(start)
         start, end = (int(cut) for cut in document.outline.units[at : at + 2])
-    at = _below_heading(document, start, end)
+    at = below_heading(document, start, end)
     if at == end:
         return Span(start, end)
     passed = []  # from here on the way does not depend on where the hit begins
     while at not in below:
         passed.append(at)
-        after = _below_heading(document, start, at)
+        after = below_heading(document, start, at)
         if after == at:
             below[at] = at
         at = after
@@ -124,7 +124,7 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
     return Span(start, below[at])
 
 
-def _below_heading(document: Document, start: int, end: int) -> int:
+def below_heading(document: Document, start: int, end: int) -> int:
     """The end of the unit below, where these bytes end with a heading; else their own."""
     if document.kind != "prose":
         return end

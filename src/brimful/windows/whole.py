@@ -43,7 +43,8 @@ def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[i
     if document.kind == "code":
         starts = [block.start for block in outline.enclosing(span.start, span.start + 1)]
         ends = [_line_end(document, block.end) for block in outline.enclosing(span.end - 1, span.end)]
-        return starts, ends
+        above, below = _between_blank_lines(document.content, span, room)
+        return [*starts, *above], [*ends, *below]
     if len(outline.structure.messages) > 1:  # a message is a unit already, and what others said is another thing
         return [], []
     start, end = outline.section_before(span.start), outline.section_after(span.end)
@@ -54,6 +55,13 @@ def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[i
     for passage in _around(outline.structure.passages, span.end):
         ends.append(_line_end(document, passage.end))
     return starts, ends
+
+
+def _between_blank_lines(content: bytes, span: Span, room: int) -> tuple[list[int], list[int]]:
+    """Where the lines without a blank one between them begin and end that a span of code begins and ends in."""
+    start = content.rfind(b"\n\n", max(span.start - room - 2, 0), span.start) + 2
+    end = content.find(b"\n\n", max(span.end - 2, 0), span.end + room + 1) + 1
+    return [start] if start > 1 else [], [end] if end > 0 else []
 
 
 def _is_line_edge(document: Document, edge: int) -> bool:
