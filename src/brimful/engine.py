@@ -787,9 +787,9 @@ class Engine:
                 f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
                 "open the store with the embedder of that name (vectors=False for None)"
             )
-        if isinstance(wanted := receipt.settings.get("late"), str) and wanted != self._reader_name():
+        if isinstance(wanted := receipt.settings.get("late"), str) and wanted != self.reader:
             raise SettingError(
-                f"the receipt's question was read by {wanted!r}, this engine reads by {self._reader_name()!r}; "
+                f"the receipt's question was read by {wanted!r}, this engine reads by {self.reader!r}; "
                 "open the store with that model (late=…)"
             )
         return receipt.question, receipt.budget, choices
@@ -871,7 +871,9 @@ class Engine:
         embedder = late_embedder(chosen) if isinstance(chosen, str) else chosen
         return None if embedder is None else Late(embedder, self._store, runtime=identity_of(embedder).runtime)
 
-    def _reader_name(self) -> str | None:
+    @property
+    def reader(self) -> str | None:
+        """The model that reads the best places of a question, and what computes it; None where none does."""
         return None if self._late is None else f"{self._late.name} ({self._late.runtime})"
 
     def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
@@ -920,7 +922,7 @@ class Engine:
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
-            "late": None if found.read is None or found.read.failed else self._reader_name(),
+            "late": None if found.read is None or found.read.failed else self.reader,
             "described": ground.description,
         }
         receipt = make_receipt(

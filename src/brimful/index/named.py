@@ -62,6 +62,20 @@ def embedder_named(name: str) -> Embedder | None:
     return found
 
 
+def check_embedder(name: str) -> None:
+    """Whether a name could mean an embedder; nothing is opened for it.
+
+    >>> check_embedder("minilm"), check_embedder("auto"), check_embedder("openai:small@http://localhost:1/v1")
+    (None, None, None)
+    >>> check_embedder("minilmm")
+    Traceback (most recent call last):
+    brimful.errors.ChoiceError: unknown embedder 'minilmm'; did you mean 'minilm' or 'minilm-int8'? choices: ...
+    """
+    library, _, model = name.partition(":")
+    if not (name in (*NAMES, "auto") or (library in LIBRARIES and model) or Path(name).expanduser().is_dir()):
+        raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + LIBRARIES)}{_FORMS}")
+
+
 def late_embedder(name: str = "auto") -> Embedder | None:
     """Who reads the best places of a question: whoever is named, or else MiniLM where it is installed.
 

@@ -68,6 +68,8 @@ def context(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    meaning: to.Meaning = "auto",
+    embedder: to.Embedder = "auto",
     set: to.Set = None,  # noqa: A002
     synonyms: to.Synonyms = None,
     receipt: Annotated[str | None, typer.Option(metavar="FILE", help="Write the receipt to this file.")] = None,
@@ -103,6 +105,8 @@ def search(
     operators: to.Operators = True,
     repair: to.Repair = True,
     priors: to.Priors = True,
+    meaning: to.Meaning = "auto",
+    embedder: to.Embedder = "auto",
     copy: to.Copy = False,
     store: to.Store = None,
     as_json: to.AsJson = False,
@@ -137,6 +141,8 @@ def explain(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    meaning: to.Meaning = "auto",
+    embedder: to.Embedder = "auto",
     set: to.Set = None,  # noqa: A002
     synonyms: to.Synonyms = None,
     store: to.Store = None,

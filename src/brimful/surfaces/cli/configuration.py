@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
-from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES, AskSettings, profiled
+from brimful.settings import (
+    DEFAULT_MODEL,
+    FILLS,
+    FORMATS,
+    MEANINGS,
+    PACKINGS,
+    SIZINGS,
+    STRATEGIES,
+    AskSettings,
+    profiled,
+)
 from brimful.store.address import is_address, masked
 
 PREFIX = "BRIMFUL_"
@@ -30,6 +40,8 @@ DEFAULTS: Mapping[str, str | int | bool | None] = {
     "repair": True,
     "priors": True,
     "anyway": False,
+    "meaning": "auto",
+    "embedder": "auto",
     "set": None,
     "synonyms": None,
     "densify": None,
@@ -43,10 +55,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "strategy": STRATEGIES,
     "packing": PACKINGS,
     "fill": FILLS,
+    "meaning": MEANINGS,
 }
 _SWITCHES = ("repair", "priors", "anyway")
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_PERSONAL = ("densify", "condenser", "synonyms")
+_PERSONAL = ("densify", "condenser", "embedder", "synonyms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +166,11 @@ def _converted(key: str, value: object) -> str | int:
         from brimful.text.vocabularies import tokens_for
 
         tokens_for(value)
-    elif key in _PERSONAL:
+    elif key == "embedder":
+        from brimful.index.named import check_embedder
+
+        check_embedder(value)
+    elif key in ("densify", "condenser"):
         from brimful.densify.models import model_for
 
         model_for(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -32,12 +33,16 @@ _MODULE_OF = {
     "status": "commands",
     "stores": "keeping",
     "verify": "receipts",
+    "warm": "keeping",
     "watch": "following",
 }
 
 
 _LISTS = ("paths", "allow", "exclude", "include", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
-_HOW = ("path", "not_path", "kind", "after", "before", "phrase", "without", "operators", "repair", "priors", "anyway")
+_HOW = (
+    *("path", "not_path", "kind", "after", "before", "phrase", "without"),
+    *("operators", "repair", "priors", "anyway", "meaning"),
+)
 """How a question is read and what may answer it: handed on together, as fields of the settings."""
 
 
@@ -48,7 +53,11 @@ def run(command: str, values: Mapping[str, Any]) -> int:
         gc.freeze()  # what was read stays to the end, and is not looked at again
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
-    given = {name: () if value is None and name in _LISTS else value for name, value in values.items()}
+    if values.get("embedder", "auto") != "auto":
+        os.environ["BRIMFUL_EMBEDDER"] = values["embedder"]  # for every store that this command opens
+    given = {
+        name: () if value is None and name in _LISTS else value for name, value in values.items() if name != "embedder"
+    }
     if "repair" in given:
         given["how"] = {name: given.pop(name) for name in _HOW if name in given}
     return work(**given)

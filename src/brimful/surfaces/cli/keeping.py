@@ -1,18 +1,20 @@
-"""Which stores does the cache hold, and which of them does nobody need?"""
+"""Which stores does the cache hold, which of them does nobody need, and what has a model read of one?"""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError
 from brimful.surfaces import records
+from brimful.surfaces.cli.commands import corpus_of, exit_for
 from brimful.surfaces.cli.exits import FOUND, NOTHING
 from brimful.surfaces.cli.stores import STORE_NAME, cache_folder
-from brimful.surfaces.cli.terminal import one_line, say, show
+from brimful.surfaces.cli.terminal import one_line, progress, say, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,23 @@ class Kept:
     def is_needed(self) -> bool:
         """Whether a place that it was made from is still there; one that can't be read is not for us to judge."""
         return bool(self.problem) or any(Path(place).exists() for place in self.places)
+
+
+def warm(*, paths: Sequence[str], store: str | None, as_json: bool, quiet: bool) -> int:
+    """Let a model read every passage of a store, so that questions are compared with all of them."""
+    corpus = corpus_of(store, paths)
+    with corpus.engine as engine, progress("reading passages") as advance:
+
+        def tell(done: int, of: int) -> None:
+            if advance is not None and not quiet:
+                advance(f"{done:,} of {of:,}")
+
+        count, name = engine.warm(progress=tell), engine.reader
+    if as_json:
+        show(records.as_json({"store": str(engine.path), "model": name, "passages": count}))
+    elif not quiet:
+        say(f"{count:,} passages read by {name}")
+    return exit_for(corpus, found=bool(count))
 
 
 def stores(*, prune: bool, dry_run: bool, as_json: bool) -> int:

@@ -8,7 +8,7 @@ import typer
 from typer.models import OptionInfo
 
 from brimful.search.query import KINDS
-from brimful.settings import FILLS, FORMATS, LINE_NUMBERS, PACKINGS, SIZINGS, STRATEGIES
+from brimful.settings import FILLS, FORMATS, LINE_NUMBERS, MEANINGS, PACKINGS, SIZINGS, STRATEGIES
 
 PREFIX = "BRIMFUL_"
 
@@ -139,6 +139,19 @@ Set = Annotated[
 Synonyms = Annotated[
     str | None,
     setting("--synonyms", key="synonyms", metavar="FILE", text="Lines of `word: synonym, synonym` for related=on."),
+]
+
+Meaning = Annotated[
+    str, choice("meaning", MEANINGS, "Let a model read the best places, or compare all that `warm` has read.")
+]
+Embedder = Annotated[
+    str,
+    setting(
+        *("--embedder", "-e"),
+        key="embedder",
+        metavar="NAME",
+        text="Which model reads: minilm, a folder, openai:NAME@URL, none, ...",
+    ),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="The whole result as JSON; an error too, on standard error.")]

@@ -12,6 +12,22 @@ from brimful.surfaces.cli.dispatch import run
 upkeep = typer.Typer()
 
 
+@upkeep.command(short_help="Let a model read everything ahead.")
+def warm(
+    paths: to.Paths = None,
+    *,
+    embedder: to.Embedder = "auto",
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Let the model read every passage ahead; questions are then compared with all of them, whatever their words.
+
+    Broken off, it goes on where it ended; after a change it reads what is new.
+    """
+    return run("warm", locals())
+
+
 @upkeep.command(short_help="List the stores of the cache, or prune them.")
 def stores(
     *,
@@ -44,6 +60,7 @@ def serve(
         typer.Option("--allow-model", metavar="MODEL", help="A model that clients may condense with; may be repeated."),
     ] = None,
     watch: to.Watch = True,
+    embedder: to.Embedder = "auto",
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
@@ -61,6 +78,7 @@ def mcp(
     port: to.Port = 8_081,
     token_env: to.TokenEnv = None,
     watch: to.Watch = True,
+    embedder: to.Embedder = "auto",
     store: to.Store = None,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
