@@ -149,6 +149,14 @@ class AsyncEngine:
         """The state root: one hash over path, time and content of all documents."""
         return await self.call(lambda engine: engine.root)
 
+    async def size_bytes(self) -> int:
+        """How much room the store takes."""
+        return await self.call(lambda engine: engine.size_bytes)
+
+    async def reader(self) -> str | None:
+        """The model that reads the best places of a question, and what computes it; None where none does."""
+        return await self.call(lambda engine: engine.reader)
+
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)

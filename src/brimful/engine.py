@@ -485,7 +485,8 @@ class Engine:
                 made = self._condensed(question, room, whole, settings, field, densify or settings.densify, cancel)
             else:
                 made = self._filled(question, room, whole, settings, field)
-            made = replace(made, map_text=drawn, with_question=settings.asks)
+            if drawn is not None or settings.asks:
+                made = replace(made, map_text=drawn, with_question=settings.asks)
             over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.asks else 0)
             if room is whole or over <= 0:
                 return made

@@ -25,16 +25,15 @@ def engines(tmp_path, postgres_server):
 
 
 def answer(engine, question, choices, *, same_commits):
-    """All that a question brings, or what is said instead; a receipt's run names how many commits there were."""
+    """All that a question brings, or what is said instead; a receipt's run names the time and how many commits."""
     try:
         context = engine.context(question, **choices)
     except BrimfulError as error:
         return type(error), str(error)
-    if same_commits:
-        return context.text, context.receipt.to_json()
     receipt = json.loads(context.receipt.to_json())
-    del receipt["run"]["generation"]
-    return context.text, receipt
+    for name in ("time",) if same_commits else ("time", "generation"):
+        del receipt["run"][name]
+    return context.text, json.dumps(receipt, sort_keys=True)
 
 
 def compare(engines, *, seed, most, same_commits=False):

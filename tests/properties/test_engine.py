@@ -75,12 +75,13 @@ choices = st.fixed_dictionaries(
         "order": st.sampled_from(["relevance", "ends"]),
         "include_metadata": st.booleans(),
         "related": st.booleans(),
+        "with_question": st.just(False),
         "prefer_recent": st.booleans(),
         "dedup_threshold": st.sampled_from([None, 0.8]),
         "max_per_document": st.sampled_from([None, 2]),
         "windows": st.sampled_from([None, WindowSettings(definitions=True)]),
     }
-)
+).filter(lambda chosen: not (chosen["related"] and chosen["sizing"] == "field"))
 
 
 @few

@@ -45,10 +45,12 @@ def test_history_changes_nothing(engine, tmp_path):
         assert [(hit.path, hit.start, hit.score) for hit in one] == [(hit.path, hit.start, hit.score) for hit in two]
 
 
-def test_the_nearest_are_those_of_all(engine):
-    """As many as are asked for, ascending, and only of documents that may answer."""
+def test_the_nearest_are_those_of_all(engine, monkeypatch):
+    """As many as are asked for, ascending, only of documents that may answer, and more alike than by chance."""
     ground = engine.ground
     meaning = np.arange(-128, 128)
+    assert len(ground.nearest(meaning, limit=9)) == 0  # this question means nothing
+    monkeypatch.setattr("brimful.search.ground.BEYOND_CHANCE", -9)
     every = ground.nearest(meaning, limit=1_000)
     few = ground.nearest(meaning, limit=2)
     assert len(few) == 2

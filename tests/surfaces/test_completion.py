@@ -42,7 +42,7 @@ def complete(tmp_path_factory):
         ("brimful context q --store rec", {"receipt.json"}),
         ("brimful verify rec", {"receipt.json"}),
         ("brimful completion z", {"zsh"}),
-        ("brimful config s", {"set", "show", "sizing", "store", "strategy"}),
+        ("brimful config s", {"set", "show", "sizing", "store", "strategy", "synonyms"}),
         ("brimful mcp --transport s", {"stdio"}),
         ("brimful densify --model op", {"openai:"}),
         ("brimful remove --dr", {"--dry-run"}),

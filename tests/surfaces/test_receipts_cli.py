@@ -57,7 +57,7 @@ def test_a_question_is_explained_with_what_was_left_out(brimful, own):
     """Why each window is in, and at which budget the next one enters."""
     done = brimful("explain", "tea", own, "-b", "30")
     record = json.loads(brimful("explain", "tea", own, "-b", "30", "--json").out)
-    assert all("tea" in each["terms"] for each in record["windows"])
+    assert "tea" in record["windows"][0]["terms"]
     assert record["omitted"]
     assert all(each["enters_at"] is None or each["enters_at"] > 30 for each in record["omitted"])
     assert f"enters at {record['omitted'][0]['enters_at']:,} tokens" in done.out

@@ -82,7 +82,7 @@ def test_long_headings_are_left_out():
         ("a.md", "Green tea\n=========", "Green tea"),
         ("a.rst", "=========\nGreen tea\n=========", "Green tea"),
         ("a.rst", "=========\r\n Green tea\r\n=========", "Green tea"),
-        ("a.md", "## Green tea", "## Green tea"),
+        ("a.md", "## Green tea", "Green tea"),
     ],
 )
 def test_a_heading_in_a_trail_is_one_line(path, title, words):

@@ -101,6 +101,12 @@ def similarities(codes: Codes, query: Numbers) -> NDArray[np.int16]:
     return kernels.score_codes(codes, tables, nothing=NOTHING)
 
 
+def chance_score(query: Numbers) -> int:
+    """What a unit that has nothing to do with a question scores by chance: one standard deviation of random codes."""
+    rounded = _rounded(query)
+    return isqrt(int((rounded * rounded).sum()))
+
+
 def nearest(codes: Codes, query: Numbers, *, limit: int) -> Nearest:
     """The units most alike to the question, every unit compared.
 

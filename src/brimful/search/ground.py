@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from brimful import kernels
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
-from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, similarities
+from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, chance_score, similarities
 from brimful.kernels import Columns
 from brimful.search.chosen import Chosen
 from brimful.search.forms import Form, FormWeights, forms_of
@@ -33,6 +33,9 @@ from brimful.text.terms import terms_of
 
 BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
+
+BEYOND_CHANCE = 4
+"""Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
 DEEPEST = 6
 """Levels of headings."""
@@ -334,15 +337,15 @@ class Ground:
         """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
 
         Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
-        may be looked at, by row.
+        may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
-        units, scores = [], []
+        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
         for plot in self.plots:
             codes = plot.view.codes
             if codes is None:
                 continue
             likeness = similarities(codes if plot.stored is None else codes[plot.stored], meaning)
-            known = likeness != NOTHING
+            known = likeness >= max(least, NOTHING + 1)
             if allowed is not None:
                 known &= allowed[self.rows[plot.first : plot.first + len(plot)]]
             found = np.flatnonzero(known)

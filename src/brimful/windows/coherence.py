@@ -56,7 +56,8 @@ def _has_heading(document: Document, span: Span, seams: Sequence[Seam]) -> float
         return float(header is None or header[0] >= span.start or header in shown)
     blocks = document.outline.enclosing(span.start, min(span.start + 1, span.end))
     above = [block for block in blocks if block.signature_start < span.start and _explains(document, block)]
-    return float(not above or above[-1].signature_start in starts)
+    said = above[-1:]
+    return float(not said or any(said[0].signature_start <= start < said[0].signature_end for start in starts))
 
 
 def _explains(document: Document, block: Block) -> bool:
