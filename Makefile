@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ lint: $(STAMP)  ## Ruff, style and format
 
 types: $(STAMP)  ## Mypy, strict
 	@$(BIN)/mypy
+
+ADVISORIES ?=
+
+audit: $(STAMP)  ## Licences of all locked packages, into docs/licences.md; known holes with ADVISORIES=folder or zip of OSV records
+	@$(BIN)/python scripts/audit.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
 
 bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and Haystack (several minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
