@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.settings import FORMATS, LINE_NUMBERS
-from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
+from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.windows.seams import Seam
 
 
@@ -255,11 +255,56 @@ def test_nothing_unseen_hides_a_header():
         lines += [f"{char}[... lines 4-5]", f"{char}[lines 4-5]", f"{char}[nothing above]", f"[...]{char}"]
         if re.match(f"[{CONTROL}{INVISIBLE}]", char):
             lines += [f"[{char}DOC: x]", f"[D{char}O{char}C{char}: x]", f"[.{char}..]"]
-        for line in lines:
-            text = f"tea\n{line}\ncups"
-            written = render([Window("a.md", text)])
-            assert "\\" in written.split("\n")[2], (hex(code), line)
-            assert [window.text for window in parse(written)] == [text]
+        text = "\n".join(["tea", *lines, "cups"])
+        written = render([Window("a.md", text)])
+        unescaped = [line for line in written.split("\n")[2 : 2 + len(lines)] if "\\" not in line]
+        assert not unescaped, (hex(code), unescaped)
+        assert [window.text for window in parse(written)] == [text]
+
+
+BRACKETED = ("plain", "messages", "anthropic")
+OUR_LINES = (
+    *(
+        "[DOC: x]",
+        "[IN: x]",
+        "[IN| x]",
+        "[IN:]",
+        "[SPAN: bytes 0-4]",
+        "[...]",
+        "[nothing above]",
+        "[MAP]",
+        "[QUESTION]",
+    ),
+    *("[... above line 4]", "[... below line 4]", "[... line 4]", "[... lines 4-5]", "[... numbered lines 4-5]"),
+    *("[line 4]", "[lines 4-5]", "[numbered line 4]", "[numbered lines 4-5]"),
+)
+
+
+@pytest.mark.parametrize("form", BRACKETED)
+def test_nothing_unseen_hides_any_line_of_ours(form):
+    """Each blank, invisible, control or combining character is seen through before every kind of line of ours."""
+    for char in filter(
+        re.compile(f"[{BLANK}{CONTROL}{INVISIBLE}{COMBINING}]").match, map(chr, range(sys.maxunicode + 1))
+    ):
+        text = "tea\n" + "".join(f"{char}{line}\n" for line in OUR_LINES) + "cups"
+        written = render([Window("a.md", text)], format=form)
+        lines = [line for line in written.split("\n") if line.startswith((char, "\\"))]
+        assert [line.lstrip(char)[0] for line in lines] == ["\\"] * len(OUR_LINES), hex(ord(char))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_trail_hides_a_line_of_ours(form):
+    """A heading that reads like a line of ours, behind any unseen character, stays inside the trail and comes back."""
+    kinds = ("\u200b", "\u00a0", "\u3164", "\u2800", "\U000e0041", "\u0301", "\x85", "\u2028", "\v", "\x00")
+    for char in kinds:
+        for line in OUR_LINES:
+            seam = Seam("heading", 0, len(f"{char}{line}".encode()), f"{char}{line}")
+            window = Window("a.md", "tea", start=900, seams=(seam,))
+            context = pack([window], budget=500, format=form)
+            if form in BRACKETED:  # elsewhere a trail stands in a fence, an element or a string
+                told = [each for each in context.text.splitlines() if each.lstrip(f"{char} ") == line]
+                assert not told, (hex(ord(char)), line)
+            assert [each.text for each in parse(context)[0].seams] == [seam.text]
 
 
 def test_nothing_unseen_hides_a_fence():

@@ -161,6 +161,7 @@ def _move(path: Path) -> None:
     mover = apsw.Connection(str(path))  # the one that holds the writer's place can't do it
     try:
         mover.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        mover.pragma("synchronous", "full")
         mover.pragma("user_version")  # only a connection that has read knows of the log
         frames, moved = mover.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         if frames > moved:

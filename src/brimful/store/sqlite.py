@@ -240,6 +240,7 @@ def _configure(connection: apsw.Connection) -> None:
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
     connection.pragma("journal_size_limit", LOG_BYTES)
+    connection.pragma("synchronous", "full")  # of each connection, whatever this SQLite was built with
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
@@ -257,7 +258,6 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.pragma("page_size", 8_192)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "full")
     with _transaction(connection) as cursor:
         if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
             return

@@ -179,6 +179,7 @@ class VerifyRequest(Asked):
 
     receipt: dict[str, Any]
     text: str | None = None
+    replay: bool = Field(default=False, description="Also ask the question again: ranking, omissions, settings")
 
 
 class MapRequest(Asked):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from brimful import Budget
+from brimful.assembly.receipt import Receipt
 from brimful.settings import CFS, CFS_FIELD, FORMATS, WindowSettings
 from brimful.surfaces import records
 from tests.surfaces.http.conftest import problem
@@ -71,6 +72,49 @@ def test_a_receipt_is_kept_and_verifies(client, engine):
     assert changed["findings"]
     forged = {**response.json(), "tokens": 1}
     assert "was changed" in problem(client.post("/v1/verify", json={"receipt": forged}), 422, "input.format")
+
+
+def resealed(receipt, **changed):
+    """A receipt that somebody changed, with its id made anew."""
+    made = replace(Receipt.from_json(json.dumps(receipt)), **changed)
+    return json.loads(replace(made, id=made.hashed()).to_json())
+
+
+def test_a_receipt_is_replayed(client):
+    """Asked again, every field is compared: also what no source can show."""
+    made = client.post("/v1/context", json={"question": "kettle", "budget": 60, "fill": "relevant"}).json()
+    receipt = client.get(f"/v1/receipts/{made['receipt']}").json()
+    plain = client.post("/v1/verify", json={"receipt": receipt}).json()
+    again = client.post("/v1/verify", json={"receipt": receipt, "replay": True}).json()
+    assert (plain["verified"], again["verified"], again["findings"]) == (True, True, [])
+    assert len(again["not_checked"]) < len(plain["not_checked"])
+    assert any("asked again" in each for each in again["compared"])
+    forged = resealed(receipt, truncated=not receipt["truncated"])
+    told = client.post("/v1/verify", json={"receipt": forged, "replay": True}).json()
+    assert told["verified"] is False
+    assert "replay" in {each["kind"] for each in told["findings"]}
+
+
+def test_a_receipt_asks_no_more_than_a_request(client, limited):
+    """A replay keeps the bounds of a request: the question's length, the budget, each choice; no provider is asked."""
+    made = client.post("/v1/context", json={"question": "kettle", "budget": 60}).json()
+    receipt = client.get(f"/v1/receipts/{made['receipt']}").json()
+    ask = receipt["settings"]["ask"]
+
+    def sent(to, **changed):
+        return to.post("/v1/verify", json={"receipt": resealed(receipt, **changed), "replay": True})
+
+    large = resealed(receipt, settings=receipt["settings"] | {"ask": ask | {"top_k": 10**9}})
+    said = problem(client.post("/v1/verify", json={"receipt": large, "replay": True}), 422, "input")
+    assert "top_k" in said
+    paid = sent(
+        client, settings=receipt["settings"] | {"ask": ask | {"densify": "openai:gpt@http://evil.example"}}
+    ).json()
+    assert any("is not asked because a receipt says so" in each["message"] for each in paid["findings"])
+    with limited(question_characters=3) as short:
+        assert "shorten it" in problem(sent(short), 413, "input.too_long")
+    with limited(budget_tokens=50) as small:
+        assert "ask for less" in problem(sent(small), 422, "input.budget")
 
 
 def test_old_receipts_make_room(limited):

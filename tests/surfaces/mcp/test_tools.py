@@ -146,6 +146,17 @@ def test_explain_by_question(client):
     assert any(each["path"] == entering["path"] for each in within)
 
 
+def test_a_receipt_is_replayed(own):
+    """Asked again on the same state nothing differs; on another one it says that it can't be asked again."""
+    with talking(own, "stdio") as client:
+        receipt = client.call_tool("get_context", {"question": "tea in Europe", "budget": 100}).structured_content
+        asked = {"receipt": receipt["receipt"], "replay": True}
+        assert client.call_tool("explain", asked).structured_content["findings"] == []
+        with brimful.open(own) as engine:
+            engine.add_text("docs/tea.md", "Tea is gone.\n")
+        assert "can't be asked again" in text_of(client.call_tool("explain", asked))
+
+
 def test_explain_by_receipt_says_what_has_changed(own):
     """A receipt is explained as it was made, and names the bytes that are no longer there."""
     with talking(own, "stdio") as client:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from brimful import limits
@@ -16,7 +17,7 @@ from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
 from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
-from brimful.errors import SettingError
+from brimful.errors import InputError, SettingError
 from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import described, tagged_bytes
@@ -150,8 +151,25 @@ def _found(house: House, body: SearchRequest) -> records.Record:
 
 def _verified(house: House, body: VerifyRequest) -> records.Record:
     receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
-    findings = house.engine.verify(receipt, text=body.text)
+    if body.replay and receipt.question is not None:
+        _settings(house, _asked_in(body.receipt))
+    findings = house.engine.verify(receipt, text=body.text, replay=body.replay)
     return records.findings_record(receipt, findings, against="store")
+
+
+def _asked_in(receipt: Mapping[str, Any]) -> ContextRequest:
+    """The request that a receipt's question would be: whoever sends a receipt may ask no more than by a request."""
+    chosen = receipt["settings"].get("ask")
+    asked = dict(chosen) if isinstance(chosen, dict) else {}
+    if not str(asked.get("densify")).startswith("extractive:"):
+        asked.pop("densify", None)  # the engine asks no provider because a receipt says so
+    asked = {name: value for name, value in asked.items() if name in ContextRequest.model_fields}
+    try:
+        return ContextRequest(**asked | {"question": receipt["question"], "budget": receipt["budget"]["total"]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"the receipt's question can't be asked again here: {where}: {first['msg']}") from error
 
 
 def _mapped(house: House, body: MapRequest) -> records.Record:

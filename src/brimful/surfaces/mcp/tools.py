@@ -315,6 +315,9 @@ class Tools:
             str, Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="A question, as get_context takes it.")
         ] = "",
         receipt: Annotated[str, Field(max_length=200, description="Or the id of a receipt of this session.")] = "",
+        replay: Annotated[
+            bool, Field(description="Of a receipt: also ask its question again and compare every field.")
+        ] = False,
         budget: BudgetTokens = 4_000,
         model: CountedFor = DEFAULT_MODEL,
         path: Within = (),  # type: ignore[assignment]
@@ -334,7 +337,7 @@ class Tools:
             raise InputError("give a question or a receipt's id to explain, one of the two")
         if receipt:
             kept = self.receipts.get(receipt)
-            record = records.cited_record(kept, self.engine.verify(kept))
+            record = records.cited_record(kept, self.engine.verify(kept, replay=replay))
         else:
             explanation = self.engine.explain(
                 question,
