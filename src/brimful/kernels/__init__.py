@@ -77,6 +77,7 @@ def _found() -> Path:
             building.build(path)
         except OSError as error:
             raise KernelsError(f"{error}") from error
+        building.remove_older(path)
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,6 +15,7 @@ from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.vectors import TermVectors
 from brimful.kernels import Columns
+from brimful.patterns import compiled
 from brimful.search.common import tells
 from brimful.search.dates import DateAsked, dates_in
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
@@ -53,7 +53,7 @@ MOST_COMPARED = 1 << 20
 places that have its words."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
-_CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
+from brimful.patterns import compiled
 from brimful.search.chosen import Chosen
 from brimful.search.rarity import plain_rarity
 from brimful.text.cuts import merged
@@ -33,16 +34,16 @@ FOLDER_SHARE: Final = 0.5
 _GAP = 3  # bytes between two words of a run
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
 _LONGEST_HEAD = 300
-_DEFINED = re.compile(
+_DEFINED = compiled(
     rb"(?:def|class|function\*?|fn|func|fun|struct|interface|impl|trait|enum|module|namespace|sub|proc|procedure|macro"
     rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
     rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
 )
 # What may stand before a name that a line defines: types, modifiers, the object it is put on.
-_TYPED = re.compile(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
-_CALLED = re.compile(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
-_BODY = re.compile(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
-_VALUE = re.compile(
+_TYPED = compiled(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
+_CALLED = compiled(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
+_BODY = compiled(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
+_VALUE = compiled(
     rb"[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:async[ \t]+)?(?:function\b|class\b|\(|\w+[ \t]*=>|lambda\b)"
     rb"|[ \t]*:[ \t]*(?:async[ \t]+)?function\b"
 )
