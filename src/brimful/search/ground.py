@@ -28,6 +28,7 @@ from brimful.search.signals import PathNames
 from brimful.search.spellings import Spellings
 from brimful.store.kept import Kept
 from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.text.cuts import merged
 from brimful.text.stems import SNOWBALL, STOP_WORDS
 from brimful.text.terms import terms_of
 
@@ -273,7 +274,7 @@ class Ground:
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
-        return np.unique(self.block_firsts.searchsorted(units, side="right") - 1)
+        return merged(self.block_firsts.searchsorted(units, side="right") - 1)
 
     @cached_property
     def _blocks(self) -> tuple[Columns, Numbers]:
@@ -287,7 +288,7 @@ class Ground:
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
-        found = np.unique(self.units_of(self.places(term)))
+        found = merged(self.units_of(self.places(term)))
         order = np.lexsort((self.offsets[found], self.rows[found]))
         ranked: list[int] = found[order].tolist()
         return ranked

@@ -32,6 +32,7 @@ from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import LANGUAGES, only_asks
 from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
+from brimful.text.cuts import merged
 from brimful.text.matches import matches_in
 
 MOST_WORDS = 64
@@ -140,7 +141,7 @@ def search(
         nearest = nearest_units(
             ground, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
         )
-        near = np.union1d(near, nearest)
+        near = merged(near, nearest)
     field = relevance(
         ground,
         sought,

@@ -18,7 +18,6 @@ from brimful.index.columns import Numbers
 from brimful.patterns import compiled
 from brimful.search.chosen import Chosen
 from brimful.search.rarity import plain_rarity
-from brimful.text.cuts import merged
 from brimful.text.terms import terms_of
 
 Scores = NDArray[np.float64]
@@ -186,7 +185,8 @@ class PathNames:
         sizes = np.diff(found.offsets)
         lengths = np.repeat([len(name) for name in found.names], sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
-        order = np.lexsort((-lengths, found.starts))
+        # By place, the longer one first.
+        order = np.argsort(found.starts.astype(np.int64) * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
         places, ends, numbers = found.starts[order], (found.starts + lengths)[order], numbers[order]
         smallest = np.append(places[1:], np.iinfo(np.int32).max) >= ends
         places, numbers = places[smallest], numbers[smallest]
@@ -196,12 +196,12 @@ class PathNames:
         inside = places - starts[rows]
         shares = np.where(inside >= bases[rows], 1.0, FOLDER_SHARE) * (inside < dots[rows])
         pairs = numbers * len(lines) + rows
-        different = merged(pairs)
-        key = np.divmod(different, max(len(lines), 1))
+        order = np.argsort(pairs, kind="stable")
+        firsts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
+        key = np.divmod(pairs[order[firsts]], max(len(lines), 1))
         counts = np.bincount(key[0], minlength=len(found.names)).tolist()
         rarities = np.array([plain_rarity(count, len(lines)) if count else 0.0 for count in counts])
-        best = np.zeros(len(different))
-        np.maximum.at(best, different.searchsorted(pairs), shares)
+        best = np.maximum.reduceat(shares[order], firsts) if len(firsts) else np.zeros(0)
         self._names = {name: at for at, name in enumerate(found.names)}
         self._bounds = key[0].searchsorted(np.arange(len(found.names) + 1))
         self._rows, self._weights = key[1], best * rarities[key[0]]

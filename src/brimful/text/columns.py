@@ -12,6 +12,7 @@ import numpy as np
 
 from brimful.patterns import compiled
 from brimful.text.brackets import Brackets, Indentation
+from brimful.text.cuts import merged
 from brimful.text.declarations import REACH, Found, Head, Source, heads_in, line_end, trimmed
 from brimful.text.rules import NAME, family_of, rule_of
 
@@ -64,7 +65,7 @@ def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
     columns, count = lines.columns_of_lines, len(lines.columns)
     numbers = np.array([lines.line_of(start) for start in starts], np.int64)
     own = columns[numbers]
-    several = np.unique(own)
+    several = merged(own)
     if len(several) > _FEW_COLUMNS:
         return _closing_one_by_one(lines, starts)
     found = np.empty(len(starts), np.int64)

@@ -173,7 +173,7 @@ def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int 
 
 
 def merged(*columns: Cuts) -> Cuts:
-    """Columns as one, sorted, each number once."""
+    """Columns as one, sorted, each number once: `np.unique` without the masked arrays that it loads."""
     whole = np.concatenate(columns)
     whole.sort()
     keep = np.ones(len(whole), dtype=np.bool_)

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from brimful.patterns import compiled
-from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, settle
+from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, merged, settle
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import Block, BlockKind, Outline
 from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
@@ -317,7 +317,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
 def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int]) -> Cuts:
     """Definitions stay whole; what stands between them is gathered, at blank lines where it can be."""
     blank = np.array([found.end() for found in _BLANK_LINE.finditer(content)], dtype=np.int64)
-    loose = np.union1d(np.intersect1d(units, blank), forced)
+    loose = merged(units[blank.searchsorted(units, side="right") > blank.searchsorted(units)], forced)
     added = [forced]
     for start, end in zip(forced[:-1].tolist(), forced[1:].tolist(), strict=True):
         if start in definitions or end - start <= SECTION_AIM:
@@ -328,4 +328,4 @@ def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int
             low, high = np.searchsorted(units, cuts[left : left + 2])
             added.append(gather(units[low : high + 1]))
         added.append(cuts)
-    return np.unique(np.concatenate(added)) if len(content) else forced
+    return merged(*added) if len(content) else forced
