@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
 from brimful.settings import DEFAULT_MODEL, FILLS, FORMATS, PACKINGS, SIZINGS, STRATEGIES, AskSettings, profiled
 from brimful.store.address import is_address, masked
+from brimful.values import dataclass
 
 PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.engine import open as open_store
@@ -13,6 +12,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli.exits import FOUND, NOTHING
 from brimful.surfaces.cli.stores import STORE_NAME, cache_folder
 from brimful.surfaces.cli.terminal import one_line, say, show
+from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
