@@ -42,6 +42,7 @@ from brimful.errors import (
 )
 from brimful.index.embedders import Embedder, identity_of
 from brimful.index.vectors import TermVectors
+from brimful.patterns import compiled
 from brimful.search.filters import PathPattern
 from brimful.search.ground import Ground
 from brimful.search.late import Everything, Late
@@ -84,7 +85,7 @@ KEPT_CONTEXT_BYTES = 32 << 20
 MAPPED = 50
 """Documents that a map for a question opens at most."""
 _ANY_ROOM = 1 << 30
-_CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
+_CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
 
 def open(  # noqa: A001

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import SettingError
+from brimful.values import dataclass
 from brimful.windows.window import Window
 
 SHINGLE = 5
@@ -171,7 +171,12 @@ class _Shingles:
 def _shingle_sets(texts: Sequence[str], threshold: float) -> tuple[list[int], list[list[int]], list[int]]:
     """How many distinct shingles each text has; those that others have too, the rarest first; how many are rare."""
     hashes, owners = _shingle_hashes(texts)
-    _, ids, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    order = np.argsort(hashes, kind="stable")  # `np.unique` would load the masked arrays, which takes a while
+    is_first = np.ones(len(order), np.bool_)
+    np.not_equal(hashes[order[1:]], hashes[order[:-1]], out=is_first[1:])
+    ids = np.empty(len(order), np.int64)
+    ids[order] = np.cumsum(is_first) - 1
+    counts = np.bincount(ids)
     # Rank shingles by rarity, so that sorting (text, rank) in one number groups and orders at once.
     ranks = np.empty(len(counts), np.int64)
     ranks[np.argsort(counts, kind="stable")] = np.arange(len(counts))

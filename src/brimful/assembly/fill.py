@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from brimful.assembly.layout import Layout
 from brimful.corpus.documents import Document
+from brimful.patterns import compiled
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.values import dataclass, field, replace
 from brimful.windows.focus import focused
 from brimful.windows.water import below_heading
 from brimful.windows.window import Window, touching
@@ -24,9 +25,9 @@ TRIM_TRIES = 8
 """How many of the best windows that did not fit are tried in the room that is left."""
 
 _UNLIMITED = 1 << 62
-_WORD_END = re.compile(rb"(?<=\S)(?=\s)")
-_WORD_START = re.compile(rb"(?<=\s)(?=\S)")
-_CODE_POINT = re.compile(rb"(?=[\x00-\x7f\xc0-\xff])")
+_WORD_END = compiled(rb"(?<=\S)(?=\s)")
+_WORD_START = compiled(rb"(?<=\s)(?=\S)")
+_CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_ar
 
 from brimful.corpus.documents import check_time
 from brimful.errors import FormatError, InputError
+from brimful.patterns import compiled
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,7 +39,7 @@ UNLESS_EMPTY = {"written": "unless empty"}
 """The metadata of a field that came later: without it, a receipt is what it was before."""
 
 _LARGEST = 2**63 - 1
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = compiled(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
 
 T = TypeVar("T")

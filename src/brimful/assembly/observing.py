@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -20,15 +18,17 @@ from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.reading import BLOCK_BYTES, read, read_blocks
 from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
+from brimful.patterns import compiled
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
+from brimful.values import dataclass
 
 Span = tuple[int, int]
 
-_SAID = re.compile(rb"\S")
+_SAID = compiled(rb"\S")
 _BLANK = b" \t\n\r\x0b\x0c"  # what \S leaves out
 _VERBATIM = ("utf-8", "utf-8-bom")
-_MEMBER = re.compile(r"#\d{4,}\Z")
+_MEMBER = compiled(r"#\d{4,}\Z")
 _ALLOWED: tuple[Reason, ...] = ("secret", "binary", "encoding")  # what was let in once may be looked at again
 
 

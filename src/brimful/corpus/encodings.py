@@ -18,9 +18,10 @@ Nothing is ever replaced: `encode_back` gives the file's bytes again for every r
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from brimful.patterns import compiled
+from brimful.values import dataclass, field
 
 SNIFF_BYTES = 8_192
 _BLOCK = 1_048_576
@@ -54,7 +55,7 @@ _MAGIC = (
     b"\x93NUMPY",
 )
 # Codecs that stand for a way of writing text down; zlib, punycode and the like do not.
-_TEXT_CODECS = re.compile(
+_TEXT_CODECS = compiled(
     r"ascii|utf-(?:8|8-sig|16|16-le|16-be|32|32-le|32-be)|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|gb2312|gbk|gb18030|hz"
     r"|big5|big5hkscs|shift_jis(?:_2004|x0213)?|euc_\w+|johab|mac-\w+|ptcp154|tis-620|kz1048"
 )
@@ -66,9 +67,9 @@ TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
     _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
 }
 _FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
-_HIGH = re.compile(rb"[\x80-\xff]+")
-INVALID = re.compile("[\udc80-\udcff]")
-BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+_HIGH = compiled(rb"[\x80-\xff]+")
+INVALID = compiled("[\udc80-\udcff]")
+BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)

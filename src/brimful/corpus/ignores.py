@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import groupby
+
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 MAX_IGNORE_BYTES = 1_048_576
 _MOST_STARS = 3  # `**` in one rule; each multiplies the ways to match a path
@@ -123,7 +125,7 @@ def glob_pattern(glob: str) -> str | None:
     return pattern
 
 
-_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|(.)", re.DOTALL)
+_TOKEN = compiled(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|(.)", re.DOTALL)
 
 
 def _name_pattern(part: str) -> str | None:

@@ -12,6 +12,7 @@ from brimful import kernels
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
 from brimful.kernels import Anchors
+from brimful.patterns import compiled
 
 PREFIX_BYTES = 1_048_576
 """How much of a text is searched for credentials."""
@@ -20,7 +21,7 @@ _FOLDERS = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".oci", ".kube", ".docker", ".password-store", ".terraform.d"}
 )
 _TEMPLATE = r"(?:example|sample|template|tmpl|dist|defaults?|schema)"
-_NAMES = re.compile(
+_NAMES = compiled(
     rf"""
     \.env(?:[.~_-](?!{_TEMPLATE}$)[^/]*)? | [^/]+\.env(?:\.(?!{_TEMPLATE}$)[^/]+)? | \.envrc
     | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._~-][^/]*)?(?<!\.pub)
@@ -134,7 +135,7 @@ _SHAPES: tuple[_Rule, ...] = (
 
 
 def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...]:
-    return tuple((what, anchors, re.compile(pattern)) for what, anchors, pattern in rules)
+    return tuple((what, anchors, compiled(pattern)) for what, anchors, pattern in rules)
 
 
 _PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))

@@ -16,13 +16,14 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.corpus.ignores import MAX_IGNORE_BYTES, IgnoreRules, glob_pattern
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import Skipped, SourceSettings, derived_folder
 from brimful.errors import DocumentError
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 _BINARY = frozenset(
     "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf mp3 mp4 m4a m4v mkv mov avi webm wav flac ogg opus "
@@ -30,8 +31,8 @@ _BINARY = frozenset(
     "pyd wasm bin woff woff2 ttf otf eot sqlite sqlite3 db mdb npy npz pkl pickle parquet feather arrow h5 hdf5 pt pth "
     "onnx safetensors gguf".split()
 )
-_MEMBER = re.compile(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
-_WILD = re.compile(r"[*?\[]")
+_MEMBER = compiled(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
+_WILD = compiled(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+
+from brimful.patterns import compiled
+from brimful.values import dataclass, field
 
 _CODE_KEYS = frozenset(
     "code type status reason kind __type errorcode error_code errortype error_type statuscode status_code "
@@ -25,16 +27,16 @@ _ECHOED_KEYS = frozenset(
 )
 _MOST_STRINGS, _DEEPEST, _LONGEST = 200, 12, 4_000
 
-_URL = re.compile(r"\bhttps?://\S+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
-_SIGNS = re.compile(r"[`'\"’*_\\-]+")
-_SPACE = re.compile(r"\s+")
-_EVENT = re.compile(r"^data:\s*(.+)$", re.MULTILINE)
-_STATUS = re.compile(
+_URL = compiled(r"\bhttps?://\S+")
+_CAMEL = compiled(r"(?<=[a-z])(?=[A-Z])")
+_THOUSANDS = compiled(r"(?<=\d)[,_](?=\d{3}(?!\d))")
+_SIGNS = compiled(r"[`'\"’*_\\-]+")
+_SPACE = compiled(r"\s+")
+_EVENT = compiled(r"^data:\s*(.+)$", re.MULTILINE)
+_STATUS = compiled(
     r"^(?:http(?:/[\d.]+)? ?|error(?: code)?:? ?|status(?: code)?:? ?){0,2}([45]\d\d)\b(?! tokens)", re.IGNORECASE
 )
-_TAG = re.compile(r"<[^>]{0,500}>")
+_TAG = compiled(r"<[^>]{0,500}>")
 
 
 @dataclass(slots=True)

@@ -20,12 +20,13 @@ from brimful.corpus.documents import Document
 from brimful.densify.model import Completion, Stop
 from brimful.errors import SettingError
 from brimful.limits import EXTRACT_BYTES
+from brimful.patterns import compiled
 from brimful.text.spans import Span
 from brimful.text.terms import terms_of
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 
-_TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
+_TEXT = compiled(r"<text>\n(.*)\n</text>", re.DOTALL)
 _FIXED_TOKENS = 8  # added to a unit's price, so that the shortest do not win by being short
 _LEAST_TERMS = 3  # a unit with fewer terms is a heading or a stray word
 _MOST_SHARED = 16

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 
+from brimful.patterns import compiled
+
 # What is behind a sign looks only once at a run of blanks, however many of them the text has.
-_LINE_END = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n)")
-_EMPTY_LINES = re.compile(r"(?:\r?\n){3,}")
-_INDENTATION = re.compile(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
-_TABBED = re.compile(r"^ *\t", re.MULTILINE)
-_WITHIN = re.compile(r"(?<=\S) {2,}")
+_LINE_END = compiled(r"(?<![ \t])[ \t]++(?=\r?\n)")
+_EMPTY_LINES = compiled(r"(?:\r?\n){3,}")
+_INDENTATION = compiled(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
+_TABBED = compiled(r"^ *\t", re.MULTILINE)
+_WITHIN = compiled(r"(?<=\S) {2,}")
 
 
 def lean(text: str, *, is_prose: bool) -> str:

@@ -6,24 +6,25 @@ A limit that was learnt is remembered for its endpoint and model (memory.py), so
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from brimful.densify.evidence import evidence_of
 from brimful.limits import LEAST_CONTEXT_TOKENS
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 _LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
 _NAMED_FIELDS = ("n_ctx", "max_model_len", "context_length", "max_context_length", "context_window")
 _COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
-_ABOVE = re.compile(r"> ?(\d{3,})\b")
-_KEYWORD = re.compile(
+_ABOVE = compiled(r"> ?(\d{3,})\b")
+_KEYWORD = compiled(
     r"(?:context (?:length|size|window|limit)|max(?:imum)?[a-z ]{0,40}|limit|n ctx|max (?:model|seq|sequence) len|"
     r"allowed|up to|only supports?|must be <=?|less than|fewer than|at most|can ?not exceed)"
     r"[^\d.;]{0,40}(?<!by )(?<!limit \()(\d{3,})\b"
 )
-_BEFORE = re.compile(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
-_RANGE = re.compile(r"\[\d+, ?(\d{3,})\]")
-_COUNTED_ALONE = re.compile(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
-_COUNTED = re.compile(
+_BEFORE = compiled(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
+_RANGE = compiled(r"\[\d+, ?(\d{3,})\]")
+_COUNTED_ALONE = compiled(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
+_COUNTED = compiled(
     r"(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|"
     r"(?:request|input|prompt|content)[a-z ]{0,20}[( ](\d{3,})(?: tokens)?|"
     r"count (?:\(|is |of )(\d{3,})|contains (\d{3,}) tokens"

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -27,6 +26,7 @@ from brimful.corpus.documents import Document, by_path
 from brimful.errors import InputError, SettingError
 from brimful.evaluation.sets import EvaluationSet, Evidence, Question
 from brimful.text.terms import query_terms, terms_of
+from brimful.values import dataclass
 
 Rule = Literal["words", "heading", "gap", "misspelt"]
 RULES: tuple[Rule, ...] = get_args(Rule)

@@ -17,7 +17,6 @@ From 085b, "Performance Targets":
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from brimful.assembly.context import Context, verify_determinism
@@ -27,6 +26,7 @@ from brimful.evaluation.axis import Range
 from brimful.text.spans import Span, merge_spans
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.values import dataclass
 from brimful.windows.window import Window
 
 LEAST_COVERAGE = 0.9

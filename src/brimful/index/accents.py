@@ -6,7 +6,6 @@ those of its plain form. Only Latin and Greek letters have one: й is another le
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_left
 
@@ -14,14 +13,15 @@ import numpy as np
 
 from brimful.index.columns import Numbers, Whole
 from brimful.index.segments import Postings
+from brimful.patterns import compiled
 from brimful.text.cuts import merged
 
 # The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
-_MAY_HAVE_ACCENTS = re.compile(rb"[\xc3-\xcf\xe1]")
+_MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _END, _ACCENT = 1, 2
 _PLACE_BITS = 40  # of a position on an axis
 _SIGNS = bytes(_END if code == 10 else _ACCENT if _MAY_HAVE_ACCENTS.match(bytes([code])) else 0 for code in range(256))
-_ACCENTED = re.compile("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
+_ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
 def plain_form(name: bytes) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,10 +10,12 @@ from brimful.index.accents import with_plain_forms
 from brimful.index.columns import Numbers
 from brimful.index.segments import Postings
 from brimful.index.units import divide_texts
+from brimful.patterns import compiled
 from brimful.text.heads import Heads
 from brimful.text.kinds import Kind
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import terms_of
+from brimful.values import dataclass
 
 EXTENT_BYTES = 4 << 20
 """A longer document is laid down in several extents, so that memory does not grow with a file."""
@@ -23,7 +23,7 @@ EXTENT_BYTES = 4 << 20
 GAP = b"\n"
 """What stands between two extents on the axis: no word crosses it."""
 
-_BREAK = re.compile(rb"\n\s*\n|\n|\s")
+_BREAK = compiled(rb"\n\s*\n|\n|\s")
 _SEARCHED = 4_096
 
 

@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,8 +35,9 @@ from brimful.index.embedders import (
     opened,
     version_of,
 )
-from brimful.index.minilm import MiniLmEmbedder, is_installed
-from brimful.index.rerankers import CrossEncoderReranker, EndpointReranker, Reranker
+
+if TYPE_CHECKING:
+    from brimful.index.rerankers import Reranker
 
 OPENAI_URL = "https://api.openai.com/v1"
 NAMES = ("default", "none", "minilm", "minilm-int8", "static")
@@ -76,6 +78,13 @@ def check_embedder(name: str) -> None:
         raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + LIBRARIES)}{_FORMS}")
 
 
+def is_installed() -> bool:
+    """Whether MiniLM is; what reads its model is loaded by those who use it."""
+    from brimful.index import minilm
+
+    return minilm.is_installed()
+
+
 def late_embedder(name: str = "auto") -> Embedder | None:
     """Who reads the best places of a question: whoever is named, or else MiniLM where it is installed.
 
@@ -92,6 +101,8 @@ def reranker_named(name: str) -> Reranker | None:
     >>> reranker_named("none") is None
     True
     """
+    from brimful.index.rerankers import CrossEncoderReranker, EndpointReranker
+
     kind, _, rest = name.partition(":")
     if kind == "cross-encoder" and rest:
         return CrossEncoderReranker(rest)
@@ -105,12 +116,15 @@ def reranker_named(name: str) -> Reranker | None:
 
 
 def _of_a_name(name: str) -> Embedder | None:
+    if name == "none":  # before anything is loaded that reads a model
+        return None
+    from brimful.index.minilm import MiniLmEmbedder
+
     if name == "default":
         from brimful.index.coding import default_embedder
 
         return MiniLmEmbedder() if is_installed() else default_embedder()
     made: Mapping[str, Callable[[], Embedder | None]] = {
-        "none": lambda: None,
         "minilm": MiniLmEmbedder,
         "minilm-int8": lambda: MiniLmEmbedder(arithmetic="int8"),
         "static": StaticEmbedder,
@@ -131,6 +145,8 @@ def _of_a_library(name: str) -> Embedder | None:
 
 
 def _of_a_folder(name: str) -> Embedder:
+    from brimful.index.minilm import MiniLmEmbedder
+
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return MiniLmEmbedder(folder)

@@ -10,7 +10,6 @@ import bisect
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, SettingError
 from brimful.index.trigrams import similarity, trigram_index, trigrams_of
+from brimful.values import dataclass
 
 How = Literal["exact", "prefix", "trigram"]
 

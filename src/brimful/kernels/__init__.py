@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import KernelsError
 from brimful.kernels import building
+from brimful.values import dataclass
 
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -77,6 +77,7 @@ def _found() -> Path:
             building.build(path)
         except OSError as error:
             raise KernelsError(f"{error}") from error
+        building.remove_older(path)
     return path
 
 

@@ -6,6 +6,7 @@ needed here: the build of a wheel reads this file before the package can be impo
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -46,6 +47,18 @@ def beside_source() -> Path:
     import sysconfig  # what only building needs is imported here and below: every start loads this module
 
     return FOLDER / "built" / f"{sysconfig.get_platform()}-{digest()[:16]}{suffix_for()}"
+
+
+def remove_older(library: Path) -> None:
+    """Remove what earlier source left beside a library of a checkout.
+
+    Other processes may have such a library open, or remove it too: what can't be removed stays until the next time.
+    """
+    platform = library.name.rpartition("-")[0]
+    for path in library.parent.glob(f"{platform}-*{library.suffix}"):
+        if path != library:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def is_checkout() -> bool:

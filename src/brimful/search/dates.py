@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Final
+
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 _MONTHS: Final = {
     "da": "januar februar marts april maj juni juli august september oktober november december",
@@ -39,7 +41,7 @@ _LATEST_YEAR = 2_199
 _MONTH = r"(?P<month{}>[^\W\d_]{{3,14}})\.?"
 _DAY = r"(?P<day{}>[0-3]?\d)(?:st|nd|rd|th|\.|er|º|ª)?"
 _YEAR = r"(?P<year{}>1[89]\d\d|2[01]\d\d)"
-_DATE: Final = re.compile(
+_DATE: Final = compiled(
     r"(?<![\w.,/-])(?:"
      r"(?P<year0>1[89]\d\d|2[01]\d\d)(?P<sign>[-/.])(?P<month0>[01]?\d)(?:(?P=sign)(?P<day0>[0-3]?\d))?"
      r"|(?P<day1>[0-3]?\d)\.[ ]?(?P<month1>[01]?\d)\.[ ]?" + _YEAR.format(1)

@@ -12,7 +12,6 @@ order and are rounded to whole millionths before they decide anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import isqrt
 
 import numpy as np
@@ -27,6 +26,8 @@ from brimful.search.headings import Headings
 from brimful.search.rarity import plain_rarity, rarity
 from brimful.search.signals import called_by, definitions, runs
 from brimful.settings import FieldSettings
+from brimful.text.cuts import merged
+from brimful.values import dataclass, field
 
 THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000
@@ -101,7 +102,7 @@ def relevance(
         return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents, 0)
     documents = _documents(ground, sought, settings)
     blocks_chosen = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
-    chosen = Chosen(ground, _units_of(ground, np.union1d(blocks_chosen, ground.blocks_of(extra)), settings))
+    chosen = Chosen(ground, _units_of(ground, merged(blocks_chosen, ground.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
     counts = [_counts(each, chosen) for each in sought]
     above = Headings(ground, chosen)

@@ -8,16 +8,17 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, get_args
 
+from brimful.patterns import compiled
 from brimful.text.kinds import Kind
+from brimful.values import dataclass, field
 
 MOST_FILTERS: Final = 64
 """What stands beyond is literal text."""
 
-_WILD = re.compile(r"[*?\[]")
-_TIME = re.compile(
+_WILD = compiled(r"[*?\[]")
+_TIME = compiled(
     r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2})"
     r"(?:[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?P<fraction>\.[0-9]{1,9})?)?"
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"

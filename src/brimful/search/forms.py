@@ -8,16 +8,16 @@ here guesses at spellings: that is `repair`.
 from __future__ import annotations
 
 import itertools
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from brimful.errors import SettingError
+from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query
 from brimful.search.words import Words
 from brimful.text.stems import NO_LANGUAGE, stems_of
+from brimful.values import dataclass
 
 How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound"]
 
@@ -32,7 +32,7 @@ _LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
 _POSSESSIVES = (b"'s", "\u2019s".encode(), b"'")
 _LONGER_BY = 8  # characters; no inflection adds more
 _LONGEST_SPLIT = 32
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = compiled(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ whose path ends like the pasted one, for as many folders as can be; the line is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from brimful.patterns import compiled
 
 if TYPE_CHECKING:
     from brimful.search.ground import Ground
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 MOST_FRAMES: Final = 32
 _LONGEST_PATH = 400
 _LARGEST = 8 << 20  # bytes of a file whose lines are counted
-_FRAME = re.compile(
+_FRAME = compiled(
     r"File \"(?P<quoted>[^\"\n]{1,400})\", line (?P<line1>\d{1,7})"
     r"|(?<![\w./\\-])(?P<path>[\w.@/\\-]{1,400}\.[A-Za-z]\w{0,5})(?::(?P<line2>\d{1,7})\b|\((?P<line3>\d{1,7})\))"
 )

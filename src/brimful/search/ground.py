@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -28,8 +27,10 @@ from brimful.search.signals import PathNames
 from brimful.search.spellings import Spellings
 from brimful.store.kept import Kept
 from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.text.cuts import merged
 from brimful.text.stems import SNOWBALL, STOP_WORDS
 from brimful.text.terms import terms_of
+from brimful.values import dataclass
 
 BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
@@ -276,7 +277,7 @@ class Ground:
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
-        return np.unique(self.block_firsts.searchsorted(units, side="right") - 1)
+        return merged(self.block_firsts.searchsorted(units, side="right") - 1)
 
     @cached_property
     def _blocks(self) -> tuple[Columns, Numbers]:
@@ -290,7 +291,7 @@ class Ground:
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
-        found = np.unique(self.units_of(self.places(term)))
+        found = merged(self.units_of(self.places(term)))
         order = np.lexsort((self.offsets[found], self.rows[found]))
         ranked: list[int] = found[order].tolist()
         return ranked

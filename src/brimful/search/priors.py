@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 ONE: Final = 1_000
 """What an ordinary file counts, in thousandths."""
@@ -34,7 +36,7 @@ class Prior:
 
 def _prior(name: str, thousandths: int, pattern: str, asked_by: str, *, hints: str) -> Prior:
     words = frozenset(asked_by.encode().split())
-    return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), words, tuple(hints.encode().split()))
+    return Prior(name, thousandths, compiled(pattern, re.IGNORECASE), words, tuple(hints.encode().split()))
 
 
 PRIORS: Final = (
@@ -86,9 +88,6 @@ PRIORS: Final = (
 )
 
 
-_HINTS = sorted({hint for prior in PRIORS for hint in prior.hints})
-
-
 def priors_of(path: str) -> tuple[Prior, ...]:
     """The kinds that a path is of.
 
@@ -111,15 +110,17 @@ def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
     return min(left, key=lambda prior: (prior.thousandths, prior.name), default=None)
 
 
-def _perhaps_of_a_kind(paths: Sequence[str]) -> list[int]:
-    """Which paths have a hint in them, or letters beyond ASCII; thousands of others need no pattern."""
+def _perhaps_of_a_kind(paths: Sequence[str]) -> list[list[int]]:
+    """For each kind, which paths have a hint of it in them, or letters beyond ASCII; the others need no pattern."""
     lines = [path.encode("utf-8", "replace") for path in paths]
     bounds = np.cumsum([0, *(len(line) + 1 for line in lines)])
     joined = b"\n".join(lines).lower()
-    beyond = np.flatnonzero(np.frombuffer(joined, np.uint8) > 0x7F)
-    found = [place for hint in _HINTS for place in _places(joined, hint)]
-    places = np.concatenate((beyond, np.array(found, np.int64)))
-    rows: list[int] = sorted(set((bounds.searchsorted(places, side="right") - 1).tolist()))
+    beyond = np.flatnonzero(np.frombuffer(joined, np.uint8) > 0x7F).tolist()
+    rows = []
+    for prior in PRIORS:
+        places = beyond + [place for hint in prior.hints for place in _places(joined, hint)]
+        found = bounds.searchsorted(np.array(places, np.int64), side="right") - 1
+        rows.append(sorted(set(found.tolist())))
     return rows
 
 
@@ -139,10 +140,15 @@ class FileKinds:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
+        found: dict[int, tuple[Prior, ...]] = {}
+        for prior, rows in zip(PRIORS, _perhaps_of_a_kind(paths), strict=True):
+            for row in rows:
+                if prior.pattern.search(paths[row]):
+                    found[row] = (*found.get(row, ()), prior)
         numbers: dict[tuple[Prior, ...], int] = {(): 0}
         self._of = np.zeros(len(paths), np.int64)
-        for row in _perhaps_of_a_kind(paths):
-            self._of[row] = numbers.setdefault(priors_of(paths[row]), len(numbers))
+        for row, kinds in found.items():
+            self._of[row] = numbers.setdefault(kinds, len(numbers))
         self._kinds = tuple(numbers)
 
     def counted(self, words: Iterable[bytes]) -> NDArray[np.int64]:

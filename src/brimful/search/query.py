@@ -12,17 +12,18 @@ import bisect
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import SettingError, choose
+from brimful.patterns import compiled
 from brimful.search.filters import FilterReader, PathPattern, time_bound
 from brimful.settings import Filters
 from brimful.text.kinds import Kind
 from brimful.text.terms import QueryTerm, query_terms
+from brimful.values import dataclass, field, replace
 
 MOST_CHARACTERS: Final = 100_000
 """How much of a question is read; a longer one is cut between words."""
@@ -53,10 +54,10 @@ _CLOSERS = {
 }
 _OPENERS = "".join(_CLOSERS)
 _CLOSING = {
-    opener: re.compile(f"[{closers}]" + (f"(?!{_SPACED})" if opener == '"' else ""))
+    opener: compiled(f"[{closers}]" + (f"(?!{_SPACED})" if opener == '"' else ""))
     for opener, closers in _CLOSERS.items()
 }
-_MARK = re.compile(
+_MARK = compiled(
     r"(?<!\S)(?P<filter>(?P<without>-?)(?P<name>path|kind|after|before):"
     r"(?:(?:\"(?P<quoted>[^\"\n]{1,1000})\"|“(?P<curled>[^”\n]{1,1000})”)(?![^\s,;.?!)])"
     rf"|(?P<plain>[^\s{_OPENERS}]\S{{0,999}})(?!\S)))"
@@ -64,8 +65,8 @@ _MARK = re.compile(
     rf"|(?<!{_SPACED})(?P<straight>\")(?=[^\s\"])|(?P<opener>[{_OPENERS.replace(chr(34), '')}])"
     r"|(?P<opening>(?<![\w*])\*+(?=\w))|(?<=\w)(?P<star>\*)(?![\w*])"
 )
-_DASH_PAIRS = re.compile(r"\w-(?=[\s,.;:!?)]|$)|\n")  # a dash that closes an aside, or a line's end
-_OPTION = re.compile(r"[A-Za-z](?!\w)")
+_DASH_PAIRS = compiled(r"\w-(?=[\s,.;:!?)]|$)|\n")  # a dash that closes an aside, or a line's end
+_OPTION = compiled(r"[A-Za-z](?!\w)")
 _JOINTS = frozenset((b" ", b"-", "\u2010".encode(), "\u2011".encode()))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
@@ -16,6 +14,7 @@ from brimful.corpus.documents import Hit
 from brimful.index.columns import Numbers
 from brimful.index.vectors import TermVectors
 from brimful.kernels import Columns
+from brimful.patterns import compiled
 from brimful.search.common import tells
 from brimful.search.dates import DateAsked, dates_in
 from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
@@ -32,7 +31,9 @@ from brimful.search.repair import Correction, corrections
 from brimful.search.stopping import LANGUAGES, only_asks
 from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
+from brimful.text.cuts import merged
 from brimful.text.matches import matches_in
+from brimful.values import dataclass, replace
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
@@ -53,7 +54,7 @@ MOST_COMPARED = 1 << 20
 places that have its words."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
-_CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
@@ -140,7 +141,7 @@ def search(
         nearest = nearest_units(
             ground, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
         )
-        near = np.union1d(near, nearest)
+        near = merged(near, nearest)
     field = relevance(
         ground,
         sought,

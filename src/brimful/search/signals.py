@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.columns import Numbers
+from brimful.patterns import compiled
 from brimful.search.chosen import Chosen
 from brimful.search.rarity import plain_rarity
-from brimful.text.cuts import merged
 from brimful.text.terms import terms_of
 
 Scores = NDArray[np.float64]
@@ -33,16 +33,16 @@ FOLDER_SHARE: Final = 0.5
 _GAP = 3  # bytes between two words of a run
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
 _LONGEST_HEAD = 300
-_DEFINED = re.compile(
+_DEFINED = compiled(
     rb"(?:def|class|function\*?|fn|func|fun|struct|interface|impl|trait|enum|module|namespace|sub|proc|procedure|macro"
     rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
     rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
 )
 # What may stand before a name that a line defines: types, modifiers, the object it is put on.
-_TYPED = re.compile(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
-_CALLED = re.compile(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
-_BODY = re.compile(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
-_VALUE = re.compile(
+_TYPED = compiled(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
+_CALLED = compiled(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
+_BODY = compiled(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
+_VALUE = compiled(
     rb"[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:async[ \t]+)?(?:function\b|class\b|\(|\w+[ \t]*=>|lambda\b)"
     rb"|[ \t]*:[ \t]*(?:async[ \t]+)?function\b"
 )
@@ -185,7 +185,8 @@ class PathNames:
         sizes = np.diff(found.offsets)
         lengths = np.repeat([len(name) for name in found.names], sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
-        order = np.lexsort((-lengths, found.starts))
+        # By place, the longer one first.
+        order = np.argsort(found.starts.astype(np.int64) * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
         places, ends, numbers = found.starts[order], (found.starts + lengths)[order], numbers[order]
         smallest = np.append(places[1:], np.iinfo(np.int32).max) >= ends
         places, numbers = places[smallest], numbers[smallest]
@@ -195,12 +196,12 @@ class PathNames:
         inside = places - starts[rows]
         shares = np.where(inside >= bases[rows], 1.0, FOLDER_SHARE) * (inside < dots[rows])
         pairs = numbers * len(lines) + rows
-        different = merged(pairs)
-        key = np.divmod(different, max(len(lines), 1))
+        order = np.argsort(pairs, kind="stable")
+        firsts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
+        key = np.divmod(pairs[order[firsts]], max(len(lines), 1))
         counts = np.bincount(key[0], minlength=len(found.names)).tolist()
         rarities = np.array([plain_rarity(count, len(lines)) if count else 0.0 for count in counts])
-        best = np.zeros(len(different))
-        np.maximum.at(best, different.searchsorted(pairs), shares)
+        best = np.maximum.reduceat(shares[order], firsts) if len(firsts) else np.zeros(0)
         self._names = {name: at for at, name in enumerate(found.names)}
         self._bounds = key[0].searchsorted(np.arange(len(found.names) + 1))
         self._rows, self._weights = key[1], best * rarities[key[0]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -17,6 +16,7 @@ from brimful.store.batches import File, Outcome, Taken, batches_of, stamp_of, ta
 from brimful.store.helping import Hands, helpers_for
 from brimful.store.preparing import Entry
 from brimful.store.store import Origins, Store, TakenError
+from brimful.values import dataclass, field
 
 Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")

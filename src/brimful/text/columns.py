@@ -10,7 +10,9 @@ import re
 
 import numpy as np
 
+from brimful.patterns import compiled
 from brimful.text.brackets import Brackets, Indentation
+from brimful.text.cuts import merged
 from brimful.text.declarations import REACH, Found, Head, Source, heads_in, line_end, trimmed
 from brimful.text.rules import NAME, family_of, rule_of
 
@@ -44,12 +46,12 @@ _GOING_ON = {
     "ocaml": rb"\||sig\b|struct\b|object\b|fun\b|\)|\]|\}",
 }
 _CLOSERS = {
-    "ruby": re.compile(rb"[ \t]*+end\b"),
-    "lua": re.compile(rb"[ \t]*+end\b"),
-    "elixir": re.compile(rb"[ \t]*+end\b"),
-    "julia": re.compile(rb"[ \t]*+end\b"),
-    "bash": re.compile(rb"[ \t]*+[})]"),
-    "ocaml": re.compile(rb"[ \t]*+end\b"),
+    "ruby": compiled(rb"[ \t]*+end\b"),
+    "lua": compiled(rb"[ \t]*+end\b"),
+    "elixir": compiled(rb"[ \t]*+end\b"),
+    "julia": compiled(rb"[ \t]*+end\b"),
+    "bash": compiled(rb"[ \t]*+[})]"),
+    "ocaml": compiled(rb"[ \t]*+end\b"),
 }
 
 
@@ -63,7 +65,7 @@ def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
     columns, count = lines.columns_of_lines, len(lines.columns)
     numbers = np.array([lines.line_of(start) for start in starts], np.int64)
     own = columns[numbers]
-    several = np.unique(own)
+    several = merged(own)
     if len(several) > _FEW_COLUMNS:
         return _closing_one_by_one(lines, starts)
     found = np.empty(len(starts), np.int64)
@@ -157,7 +159,7 @@ def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]
     return kept
 
 
-_OPENS_MODULE = re.compile(rb"\b(?:struct|sig)\b")
+_OPENS_MODULE = compiled(rb"\b(?:struct|sig)\b")
 
 
 def _joined(found: list[Found]) -> list[Found]:
@@ -174,11 +176,11 @@ def _joined(found: list[Found]) -> list[Found]:
 
 # Python, whose constants and docstrings no other language has.
 
-_PYTHON = re.compile(
+_PYTHON = compiled(
     rb"\n(?:[ \t]*+(?P<word>(?:async[ \t]++)?def|class)[ \t]++(?P<name>" + NAME + rb")"
     rb"|(?P<constant>[A-Z][A-Z0-9_]++)[ \t]*+(?::[^=\n]*+)?=(?!=))"
 )
-_COLON = re.compile(rb"[(\[{:\n]")
+_COLON = compiled(rb"[(\[{:\n]")
 
 
 def declared_in_python(source: Source) -> list[Found]:
@@ -208,7 +210,7 @@ def declared_in_python(source: Source) -> list[Found]:
     return found_all
 
 
-_PLAIN_HEAD = re.compile(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
+_PLAIN_HEAD = compiled(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
 
 
 def _colon(code: bytes, pairs: Brackets, position: int) -> int:

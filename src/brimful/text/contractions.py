@@ -7,18 +7,18 @@ what follows is a piece of its own. Only words that hold such an apostrophe are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import category
 
+from brimful.patterns import compiled
 from brimful.text.joints import words
 
 LONG_S = "'\u017f"
 """What is looked for: an apostrophe and a long s."""
 
-_CONTRACTION = re.compile("'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])")
-_HAN = re.compile(
+_CONTRACTION = compiled("'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])")
+_HAN = compiled(
     "[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
     "\U00016fe2\U00016fe3\U00016ff0\U00016ff1\U00020000-\U000323af]"
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
+from brimful.patterns import compiled
 
 Cuts = NDArray[np.int64]
 
@@ -26,9 +26,9 @@ FILLED = ~np.isin(np.arange(256), list(BLANKS))
 """By byte: is it something else than white space?"""
 
 _FEW = 200  # up to here a plain loop is faster than NumPy
-_CLAUSE = re.compile(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
-_SENTENCE = re.compile(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")
-_WORD = re.compile(rb"\s(?=\S)")
+_CLAUSE = compiled(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
+_SENTENCE = compiled(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")
+_WORD = compiled(rb"\s(?=\S)")
 
 
 def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
@@ -173,7 +173,7 @@ def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int 
 
 
 def merged(*columns: Cuts) -> Cuts:
-    """Columns as one, sorted, each number once."""
+    """Columns as one, sorted, each number once: `np.unique` without the masked arrays that it loads."""
     whole = np.concatenate(columns)
     whole.sort()
     keep = np.ones(len(whole), dtype=np.bool_)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.patterns import compiled
 from brimful.text.cuts import Cuts, line_starts
 from brimful.text.outline import Record
 from brimful.text.times import epoch_of, time_of
@@ -23,11 +24,11 @@ _TIME_KEYS = (
 _CATEGORY_KEYS = (
     "category", "type", "kind", "level", "severity", "status", "class", "label", "group", "event", "topic",
 )  # fmt: skip
-_PAIR = re.compile(
+_PAIR = compiled(
     rb'"(' + b"|".join(re.escape(key.encode()) for key in (*_TIME_KEYS, *_CATEGORY_KEYS)) + rb')"\s*:\s*'
     rb'("(?:[^"\\\n]++|\\.)*+"|-?\d+(?:\.\d+)?)'
 )
-_XML_TAG = re.compile(
+_XML_TAG = compiled(
     rb"<(?:(?P<close>/)[^<>]*+>|(?P<other>!--(?:.*?-->|.*)|!\[CDATA\[(?:.*?\]\]>|.*)|[?!][^>]*+(?:>|\Z))"
     rb"|[A-Za-z_:\x80-\xff](?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+(?P<empty>/)?>)",
     re.DOTALL,
@@ -155,7 +156,7 @@ def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> 
     return [_record(content, start, stop) for start, stop in pairwise(edges)]
 
 
-_BLANKS = re.compile(rb"[ \t\r]*+\n|[ \t]*+")
+_BLANKS = compiled(rb"[ \t\r]*+\n|[ \t]*+")
 
 
 def _element_start(content: bytes, position: int) -> int:

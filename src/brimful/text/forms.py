@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source
 
-_LISP = re.compile(
+_LISP = compiled(
     rb"\n(?P<head>[(](?P<word>(?:[\w.*+!?-]+/)?(?:def|cl-def|define|ert-def|use-package|ns\b|in-ns\b)[^\s()\[\]\"]*+)\s++"
     rb"(?:\^(?:\{(?:[^{}]++|\{[^{}]*+\})*+\}|[\w:.-]++)\s*+)*+(?P<name>\(?(?:setf\s+)?'?[^\s()\[\]{}\"';][^\s()\[\]{}\";]*+|\(\([^\s()]++))"
 )
@@ -17,13 +18,13 @@ _LISP_KINDS = (
     ("module", ("package", "module", "ns", "system", "library")),
 )
 _NOT_LISP = frozenset(b"define-key define-abbrev default defaults".split())
-_YAML = re.compile(
+_YAML = compiled(
     rb"\n(?P<blanks>[ ]*+)(?:(?P<item>-(?=[ \r\n]|\Z))"
     rb"|(?P<name>[\w\"'./$<*-][^\n:#{}\[\],]*+)[ \t]*:(?=[ \t\r\n]|\Z)(?P<scalar>[ \t]*[|>][-+\d]*[ \t\r]*(?=\n|\Z))?)"
 )
-_TABLE = re.compile(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
-_TARGET = re.compile(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
-_STAGE = re.compile(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
+_TABLE = compiled(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
+_TARGET = compiled(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
+_STAGE = compiled(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
 _FORMS = frozenset(("commonlisp", "clojure", "scheme", "elisp", "racket", "yaml", "toml", "ini", "make", "dockerfile"))
 
 
@@ -160,7 +161,7 @@ def _targets(source: Source) -> list[Found]:
     return found
 
 
-_RECIPE = re.compile(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
+_RECIPE = compiled(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
 
 
 def _stages(source: Source) -> list[Found]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from brimful.patterns import compiled
 from brimful.text.declarations import Source
 from brimful.text.masking import Masked
 
@@ -36,8 +37,8 @@ _ALIASES = {
     "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java", "groovy": "java",
     "ocaml_interface": "ocaml", "fish": "bash",
 }  # fmt: skip
-_INCLUDE = re.compile(rb"\#[ \t]*(?:include|import)\b")
-_OPENER = re.compile(rb"[({\[]")
+_INCLUDE = compiled(rb"\#[ \t]*(?:include|import)\b")
+_OPENER = compiled(rb"[({\[]")
 
 
 def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:

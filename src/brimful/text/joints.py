@@ -12,7 +12,7 @@ SentencePiece vocabularies, and `h` and a digit meet in Gemma's `<h1>`.
 
 from __future__ import annotations
 
-import re
+from brimful.patterns import compiled
 
 # Letters by explicit ranges, so that a newer Unicode in Python than in the vocabulary's tables can't matter.
 LETTER = (
@@ -25,9 +25,9 @@ LETTER = (
 AFTER_LETTER = r"\n0-9,.;:!?)\]}\"、。，；：！？」）"
 BEFORE_SPACE = r"[^\s\u2581>]"
 
-_JOINT = re.compile(rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{LETTER}](?=[{AFTER_LETTER}])")
-_LAST = re.compile(rf"(?s:.*)(?:{_JOINT.pattern})")
-_WORD = re.compile(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
+_JOINT = compiled(rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{LETTER}](?=[{AFTER_LETTER}])")
+_LAST = compiled(rf"(?s:.*)(?:{_JOINT.pattern})")
+_WORD = compiled(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
 
 
 def next_joint(text: str, position: int = 0) -> int:

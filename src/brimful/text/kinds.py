@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from brimful import kernels
+from brimful.patterns import compiled
 
 Kind = Literal["prose", "code", "data"]
 
@@ -163,8 +164,8 @@ _INTERPRETERS = (
     (b"pwsh", "powershell"),
     (b"sh", "bash"),
 )
-_JSON_START = re.compile(rb'\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[{"\d\]tfn-]|$))')
-_STAMP = re.compile(
+_JSON_START = compiled(rb'\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[{"\d\]tfn-]|$))')
+_STAMP = compiled(
     rb"(?:<\d{1,3}>\d? ?)?[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[.,]?\d* "
     rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d"
     rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
@@ -175,7 +176,7 @@ _CODE_WORDS = (
     b"public private static if elif else end for while try except "
 ).replace(b" ", b"\n")
 _GUESSES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
-    (name, re.compile(pattern, re.MULTILINE))
+    (name, compiled(pattern, re.MULTILINE))
     for name, pattern in (
         ("php", rb"^<\?php"),
         (
@@ -262,7 +263,7 @@ def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
     return [line for line in lines if line and not line.isspace()]
 
 
-_QUOTED = re.compile(rb'"[^"]*"')
+_QUOTED = compiled(rb'"[^"]*"')
 
 
 def _is_json_lines(lines: list[bytes]) -> bool:

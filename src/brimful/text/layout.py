@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, settle
+from brimful.patterns import compiled
+from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, merged, settle
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import Block, BlockKind, Outline
 from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
+from brimful.values import dataclass
 
 STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""
@@ -31,15 +32,15 @@ _BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
     **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), "class"),
     **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), "class"),
 }
-_LINE = re.compile(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
-_GOES_ON = re.compile(
+_LINE = compiled(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
+_GOES_ON = compiled(
     rb"(?:else|elif|elsif|elseif|except|finally|catch|rescue|ensure|when|case|default|then)\b", re.IGNORECASE
 )
-_CLOSES = re.compile(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
+_CLOSES = compiled(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
 _OPENS = (b"{", b"begin", b"do")
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
-_BLANKS = re.compile(rb"[ \t]*+")
-_ATTRIBUTE = re.compile(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")
+_BLANK_LINE = compiled(rb"\n[ \t\r]*+\n")
+_BLANKS = compiled(rb"[ \t]*+")
+_ATTRIBUTE = compiled(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")
 
 
 def outline_code(content: bytes, *, language: str | None = None) -> Outline:
@@ -158,7 +159,7 @@ def _lines(code: bytes, content: bytes) -> list[_Line]:
     return _levelled(code, found)
 
 
-_COMMENT = re.compile(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
+_COMMENT = compiled(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
 
 
 def _levelled(code: bytes, found: list[tuple[int, int, int, int, bytes]]) -> list[_Line]:
@@ -218,12 +219,12 @@ def _section_starts(content: bytes, lines: Sequence[_Line], blocks: Sequence[Blo
 
 # ---- languages without rules
 
-_CLASS = re.compile(
+_CLASS = compiled(
     rb"(?:[\w@\[\]().]+[ \t]+){0,4}?(?:class|struct|interface|enum|trait|impl|module|namespace|union|object|record"
     rb"|protocol|extension|type|package|contract)\b[ \t]*(?P<name>[\w.:]*)",
     re.IGNORECASE,
 )
-_FUNCTION = re.compile(
+_FUNCTION = compiled(
     rb"(?:[\w@\[\]*&<>,.:]+[ \t]+){0,6}?(?:def|func|function|fn|fun|sub|proc|procedure|method|macro|defp|defmacro|task)"
     rb"\b[ \t]*(?P<name>[\w.:?!]*)"
     rb"|(?!(?:if|for|while|switch|catch|else|return|until|with|foreach|elseif|elif|do|try|case|when)\b)"
@@ -316,7 +317,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
 def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int]) -> Cuts:
     """Definitions stay whole; what stands between them is gathered, at blank lines where it can be."""
     blank = np.array([found.end() for found in _BLANK_LINE.finditer(content)], dtype=np.int64)
-    loose = np.union1d(np.intersect1d(units, blank), forced)
+    loose = merged(units[blank.searchsorted(units, side="right") > blank.searchsorted(units)], forced)
     added = [forced]
     for start, end in zip(forced[:-1].tolist(), forced[1:].tolist(), strict=True):
         if start in definitions or end - start <= SECTION_AIM:
@@ -327,4 +328,4 @@ def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int
             low, high = np.searchsorted(units, cuts[left : left + 2])
             added.append(gather(units[low : high + 1]))
         added.append(cuts)
-    return np.unique(np.concatenate(added)) if len(content) else forced
+    return merged(*added) if len(content) else forced

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from brimful.patterns import compiled
 from brimful.text.outline import Record
 from brimful.text.times import time_of
 
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _LEVELS = rb"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|ALERT|EMERG|PANIC|VERBOSE"
 # A newline (one is put in front of the text) and what a first line starts with.
-_START = re.compile(
+_START = compiled(
     rb"\n(?:<\d{1,3}>(?:\d )?)?[\[(]?(?P<stamp>\d{4}[-/.]\d\d[-/.]\d\d[T _,]|\d{8}[T_-]\d{6}|\d{1,2}/"
     + _MONTH
     + rb"/\d{4}"
@@ -22,8 +22,8 @@ _START = re.compile(
     rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
 )
 # Both start with plain letters, which lets the engine skip; a letter before is looked for afterwards.
-_LEVEL = re.compile(rb"(" + _LEVELS + rb")(?![A-Za-z])")
-_QUIET_LEVEL = re.compile(
+_LEVEL = compiled(rb"(" + _LEVELS + rb")(?![A-Za-z])")
+_QUIET_LEVEL = compiled(
     rb"[\[<](trace|debug|info|notice|warn|warning|error|crit|alert|emerg|fatal)[\]>]"
     rb"|(?:level|lvl|severity)=\"?(\w+)"
 )

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
 
+from brimful.patterns import compiled
 from brimful.text import passages, titles
 from brimful.text.passages import Heading, Passage, Reading
 
@@ -22,9 +23,9 @@ _BY_EXTENSION: dict[str, Format] = {
     "adoc": "asciidoc", "asciidoc": "asciidoc", "asc": "asciidoc", "org": "org", "tex": "latex", "latex": "latex",
     "wiki": "wiki", "mediawiki": "wiki", "man": "roff", "roff": "roff", "mdoc": "roff",
 }  # fmt: skip
-_ROFF_NAME = re.compile(r".*\.(?:[1-9][a-z]*|[ln])")
-_ROFF = re.compile(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
-_MAN = re.compile(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
+_ROFF_NAME = compiled(r".*\.(?:[1-9][a-z]*|[ln])")
+_ROFF = compiled(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
+_MAN = compiled(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
 
 
 def format_of(content: bytes, *, language: str | None, path: str = "") -> Format:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brimful.patterns import compiled
+from brimful.values import dataclass
 
 _STRING, _BLANK, _DIRECTIVE = 34, 32, 35
 
@@ -136,19 +138,19 @@ _ALIASES = {
 }  # fmt: skip
 # What opens and closes again inside comments that nest.
 _NESTING = {
-    "nested": re.compile(rb"/\*|\*/"),
-    "julia": re.compile(rb"\#=|=\#"),
-    "haskell": re.compile(rb"\{-|-\}"),
-    "ocaml": re.compile(rb"\(\*|\*\)"),
-    "lisp": re.compile(rb"\#\||\|\#"),
+    "nested": compiled(rb"/\*|\*/"),
+    "julia": compiled(rb"\#=|=\#"),
+    "haskell": compiled(rb"\{-|-\}"),
+    "ocaml": compiled(rb"\(\*|\*\)"),
+    "lisp": compiled(rb"\#\||\|\#"),
 }
 _OPENS = frozenset((b"/*", b"#=", b"{-", b"(*", b"#|"))
-_REGEX = re.compile(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
-_BEFORE_REGEX = re.compile(
+_REGEX = compiled(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
+_BEFORE_REGEX = compiled(
     rb"(?:[=(,:;!&|?{}\[\n>+~^%*-]|\b(?:return|typeof|case|in|of|do|else|when|if|and|or|unless|not))\Z"
 )
-_TEMPLATE = re.compile(rb"`|\$\{|[{}]|\\.|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?|//[^\n]*+|/\*", re.DOTALL)
-_TEMPLATE_TEXT = re.compile(rb"(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|\$\{|\Z)", re.DOTALL)
+_TEMPLATE = compiled(rb"`|\$\{|[{}]|\\.|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?|//[^\n]*+|/\*", re.DOTALL)
+_TEMPLATE_TEXT = compiled(rb"(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|\$\{|\Z)", re.DOTALL)
 _LONGEST_LIST = 4_000  # bytes of a `%w[…]` of Ruby
 _CLOSERS = {b"[": b"]", b"(": b")", b"{": b"}", b"<": b">"}
 
@@ -295,7 +297,7 @@ def _here_end(content: bytes, found: re.Match[bytes]) -> int:
     return ends[after] if after < len(ends) else 0
 
 
-_LONE_NAME = re.compile(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
+_LONE_NAME = compiled(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
 
 
 @lru_cache(maxsize=1)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
+from brimful.patterns import compiled
 from brimful.text.times import time_of
+from brimful.values import dataclass
 
 _SAMPLE = 16_384  # bytes in which a chat must show itself
 _LEAST = 3
 _STAMP = rb"\[?(?P<stamp>\d[\d:/., TZAPMapm+-]{3,30})\]?[ \t]*+(?:-[ \t]+)?+"
-_TURN = re.compile(
+_TURN = compiled(
     rb"\n(?:" + _STAMP + rb")?+(?:<[ @+~&%]?(?P<nick>[^>\n]{1,32})>"
     rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
     rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
 )
-_HEADER = re.compile(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
+_HEADER = compiled(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
-_MBOX = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
-_ADDRESS = re.compile(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
+_MBOX = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
+_ADDRESS = compiled(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
+
+from brimful.patterns import compiled
+from brimful.values import dataclass, field
 
 PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 
@@ -85,7 +87,7 @@ def trimmed(content: bytes, start: int, end: int) -> int:
     return start + len(content[start:end].rstrip())
 
 
-_FRONT = re.compile(rb"\n(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
+_FRONT = compiled(rb"\n(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
 
 
 def front_matter(reading: Reading) -> int:
@@ -137,7 +139,7 @@ def _on_quote(reading: Reading, found: re.Match[bytes]) -> int:
     return add_passage(reading, found.start(), found.end() - 1, "quotation")
 
 
-_NEWLINE = re.compile(rb"\n")
+_NEWLINE = compiled(rb"\n")
 
 
 def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
@@ -158,8 +160,8 @@ def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
     return add_passage(reading, start, end, "table", lead, parts)
 
 
-_TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
-_CELLS = re.compile(rb"(?:\n(?=[^\n]*\|)(?![ \t]*\r?\n)[^\n]*+)*+")
+_TABLE_RULE = compiled(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
+_CELLS = compiled(rb"(?:\n(?=[^\n]*\|)(?![ \t]*\r?\n)[^\n]*+)*+")
 
 
 def _on_dashed(reading: Reading, found: re.Match[bytes]) -> int:
@@ -319,7 +321,7 @@ _DEEPEST = 64  # elements that are looked through for the one that is closed
 
 # Lists.
 
-_REST = re.compile(
+_REST = compiled(
     rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
     rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
     rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"

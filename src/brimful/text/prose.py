@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from brimful.patterns import compiled
 from brimful.text.cuts import UNIT_AIM, Cuts, break_long, divide, line_starts, settle
 from brimful.text.outline import Block, Outline
 from brimful.text.passages import Heading, Passage
 from brimful.text.sentences import refers_back, sentence_starts
 from brimful.text.structure import structure
+from brimful.values import dataclass, field
 
 __all__ = ["outline_prose", "refers_back"]
 
-_BLANK = re.compile(rb"\n(?:[ \t\r]*+\n)++")
-_HTML_BLOCK = re.compile(
+_BLANK = compiled(rb"\n(?:[ \t\r]*+\n)++")
+_HTML_BLOCK = compiled(
     rb"(?i)<(?:(?P<para>p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr)\b"
     rb"|(?:li|tr|dt|dd|option|br)\b)"
 )
-_CELLS = re.compile(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
+_CELLS = compiled(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
 _FAR = 4_000  # bytes
 _WRAPPED = 200
 """No text is wrapped to lines of more bytes than this: a longer line is a paragraph."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import numpy as np
 
+from brimful.patterns import compiled
 from brimful.text.cuts import UNIT_LIMIT, break_long, gather, line_starts, settle
 from brimful.text.elements import read_json, read_json_lines, read_xml
 from brimful.text.kinds import kind_of
@@ -15,7 +15,7 @@ from brimful.text.outline import Outline, Record
 from brimful.text.rows import read_rows
 
 # The newline (one is put in front of the text) before a line that starts a top-level block.
-_TOP = {"yaml": re.compile(rb"\n(?=[^\s#}\])])"), "toml": re.compile(rb"\n(?=\[)"), "ini": re.compile(rb"\n(?=\[)")}
+_TOP = {"yaml": compiled(rb"\n(?=[^\s#}\])])"), "toml": compiled(rb"\n(?=\[)"), "ini": compiled(rb"\n(?=\[)")}
 
 
 def outline_data(content: bytes, *, language: str | None = None) -> Outline:

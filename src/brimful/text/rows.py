@@ -7,21 +7,22 @@ from collections import Counter
 
 import numpy as np
 
+from brimful.patterns import compiled
 from brimful.text.cuts import Cuts, line_starts
 from brimful.text.outline import Record
 from brimful.text.times import time_of
 
 _SAMPLE_ROWS, _SAMPLE_BYTES = 50, 2_048  # what is read of a table, and of each row, to know its columns
-_TIME_NAME = re.compile(
+_TIME_NAME = compiled(
     r"(?:.*[_ .-])?(?:time|timestamp|date|datetime|ts|created|updated|modified|published|when|day)"
     r"(?:[_ ]?(?:at|on|utc))?$"
     r"|(?:event|start|end|log)(?:time|date)$|zeit|datum|zeitstempel|fecha"
 )
-_CATEGORY_NAME = re.compile(
+_CATEGORY_NAME = compiled(
     r"(?:.*[_ .-])?(?:category|type|kind|level|status|class|label|group|severity|genre|tag|topic"
     r"|kategorie|typ)$"
 )
-_NUMBER = re.compile(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
+_NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 
 
 def read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:

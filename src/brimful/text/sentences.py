@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from brimful.patterns import compiled
 
 _CLOSERS = rb"(?:[\"')\]*_`]|\xe2\x80[\x99\x9c\x9d\xba]|\xc2[\xab\xbb]|\[\d{1,4}\]){0,8}+"
 _GAP = rb"(?:[ \t\r\n]*\n|(?:[ \t\r]|\xc2\xa0|\xe3\x80\x80|\xe2\x80\xaf)++)"
 # Signs that end a sentence when blank space follows: . ! ? … ؟ ۔ ։ ።
-_NARROW = re.compile(
+_NARROW = compiled(
     rb"(?:\.|!|\?|\xe2\x80\xa6|\xd8\x9f|\xdb\x94|\xd6\x89|\xe1\x8d\xa2)"  # one by one: the engine then skips fast
     rb"(?<![.!?][.!?])(?:[.!?]|\xe2\x80\xa6|\xd8\x9f|\xdb\x94|\xd6\x89|\xe1\x8d\xa2){0,64}+" + _CLOSERS + _GAP,
 )
-_NARROW_ASCII = re.compile(rb"[.!?](?<![.!?][.!?])[.!?]{0,64}+" + _CLOSERS + _GAP)
+_NARROW_ASCII = compiled(rb"[.!?](?<![.!?][.!?])[.!?]{0,64}+" + _CLOSERS + _GAP)
 # Signs that need no blank space: 。！？．｡ । ॥ ។ ။ — but not a full-width decimal point,
 # nor a quotation that its sentence goes on after.
-_WIDE = re.compile(
+_WIDE = compiled(
     rb"(?:\xe3\x80\x82|\xef\xbc(?:[\x81\x9f]|\x8e(?!\xef\xbc[\x90-\x99]))|\xef\xbd\xa1|\xe0\xa5[\xa4\xa5]"
     rb"|\xe1\x9f\x94|\xe1\x81\x8b)++"
     rb"(?:\xe3\x80[\x8d\x8f\x91\x8b\x89]|\xef\xbc\x89|\xef\xbd\xa3|\xe2\x80[\x99\x9d]|[\"')\]])*+"
@@ -61,8 +61,8 @@ _ORDINAL_NOUNS = _words(
 _ORDINAL_BEFORE = _words("am der die das dem den des im vom zum zur beim seit bis ab jeden jeder jede ihren seinen")
 _CAPITALS, _SMALL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
 _CASE_SAMPLE = 16_384
-_ROMAN = re.compile(rb"[IVXLC]{1,6}$")
-_NEXT_WORD = re.compile(rb"(?:[\"'(\[]|\xe2\x80[\x98\x9c\x9e]|\xc2[\xab\xbb])*([A-Za-z\x80-\xff]+)")
+_ROMAN = compiled(rb"[IVXLC]{1,6}$")
+_NEXT_WORD = compiled(rb"(?:[\"'(\[]|\xe2\x80[\x98\x9c\x9e]|\xc2[\xab\xbb])*([A-Za-z\x80-\xff]+)")
 
 
 def sentence_starts(content: bytes) -> list[int]:
@@ -197,12 +197,12 @@ _ELISIONS = (
     "they’re",
 )
 # Openings whose pronoun stands for nothing, and fixed phrases.
-_EMPTY = re.compile(
+_EMPTY = compiled(
     r"(?:es gibt|es gab|il y a|il faut|such as|that said|that is to say|her majesty|his majesty"
     r"|this (?:paper|article|document|chapter|section|book|page|file|guide|report|study)\b|both .{1,40} and\b)"
 )
-_LATTER = re.compile(r"the (?:latter|former)\b")
-_FIRST = re.compile(r"[\W\d_]*([^\W\d_]+(?:['’][^\W\d_]+|['’])?)")
+_LATTER = compiled(r"the (?:latter|former)\b")
+_FIRST = compiled(r"[\W\d_]*([^\W\d_]+(?:['’][^\W\d_]+|['’])?)")
 
 
 def refers_back(content: bytes, start: int) -> bool:

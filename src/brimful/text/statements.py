@@ -7,20 +7,21 @@ level of the file and of the namespaces and classes in it. The body of a functio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source
 from brimful.text.rules import NAME
+from brimful.values import dataclass
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
 _MOST_INNER = 100  # braces in a head
 _SEMICOLON, _OPEN, _CLOSE = b";{}"
-_ROUND = re.compile(rb"\([^()]*+\)")
-_ANGLE = re.compile(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
-_ATTRIBUTE = re.compile(rb"\[[^\[\]]*+\]")
+_ROUND = compiled(rb"\([^()]*+\)")
+_ANGLE = compiled(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
+_ATTRIBUTE = compiled(rb"\[[^\[\]]*+\]")
 _TYPE = {
     "java": rb"class|interface|enum|record|@interface",
     "csharp": rb"class|interface|enum|struct|record(?:\s+(?:struct|class))?|namespace",
@@ -29,9 +30,9 @@ _TYPE = {
 _C_TYPE = rb"class|struct|union|enum(?:\s+(?:class|struct))?|namespace"
 # What a statement without a brace must hold to declare something.
 _DECLARING = {
-    "java": re.compile(rb"[(=]"), "csharp": re.compile(rb"[(=]|namespace"), "dart": re.compile(rb"[(=]"),
+    "java": compiled(rb"[(=]"), "csharp": compiled(rb"[(=]|namespace"), "dart": compiled(rb"[(=]"),
 }  # fmt: skip
-_DECLARING_IN_C = re.compile(rb"\(|typedef|using")
+_DECLARING_IN_C = compiled(rb"\(|typedef|using")
 _KINDS = {
     b"class": "class", b"interface": "interface", b"@interface": "interface", b"enum": "enum", b"struct": "struct",
     b"union": "struct", b"record": "class", b"namespace": "module", b"mixin": "class", b"extension": "extension",
@@ -42,16 +43,16 @@ _NOT_NAMES = frozenset(
     b"defined static_assert _Static_assert case goto await assert super this base explicit operator".split()
 )
 _BEGINNING = rb"[A-Za-z_~\x80-\xff](?<![\w\x80-\xff][A-Za-z_~\x80-\xff])"  # never the middle of a word
-_CALL = re.compile(
+_CALL = compiled(
     rb"(?=" + _BEGINNING + rb")"
     rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]{0,200}+)|~?[ \t]*+" + NAME + rb"))"
     rb"\s*+(?:\x05++)?\s*+(?P<list>\x02\x01*+)(?!\s*+\x02)"
 )
 _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_WORD = re.compile(NAME)
-_REMARK = re.compile(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
-_FUNCTION_TYPE = re.compile(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
-_DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
+_WORD = compiled(NAME)
+_REMARK = compiled(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
+_FUNCTION_TYPE = compiled(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
+_DEFINE = compiled(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,13 +414,13 @@ class _Head:
     owner: str = ""
 
 
-_VALUE = re.compile(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
-_AFTER_TYPE = re.compile(rb"[\w*&>\x01\x05\]]\Z")
-_CATCH = re.compile(rb"\s*+catch\s*+(?=\()")
-_WHERE = re.compile(rb"\bwhere\s+\w+\s*:")
-_SINGLE_COLON = re.compile(rb"(?<!:):(?!:)")
-_QUALIFIER = re.compile(rb"\b(?:const|override|final|noexcept|volatile|try|mutable)\s*\Z")
-_LABEL = re.compile(
+_VALUE = compiled(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
+_AFTER_TYPE = compiled(rb"[\w*&>\x01\x05\]]\Z")
+_CATCH = compiled(rb"\s*+catch\s*+(?=\()")
+_WHERE = compiled(rb"\bwhere\s+\w+\s*:")
+_SINGLE_COLON = compiled(rb"(?<!:):(?!:)")
+_QUALIFIER = compiled(rb"\b(?:const|override|final|noexcept|volatile|try|mutable)\s*\Z")
+_LABEL = compiled(
     rb"\s*(?:(?:public|private|protected|signals|public\s+slots|private\s+slots|default|Q_SIGNALS)\s*:(?!:)\s*)+"
 )
 
@@ -477,7 +478,7 @@ def _parameters_of(flat: bytes, calls: list[re.Match[bytes]]) -> re.Match[bytes]
     return calls[0]
 
 
-_OWNER = re.compile(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)\Z")
+_OWNER = compiled(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)\Z")
 
 
 def _owner(flat: bytes, name: str) -> str:

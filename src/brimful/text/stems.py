@@ -8,7 +8,6 @@ terms. The language of a text is guessed from its commonest words.
 from __future__ import annotations
 
 import bisect
-import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, choose
+from brimful.patterns import compiled
 from brimful.text.terms import Terms
 
 NO_LANGUAGE: Final = "none"
@@ -70,7 +70,7 @@ _LEAST_HITS = 3
 _LEAST_SHARE = 0.05  # of all words; man pages have about 20 %, Python sources 16 %, logs and word lists 10 %
 _LEAST_LETTERS = 3
 # Letters of Latin, Greek and Cyrillic, and apostrophes between them.
-_STEMMABLE = re.compile(
+_STEMMABLE = compiled(
     "(?:[a-z\u00df-\u00f6\u00f8-\u024f\u0370-\u0373\u0376\u0377\u037b-\u037d\u0386-\u03ff\u0400-\u0481\u048a-\u052f"
     "\u1e00-\u1fff]|(?<=[^'])'(?=[^']))+"
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import Literal, cast
 
+from brimful.patterns import compiled
 from brimful.text.brackets import Brackets
 from brimful.text.columns import declared_by_column, declared_in_python
 from brimful.text.declarations import Found, Source, declared
@@ -23,6 +22,7 @@ from brimful.text.records import records_in
 from brimful.text.rules import rule_of
 from brimful.text.scripts import declared_in_script
 from brimful.text.statements import read_statements
+from brimful.values import dataclass
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",
@@ -168,10 +168,10 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
     return tuple(result)
 
 
-_ATTRIBUTE = re.compile(rb"[ \t]*+(?:@[A-Za-z]|\#\[)")
-_ATTRIBUTE_NAME = re.compile(rb"@[\w.:]++|\#(?=\[)")
+_ATTRIBUTE = compiled(rb"[ \t]*+(?:@[A-Za-z]|\#\[)")
+_ATTRIBUTE_NAME = compiled(rb"@[\w.:]++|\#(?=\[)")
 _DOCSTRINGS = frozenset(("python", "clojure", "commonlisp", "elisp"))
-_ELIXIR = re.compile(rb"@(?:doc|spec|impl|deprecated|since|dialyzer)\b")
+_ELIXIR = compiled(rb"@(?:doc|spec|impl|deprecated|since|dialyzer)\b")
 _ATTRIBUTED = frozenset("rust kotlin swift scala javascript typescript tsx php elixir".split())
 _ABOVE = 2_000  # bytes of blanks, a comment perhaps, that may stand between an attribute and what it belongs to
 

@@ -8,9 +8,7 @@ fits into the processor's cache at a time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +16,16 @@ from numpy.typing import NDArray
 
 from brimful import kernels
 from brimful.kernels import ROOM, Places
+from brimful.patterns import compiled
 from brimful.text.clumps import clumps_of
 from brimful.text.folding import Folded, fold
 from brimful.text.pieces import EDGE, rows_of
+from brimful.values import dataclass
 
 STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""
 
-_BLANK = re.compile(rb"[ \t\n\v\f\r]")
+_BLANK = compiled(rb"[ \t\n\v\f\r]")
 _SEPARATORS = np.frombuffer(EDGE, np.uint8)
 _NO_CLASSES = np.zeros(len(EDGE), np.uint8)
 

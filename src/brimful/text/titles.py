@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from brimful.patterns import compiled
 from brimful.text.passages import LONGEST_TITLE, Reading, line_above
 
 CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
-_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
 
 
 def _add_heading(reading: Reading, start: int, end: int, level: int, title: bytes) -> int:

@@ -18,3 +18,6 @@ INVISIBLE = (
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\u3099\u309a\ufe20-\ufe2f"
+
+ASCII_BREAK, ASCII_CONTROL, ASCII_BLANK = "\n\r\v\f\x1c\x1d\x1e", "\x00-\x08\x0e-\x1b\x1f\x7f", " \t"
+"""What of these is ASCII: for patterns that are only asked of ASCII."""

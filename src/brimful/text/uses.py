@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from brimful.patterns import compiled
 from brimful.text.masking import mask
 from brimful.text.structure import Definition as Defined
 from brimful.text.structure import Structure, has_rules
+from brimful.values import dataclass
 
 UseKind = Literal["import", "function", "class", "variable"]
 
 _FUNCTIONS = frozenset(("function", "method"))
 _CLASSES = frozenset("class struct enum interface trait impl extension object module type table view".split())
-_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+")
+_NAME = compiled(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+")
 _LEAST_MEMBERS = 2_000  # bytes of a class in which the first member must begin
 # A line that gives a name a value or a type: `limit = 3`, `static int count;`, `let limit: u8 = 3`.
-_VARIABLE = re.compile(
+_VARIABLE = compiled(
     rb"\n(?P<indent>[ \t]*+)(?P<words>(?:[\w<>\[\],.?:&*-]+[ \t]+){0,6}?)[*&]*(?P<name>[A-Za-z_$][\w$]*+)"
     rb"(?P<type>[ \t]*:[ \t]*[^=;\n]{1,80}+)?[ \t]*(?P<sign>(?:=(?![=>])|;)|(?=\r?\n|\Z))"
 )
@@ -130,18 +131,18 @@ def _variables(code: bytes, definitions: tuple[Defined, ...], used: set[str], ar
             )
 
 
-_MEMBER = re.compile(rb"\n([ \t]++)(?=[^\s{}])")
+_MEMBER = compiled(rb"\n([ \t]++)(?=[^\s{}])")
 
 
 # ---- names that an import binds
 
-_ITEM = re.compile(
+_ITEM = compiled(
     rb"(?P<path>[\w$*\x80-\xff]++(?:(?:\.|::|\\|/|-(?=\w))[\w$*\x80-\xff]++)*+)(?!\s*(?:::|\.|\\)\s*\{)"
     rb"(?:\s+as\s+(?P<alias>[\w$]+)|\s*=>\s*(?P<renamed>\w+))?"
 )
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
-_FROM = re.compile(rb"\bfrom\s*[\"'`].*", re.DOTALL)
-_QUOTED = re.compile(rb"(?:(?<![\w.])(?P<alias>[\w.]++)[ \t]++)?[\"`](?P<path>[^\"`\n]++)[\"`]")
+_FROM = compiled(rb"\bfrom\s*[\"'`].*", re.DOTALL)
+_QUOTED = compiled(rb"(?:(?<![\w.])(?P<alias>[\w.]++)[ \t]++)?[\"`](?P<path>[^\"`\n]++)[\"`]")
 _WORDS = frozenset(
     b"import from package use using static type typeof const let var export extern crate pub local require alias "
     b"qualified open include hiding public final function * _ default global mut self super".split()

@@ -7,24 +7,22 @@ way on every machine (invariant 2).
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.patterns import compiled
 from brimful.search.common import place_of
 
 FULL = 10_000
 """Likeness of a text to itself."""
 
 _STEPS = 32_767
-_WORD = re.compile(r"[^\W\d_]{2,}|\d+")
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
-)
-_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w'’-]+|of|de|von|van|da)(?=\s+[A-Z]|\b))*")
+_WORD = compiled(r"[^\W\d_]{2,}|\d+")
+_UNSPACED = compiled(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+_NAME = compiled(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w'’-]+|of|de|von|van|da)(?=\s+[A-Z]|\b))*")
 # Words that begin sentences without naming anyone.
 _OPENERS = frozenset(
     "a after all also although an and any are as at be because before both but by can could did do does each "
@@ -35,7 +33,7 @@ _OPENERS = frozenset(
     "who why will with would yes yesterday yet you your".split()
 )
 _SHORT = 3
-_LETTERED = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_LETTERED = compiled(r"[^\W\d_][\w'\u2019-]*")
 _BEFORE_SENTENCES = ".!?:;\n\r\"'\u2018\u201c\u201e\u00ab([{*#>-\u2013\u2014|"
 _LARGE_NOUNS = 5  # where every fifth word inside of sentences is large, nouns are
 _MANY = 8  # texts

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from brimful.corpus.documents import Document
+from brimful.patterns import compiled
 from brimful.text.spans import Span
 from brimful.text.times import time_of
 from brimful.text.uses import used_definitions
+from brimful.values import dataclass
 
 SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
 
@@ -34,12 +35,12 @@ MOST_SIGNATURE_BYTES = 256
 _FRAME_BYTES = 8  # about what a format puts around a seam
 _REACH = 16_384  # bytes that are looked back for who speaks
 # As loaders write messages down: `Speaker (2024-05-01T10:00:00Z): …`, and `User: …` where no time is known.
-_SPEAKS = re.compile(
+_SPEAKS = compiled(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
-_HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
-_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
-_LINE = re.compile(rb"\S(?:[^\n]*\S)?")
+_HEADING_SIGN = compiled(rb"(?:[#=*]+|\.S[HS])[ \t]+")
+_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
+_LINE = compiled(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
 _SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from brimful.corpus.documents import Document
+from brimful.patterns import compiled
 from brimful.text.cuts import BLANKS
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
@@ -18,7 +17,7 @@ BLOCK_STRETCH = 2
 LONGEST_WORD = 64
 """Bytes to walk in search of a word's edge; scripts without spaces are cut between characters."""
 
-_WORD_START = re.compile(rb"(?<=\s)\S|\A\S")
+_WORD_START = compiled(rb"(?<=\s)\S|\A\S")
 
 
 def snap(document: Document, span: Span, core: Span, *, room: int | None = None) -> Span:

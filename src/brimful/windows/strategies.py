@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import choose
+from brimful.patterns import compiled
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
 from brimful.text.prose import refers_back
+from brimful.values import dataclass, replace
 from brimful.windows.likeness import FULL, Names, cosine, overlap, steps_of, terms_of
 from brimful.windows.window import Cluster, Coherence, Window
 
 _HEAD_BYTES = 2_048
 _NEAR_BYTES = 1_000  # that a word which points back reaches
 _LATELY = 3  # windows of a chain whose names count
-_SUBJECT = re.compile(
+_SUBJECT = compiled(
     rb"^Subject: *(?:(?:re|aw|fwd?|wg|sv|vs|antw)(?:\[\d+\])?: *)*(?P<about>[^\r\n]*)", re.IGNORECASE | re.MULTILINE
 )
 

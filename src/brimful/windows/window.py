@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 
 from blake3 import blake3
 
 from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
 from brimful.errors import DocumentError, SpanError
+from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.values import dataclass, field, fields, replace
 from brimful.windows.seams import Seam, seams_after
 
 MARKER = "[...]"
 """What a cut edge shows (085a §4), on a line of its own: the document goes on there."""
 
-_SAID = re.compile(rb"\S")
+_SAID = compiled(rb"\S")
 
 _REASONS = {
     "edges": "{:.0%} of its edges are natural boundaries",

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from brimful.patterns import compiled
 from brimful.settings import FormatName, LineNumbers
 from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
+from brimful.values import dataclass
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
@@ -99,11 +100,11 @@ def in_block(
 
 
 _LAST_OF_FOUR_DIGITS = 0xFFFF
-_UNSAFE_IN_NAMES = re.compile(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
-_ESCAPED_IN_NAMES = re.compile(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_UNSAFE_IN_NAMES = compiled(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
+_ESCAPED_IN_NAMES = compiled(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _LINES = r"(?:(numbered) )?lines? ([0-9]+)(?:-[0-9]+)?"
-_LOOKS_LIKE_LINES = re.compile(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
-_TITLE = re.compile(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
+_LOOKS_LIKE_LINES = compiled(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
+_TITLE = compiled(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
 
 
 def safe_name(path: str) -> str:
@@ -216,7 +217,7 @@ class Gap(NamedTuple):
     numbered: bool
 
 
-_GAP = re.compile(rf"\[(?:(\.\.\.)(?: (above|below))?(?:,? (?=(?:numbered )?line))?)?(?:{_LINES})?\]\Z")
+_GAP = compiled(rf"\[(?:(\.\.\.)(?: (above|below))?(?:,? (?=(?:numbered )?line))?)?(?:{_LINES})?\]\Z")
 
 
 def read_gap(said: str) -> Gap | None:
@@ -241,7 +242,7 @@ def own_trail(before: Window | None, window: Window) -> tuple[Seam, ...] | None:
     return None if same else window.seams
 
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = compiled(r"[^\n]*\n|[^\n]+")
 
 
 def with_numbers(fragments: Iterable[Fragment], line: int | None) -> list[Fragment]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 from brimful.assembly.formats.form import (
     Form,
@@ -20,12 +19,13 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
+from brimful.patterns import compiled
 from brimful.text.unseen import INVISIBLE
 from brimful.windows.window import MARKER, Window
 
-_SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
+_SPECIAL = compiled('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 
-_UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
+_UNSEEN = compiled(f"[\x80-\x9f{INVISIBLE}]")
 _DETAILS = ("bytes", "lines", "numbered", "score", "time")
 
 

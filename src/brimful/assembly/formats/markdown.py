@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from brimful.assembly.formats.form import (
     NOTHING_ABOVE,
     Form,
@@ -30,15 +28,16 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
+from brimful.patterns import compiled
 from brimful.text.unseen import CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Window
 
-_TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
-_FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")
+_TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
+_FENCE = compiled(r"(`{3,})([^`\n]*)\Z")
 _IN = "in"
 _STEP = " > "
-_UNSAFE_IN_TRAILS = re.compile("[\\\\\n]|(?:(?<= )|\\A)>(?= |\\Z)")
-_PLAIN_LANGUAGE = re.compile(r"[A-Za-z0-9_+#-]+\Z")
+_UNSAFE_IN_TRAILS = compiled("[\\\\\n]|(?:(?<= )|\\A)>(?= |\\Z)")
+_PLAIN_LANGUAGE = compiled(r"[A-Za-z0-9_+#-]+\Z")
 
 
 def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:

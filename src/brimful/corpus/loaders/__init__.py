@@ -23,6 +23,7 @@ from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
+from brimful.patterns import compiled
 from brimful.text.kinds import kind_of
 
 __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
@@ -72,7 +73,7 @@ PACKED = ("gz", "bz2", "xz", "zst")
 """One compressed text each: manual pages, logs."""
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
-_HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
+_HTML = compiled(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
 CHAT_SNIFF_BYTES = 65_536
 """How much of a file `is_streamable` wants to see."""
 

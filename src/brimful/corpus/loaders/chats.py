@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.patterns import compiled
 from brimful.text.times import epoch_of, time_of
+from brimful.values import dataclass
 
-_SIGNS = re.compile(rb'"(?:mapping|chat_messages|role)"\s*:')
+_SIGNS = compiled(rb'"(?:mapping|chat_messages|role)"\s*:')
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
-_BLANK = re.compile(r"[\s,]*")
+_BLANK = compiled(r"[\s,]*")
 
 Json = object
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html import unescape
 
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.patterns import compiled
+from brimful.values import dataclass, field
 
 _HIDDEN = frozenset("script style noscript template svg iframe object canvas noembed noframes select math head".split())
 _RAW = frozenset("script style xmp iframe noembed noframes textarea title plaintext".split())
@@ -34,7 +35,7 @@ _LINK_SIGNS = frozenset("headerlink permalink hash-link header-anchor heading-an
 _SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
-_TAG = re.compile(
+_TAG = compiled(
     r"<(?:(?P<comment>!--(?:>|->|.*?(?:--!?>|\Z)))|(?P<bogus>[!?][^>]*(?:>|\Z)|/(?![a-zA-Z])[^>]*(?:>|\Z))"
     r"|(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*+)"
     r"(?P<attributes>(?>[\s/]+|[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?>\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s>\"'][^\s>]*+))?|=)*+)"
@@ -42,9 +43,9 @@ _TAG = re.compile(
     re.DOTALL,
 )
 # A name without a value is consumed too: whoever looks for the next one does not start within it.
-_ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_PROLOG = re.compile(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
+_ATTRIBUTE = compiled(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
+_CHARSET = compiled(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_PROLOG = compiled(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
 
 @dataclass(slots=True)

@@ -14,10 +14,11 @@ from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.patterns import compiled
 
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 _DEEPEST = 50  # parts within parts
-_MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+_MESSAGE = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.patterns import compiled
 from brimful.text.times import time_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 _PDFIUM = threading.Lock()  # pdfium is not safe to enter from two threads
-_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
+_DATE = compiled(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
 
 
 def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:

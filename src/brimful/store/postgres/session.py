@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 
 from brimful.errors import InputError, StoreAccessError, StoreVersionError
+from brimful.patterns import compiled
 from brimful.store.address import Address
 from brimful.store.cursors import Cursor
 from brimful.store.postgres import layout
@@ -212,7 +212,7 @@ def _plain(text: str) -> str:
     return _PAIR.sub(lambda pair: "\0" if pair[0] == "\1\1" else "\1", text) if "\1" in text else text
 
 
-_PAIR = re.compile("\1[\1\2]")
+_PAIR = compiled("\1[\1\2]")
 
 
 class _TextDumper(StrDumper):

@@ -11,14 +11,11 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from brimful.assembly.context import why_empty
 from brimful.budget import budget_of
-from brimful.corpus.ignores import glob_pattern
-from brimful.corpus.reading import read_stream
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -32,6 +29,7 @@ from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
 from brimful.surfaces.cli.stores import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
+from brimful.values import dataclass, field, replace
 
 STDIN = "-"
 MOST_AROUND = 1_000
@@ -389,6 +387,8 @@ def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | No
 
 def _piped() -> bytes:
     """What standard input gives, as the text of a document."""
+    from brimful.corpus.reading import read_stream  # what reads files is loaded when there are files to read
+
     found = read_stream()
     if isinstance(found, Skipped):
         raise InputError(f"standard input can't be taken: {found.detail or found.reason}")
@@ -427,6 +427,8 @@ def _names(wanted: str, path: str) -> bool:
     """Whether a path of a document is meant: exactly, as something in a folder, or by a glob."""
     if path == wanted or path.startswith(wanted.rstrip("/") + "/"):
         return True
+    from brimful.corpus.ignores import glob_pattern
+
     pattern = glob_pattern(wanted) if any(mark in wanted for mark in "*?[") else None
     return pattern is not None and re.fullmatch(pattern, path) is not None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from fastapi import FastAPI, Request
@@ -13,12 +12,13 @@ from starlette.responses import Response
 
 from brimful.errors import BrimfulError, ProviderError, suggest
 from brimful.limits import PATIENCE_SECONDS
+from brimful.patterns import compiled
 from brimful.surfaces.outcomes import outcome_of
 
 MEDIA_TYPE = "application/problem+json"
 _CODE_OF = {404: "request.not_found", 405: "request.method", 400: "request.json"}
 _RETRY_SECONDS = 1
-_QUOTED = re.compile(r"'([^']*)'")
+_QUOTED = compiled(r"'([^']*)'")
 _MOST_ERRORS = 20
 
 

@@ -11,9 +11,10 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jso
 from pydantic import ValidationError
 
 from brimful.limits import MESSAGE_BYTES
+from brimful.patterns import compiled
 from brimful.text.strict_json import StrictJsonError, strict_json
 
-_TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
+_TOKEN = compiled(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
 _MOST_ID = 200
 
 
