@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
 
 from brimful.assembly.context import Context, Omitted
@@ -22,7 +23,6 @@ from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSet
 from brimful.store.whole import WholeDocuments
 from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass, fields, replace
 from brimful.windows.inflate import Inflation, inflate, inflate_pools
 from brimful.windows.sizing import cap_for
 from brimful.windows.strategies import link

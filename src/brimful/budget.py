@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from brimful.errors import BudgetError
-from brimful.values import dataclass
 
 LARGEST = 1_000_000_000
 """No model accepts more; a larger number is a mistake (bytes for tokens, a time stamp, an overflow)."""

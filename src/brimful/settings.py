@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from brimful.errors import SettingError, choose
-from brimful.values import asdict, dataclass, fields, replace
 from brimful.version import VERSION as _VERSION
 
 Sizing = Literal["density", "radial", "elastic", "field"]

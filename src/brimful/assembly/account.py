@@ -7,6 +7,7 @@ the text costs with it beyond what it costs without it, from the first to the la
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from operator import add
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 from brimful.assembly.formats import Fragment
 from brimful.budget import Budget
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from brimful.assembly.context import Reason
 from brimful.assembly.notation import UNLESS_EMPTY, Hash, Moment, Natural, Score
 from brimful.store.merkle import Proof, leaf_hash
-from brimful.values import dataclass, field
 from brimful.windows.seams import SeamKind
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from brimful.errors import InputError
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 from brimful.windows.window import Window
 
 MOST_ANSWER_BYTES = 1 << 20

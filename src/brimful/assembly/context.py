@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,7 +21,6 @@ from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.text.spans import Span
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass, field
 from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:

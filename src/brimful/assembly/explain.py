@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from brimful.assembly.context import Context
 from brimful.search.priors import Prior, prior_for
 from brimful.search.search import Found
-from brimful.values import dataclass
 from brimful.windows.window import Window
 
 PRICED = 5

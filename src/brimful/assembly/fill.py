@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from brimful.assembly.layout import Layout
 from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.values import dataclass, field, replace
 from brimful.windows.focus import focused
 from brimful.windows.water import below_heading
 from brimful.windows.window import Window, touching

@@ -6,6 +6,7 @@ import codecs
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -21,7 +22,6 @@ from brimful.corpus.sources import Found
 from brimful.patterns import compiled
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
-from brimful.values import dataclass
 
 Span = tuple[int, int]
 

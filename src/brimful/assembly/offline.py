@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 
@@ -18,7 +19,6 @@ from brimful.assembly.receipt import MOST_OVERLAP, Receipt, hash_of, most_shown
 from brimful.errors import BrimfulError
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass, fields
 
 Kind = Literal[
     "receipt", "proof", "text", "window", "state", "changed", "elsewhere", "time", "gone", "unchecked", "replay"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from brimful.values import dataclass, replace
 from brimful.windows.window import Cluster, Window
 
 _DAY = 86_400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -16,7 +17,6 @@ from brimful.store.protocol import Documents, Snapshot
 from brimful.text.structure import Definition, Structure, structure
 from brimful.text.terms import terms_of
 from brimful.text.tokens import Measure, TokenCounter
-from brimful.values import dataclass
 
 LONGEST_INSIDE = 2_000_000
 """Bytes of a document; a longer one is named without its inside."""

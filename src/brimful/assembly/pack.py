@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
@@ -18,7 +19,6 @@ from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass, field, replace
 from brimful.windows.coherence import coherence_of
 from brimful.windows.inflate import Inflation
 from brimful.windows.window import Cluster, Window

@@ -8,6 +8,7 @@ question's text, which its hash stands for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from blake3 import blake3
@@ -41,7 +42,6 @@ from brimful.corpus.documents import Document
 from brimful.errors import DocumentError, FormatError
 from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.store.protocol import Row, Snapshot
-from brimful.values import dataclass, field, replace
 from brimful.windows.seams import Seam
 from brimful.windows.window import Window, goes_on_after, goes_on_before
 

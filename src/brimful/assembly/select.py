@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from heapq import merge
 from typing import NamedTuple
 
@@ -11,7 +12,6 @@ from brimful.assembly.context import Reason
 from brimful.assembly.layout import Layout
 from brimful.assembly.order import Group, at_both_ends, best_first
 from brimful.settings import PackSettings
-from brimful.values import dataclass, field
 from brimful.windows.window import Window, touching
 
 NewLayout = Callable[[], Layout]

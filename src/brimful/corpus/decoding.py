@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from blake3 import blake3
 
@@ -23,7 +24,6 @@ from brimful.corpus.encodings import (
     text_codec,
     zero_pattern,
 )
-from brimful.values import dataclass
 
 Source = Callable[[], Iterable[bytes]]
 """Called for every pass over the bytes; gives them in blocks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,6 @@ from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
 from brimful.text.spans import Span, check_span
-from brimful.values import dataclass, field
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 

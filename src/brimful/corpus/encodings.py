@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 
 SNIFF_BYTES = 8_192
 _BLOCK = 1_048_576

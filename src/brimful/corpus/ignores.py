@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import groupby
 
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 MAX_IGNORE_BYTES = 1_048_576
 _MOST_STARS = 3  # `**` in one rule; each multiplies the ways to match a path

@@ -7,11 +7,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Place
-from brimful.values import dataclass, field
 
 BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from brimful.errors import SettingError, choose
-from brimful.values import dataclass
 
 Reason = Literal[
     "hidden",

@@ -16,6 +16,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.corpus.ignores import MAX_IGNORE_BYTES, IgnoreRules, glob_pattern
@@ -23,7 +24,6 @@ from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import Skipped, SourceSettings, derived_folder
 from brimful.errors import DocumentError
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 _BINARY = frozenset(
     "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf mp3 mp4 m4a m4v mkv mov avi webm wav flac ogg opus "

@@ -10,6 +10,7 @@ down and compares: a text that is not the same twice is refused as changing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 
 from blake3 import blake3
@@ -23,7 +24,6 @@ from brimful.corpus.secrets import PREFIX_BYTES, secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.text.kinds import Kind, kind_of
-from brimful.values import dataclass, field
 
 LONG_BYTES = 8 << 20
 """A text above this is read block by block; below it, holding it costs less than reading it three times."""

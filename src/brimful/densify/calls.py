@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from brimful.densify.classify import silently_truncated
 from brimful.densify.model import Completion, Model, Stop
@@ -25,7 +26,6 @@ from brimful.errors import (
 )
 from brimful.limits import COUNTED_TOKENS
 from brimful.text.strict_json import whole_characters
-from brimful.values import dataclass, field, replace
 
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
 _HOPELESS = frozenset({400, 404, 405, 410, 415, 422})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from blake3 import blake3
@@ -26,7 +27,6 @@ from brimful.densify.running import Progress
 from brimful.errors import BrimfulError, CorruptError, DocumentError, choose
 from brimful.store.schema import seal_of
 from brimful.text.spans import Span
-from brimful.values import dataclass, field
 
 CaptureStatus = Literal["pending", "done", "failed"]
 CAPTURED = "capture:"

@@ -7,12 +7,12 @@ terms with, and has all their places; where it shares none, it has the places of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from brimful.corpus.documents import Document
 from brimful.text.spans import Span, merge_spans
 from brimful.text.terms import query_terms
-from brimful.values import dataclass
 
 _LEAST_LETTERS = 4  # shorter words (the, and, of) tie everything to everything
 

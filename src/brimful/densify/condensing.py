@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
@@ -25,7 +26,6 @@ from brimful.densify.model import Model
 from brimful.densify.plan import DensifySettings
 from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass, replace
 from brimful.windows.window import Cluster, Window
 
 MOST_DIGESTS = 8

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.corpus.documents import Document
@@ -28,7 +29,6 @@ from brimful.densify.plan import DensifySettings, check_input
 from brimful.densify.running import Progress, Run
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.text.spans import Span
-from brimful.values import dataclass
 
 __all__ = ["Progress", "densify"]
 

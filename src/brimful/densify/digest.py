@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from brimful.corpus.documents import Document
 from brimful.densify.cite import CitedSentence
 from brimful.text.spans import Span
-from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 
 _CODE_KEYS = frozenset(
     "code type status reason kind __type errorcode error_code errortype error_type statuscode status_code "

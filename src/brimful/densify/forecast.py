@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
 from brimful.densify.parts import Slicer, groups_of
 from brimful.densify.plan import DensifySettings, allowances, check_input, overhead
 from brimful.text.spans import Span
-from brimful.values import dataclass
 
 _BETWEEN_TOKENS = 2
 

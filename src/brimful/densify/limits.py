@@ -6,11 +6,11 @@ A limit that was learnt is remembered for its endpoint and model (memory.py), so
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from brimful.densify.evidence import evidence_of
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 _LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
 _NAMED_FIELDS = ("n_ctx", "max_model_len", "context_length", "max_context_length", "context_window")

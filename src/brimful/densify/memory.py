@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +20,6 @@ from blake3 import blake3
 from brimful.errors import StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.schema import Value, fetch, seal_of
 from brimful.text.spans import Span
-from brimful.values import dataclass
 
 _APPLICATION_ID = 0x4252_444D  # "BRDM"
 _BUSY_MILLISECONDS = 10_000

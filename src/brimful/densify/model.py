@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from brimful.densify.classify import Failure, classify
@@ -19,7 +20,6 @@ from brimful.errors import (
     UnavailableError,
 )
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass
 
 Finish = Literal["stop", "length", "refused"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from brimful.corpus.documents import Document
 from brimful.densify.lean import lean
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
-from brimful.values import dataclass
 
 _SLACK = 99
 """Later parts are planned to be filled to so many percent; where that is too little room, a part ends within a sentence

@@ -8,12 +8,12 @@ are the `seed` profile, and guards around the computed values.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
 from brimful.densify.prompts import prompt
 from brimful.errors import InputTooLongError, SettingError, choose
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass, fields, replace
 
 Profile = Literal["computed", "seed"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
@@ -20,7 +21,6 @@ from brimful.densify.plan import Allowances, allowances
 from brimful.densify.prompts import Task, prompt
 from brimful.errors import CancelledError, ProviderError
 from brimful.text.spans import Span, merge_spans
-from brimful.values import dataclass
 
 _LOOK_SECONDS = 0.05
 """How often a run that waits looks whether it should end."""

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 
@@ -36,7 +37,6 @@ from brimful.limits import (
 )
 from brimful.patterns import compiled
 from brimful.text.strict_json import nesting_of, whole_characters
-from brimful.values import dataclass
 
 _SHOWN_CHARACTERS = 300
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

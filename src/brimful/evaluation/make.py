@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -26,7 +27,6 @@ from brimful.corpus.documents import Document, by_path
 from brimful.errors import InputError, SettingError
 from brimful.evaluation.sets import EvaluationSet, Evidence, Question
 from brimful.text.terms import query_terms, terms_of
-from brimful.values import dataclass
 
 Rule = Literal["words", "heading", "gap", "misspelt"]
 RULES: tuple[Rule, ...] = get_args(Rule)

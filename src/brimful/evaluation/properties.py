@@ -17,6 +17,7 @@ From 085b, "Performance Targets":
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from brimful.assembly.context import Context, verify_determinism
@@ -26,7 +27,6 @@ from brimful.evaluation.axis import Range
 from brimful.text.spans import Span, merge_spans
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass
 from brimful.windows.window import Window
 
 LEAST_COVERAGE = 0.9

@@ -13,6 +13,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from blake3 import blake3
@@ -22,7 +23,6 @@ from brimful.errors import InputError, choose
 from brimful.evaluation.axis import Cited, Range, TokenAxis
 from brimful.evaluation.measures import Difference, Scores, difference, ndcg, score
 from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope
-from brimful.values import dataclass
 
 __all__ = ["BUDGETS", "Answerer", "Cited", "Result", "Row", "Timing", "compare", "evaluate"]
 

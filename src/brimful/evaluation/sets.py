@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -24,7 +25,6 @@ from typing import Literal, get_args
 from brimful.corpus.documents import Document
 from brimful.errors import InputError, choose
 from brimful.text.spans import check_span
-from brimful.values import dataclass
 
 Layout = Literal["qa", "ir"]
 Split = Literal["all", "dev", "holdout"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from brimful.text.heads import Heads
 from brimful.text.kinds import Kind
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import terms_of
-from brimful.values import dataclass
 
 EXTENT_BYTES = 4 << 20
 """A longer document is laid down in several extents, so that memory does not grow with a file."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod, sqrt
 from typing import Any, Literal
@@ -19,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError
-from brimful.values import dataclass, field
 
 Arithmetic = Literal["float", "int8"]
 Pooling = Literal["mean", "first"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from brimful.values import dataclass
 
 _OFFSET_BITS = 40
 """A document holds less than a terabyte, a store less than eight million documents' numbers beside it."""

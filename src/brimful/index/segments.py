@@ -12,6 +12,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 from brimful.errors import CorruptError
 from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_columns, unpack_numbers, unpack_sorted
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 _WORD = compiled(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")

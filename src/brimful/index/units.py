@@ -17,6 +17,7 @@ longer than 1,800.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from brimful.text.heads import Heads, definitions_in, headings_in, joined
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, lines_of
 from brimful.text.rows import row_starts
-from brimful.values import dataclass
 
 _PROSE, _CODE, _ROWS, _DATA = range(4)
 _ROW_FORMATS = frozenset({"csv", "tsv", "jsonl", "log", None})

@@ -10,6 +10,7 @@ import bisect
 import functools
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, SettingError
 from brimful.index.trigrams import similarity, trigram_index, trigrams_of
-from brimful.values import dataclass
 
 How = Literal["exact", "prefix", "trigram"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from brimful.errors import KernelsError
 from brimful.kernels import building
-from brimful.values import dataclass
 
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 _MONTHS: Final = {
     "da": "januar februar marts april maj juni juli august september oktober november december",

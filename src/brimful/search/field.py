@@ -12,6 +12,7 @@ order and are rounded to whole millionths before they decide anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import isqrt
 
 import numpy as np
@@ -27,7 +28,6 @@ from brimful.search.rarity import plain_rarity, rarity
 from brimful.search.signals import called_by, definitions, runs
 from brimful.settings import FieldSettings
 from brimful.text.cuts import merged
-from brimful.values import dataclass, field
 
 THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000

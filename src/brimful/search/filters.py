@@ -8,11 +8,11 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final, get_args
 
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
-from brimful.values import dataclass, field
 
 MOST_FILTERS: Final = 64
 """What stands beyond is literal text."""

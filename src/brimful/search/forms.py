@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from brimful.errors import SettingError
@@ -17,7 +18,6 @@ from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query
 from brimful.search.words import Words
 from brimful.text.stems import NO_LANGUAGE, stems_of
-from brimful.values import dataclass
 
 How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound"]
 

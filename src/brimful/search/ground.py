@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -30,7 +31,6 @@ from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.cuts import merged
 from brimful.text.stems import SNOWBALL, STOP_WORDS
 from brimful.text.terms import terms_of
-from brimful.values import dataclass
 
 BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""

@@ -12,6 +12,7 @@ lie in stacks, one for each stretch of a document, so that all of them are found
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
@@ -27,7 +28,6 @@ from brimful.index.quantised import Bytes, cosines, quantise, squares, text_key
 from brimful.search.field import MILLION, Field, standing_out
 from brimful.search.ground import Ground, Ids
 from brimful.settings import FieldSettings
-from brimful.values import dataclass, replace
 
 CELL_BYTES: Final = 600
 """Units that begin in the same so many bytes of a document are read together."""

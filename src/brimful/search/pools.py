@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from brimful.corpus.documents import Hit
 from brimful.index.vectors import TermVectors
@@ -11,7 +12,6 @@ from brimful.search.related import Related, related_terms
 from brimful.search.search import Found, search
 from brimful.search.stopping import only_asks
 from brimful.search.synonyms import Synonyms
-from brimful.values import dataclass, replace
 
 DIRECT_PERCENT = 70
 RELATED_SHARE = 0.25

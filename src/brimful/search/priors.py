@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 ONE: Final = 1_000
 """What an ordinary file counts, in thousandths."""

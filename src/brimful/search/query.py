@@ -12,6 +12,7 @@ import bisect
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast, get_args
 
 import numpy as np
@@ -23,7 +24,6 @@ from brimful.search.filters import FilterReader, PathPattern, time_bound
 from brimful.settings import Filters
 from brimful.text.kinds import Kind
 from brimful.text.terms import QueryTerm, query_terms
-from brimful.values import dataclass, field, replace
 
 MOST_CHARACTERS: Final = 100_000
 """How much of a question is read; a longer one is cut between words."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from brimful.search.synonyms import Synonyms
 from brimful.search.words import Words, is_common
 from brimful.text.stems import NO_LANGUAGE, stems_of
 from brimful.text.terms import terms_of
-from brimful.values import dataclass
 
 MOST_RELATED: Final = 5
 MOST_UNITS: Final = 200

@@ -9,6 +9,7 @@ than what was asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
 
@@ -18,7 +19,6 @@ from brimful.search.forms import WordForms, forms_of
 from brimful.search.query import Query
 from brimful.search.spellings import MOST_LETTERS, Spelling, Spellings
 from brimful.search.words import Words
-from brimful.values import dataclass, replace
 
 How = Literal["swap", "spelling", "prefix", "joined"]
 

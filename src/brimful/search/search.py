@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
@@ -33,7 +34,6 @@ from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.cuts import merged
 from brimful.text.matches import matches_in
-from brimful.values import dataclass, replace
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""

@@ -9,12 +9,12 @@ in ~/.pgpass or PGPASSWORD; one in an address is used, and never shown.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from brimful.errors import InputError
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 
 SCHEMES = ("postgresql", "postgres")
 CORPUS, SCHEMA = "main", "brimful"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
@@ -12,7 +13,6 @@ from brimful.errors import InputError
 from brimful.index.embedders import Embedder
 from brimful.store.laying import SEGMENT_BYTES
 from brimful.store.preparing import Entry, Prepared, prepare
-from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -16,7 +17,6 @@ from brimful.store.batches import File, Outcome, Taken, batches_of, stamp_of, ta
 from brimful.store.helping import Hands, helpers_for
 from brimful.store.preparing import Entry
 from brimful.store.store import Origins, Store, TakenError
-from brimful.values import dataclass, field
 
 Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,6 @@ from brimful.store.schema import (
 )
 from brimful.store.shelf import Shelf
 from brimful.store.tables import pack_cards, pack_table, unpack_cards, unpack_table
-from brimful.values import dataclass
 
 SEGMENT_BYTES = 4 << 20
 """Text that is indexed and committed at once."""

@@ -7,6 +7,7 @@ of a large segment without dead extents keeps its compressed blocks: its part of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from brimful.store.laying import (
 from brimful.store.protocol import BLOCK_BYTES, Extents, Heads
 from brimful.store.schema import TEXT, key_of
 from brimful.store.views import StoredSegment
-from brimful.values import dataclass
 
 FANOUT = 8
 """So many segments of a tier are merged into one of the next."""

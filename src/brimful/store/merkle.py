@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from blake3 import blake3
-
-from brimful.values import dataclass
 
 BITS = 12
 BUCKETS = 1 << BITS

@@ -7,6 +7,7 @@ process, and readers and other writers wait only for what is left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from brimful.index.embedders import Embedder
 from brimful.store.laying import Laid, Packed, grouped, pack_segment
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.tables import pack_map
-from brimful.values import dataclass
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -17,7 +18,6 @@ from brimful.index.places import Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
-from brimful.values import dataclass
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap

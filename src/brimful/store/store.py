@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -69,7 +70,6 @@ from brimful.store.shelf import Shelf, check_seal
 from brimful.store.snapshot import COLUMNS, StoredSnapshot
 from brimful.store.views import StoredSegment
 from brimful.text.kinds import kind_of
-from brimful.values import dataclass
 
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""

@@ -9,6 +9,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Literal, Self
@@ -19,7 +20,6 @@ from brimful.densify.transport import Timeouts
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass, field
 
 FaultKind = Literal[
     "status", "hang", "hang_in_stream", "reset", "truncated", "html", "empty", "schema", "refusal", "in_stream",

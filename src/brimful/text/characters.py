@@ -12,12 +12,11 @@ import functools
 import sys
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from brimful.values import dataclass
 
 TERM_RULES: Final = 1
 """Goes up whenever some text gets other terms than before: stores remember by which rules theirs were made."""

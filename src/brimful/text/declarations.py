@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from brimful.patterns import compiled
 from brimful.text.brackets import Brackets
 from brimful.text.rules import Rule, family_of, head_pattern, rule_of
-from brimful.values import dataclass
 
 REACH = 4_000  # bytes outside of brackets in which a signature must come to its end
 

@@ -7,6 +7,8 @@ takes its folded form. Every byte of the result knows where it came from.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,6 @@ from brimful.text.characters import (
     UPPER,
     tables_of_unicode,
 )
-from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

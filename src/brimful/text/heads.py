@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.patterns import compiled
 from brimful.text.cuts import Cuts
 from brimful.text.lines import Lines
-from brimful.values import dataclass
 
 MOST_LEVELS = 6
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,6 @@ from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cu
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import Block, BlockKind, Outline
 from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
-from brimful.values import dataclass
 
 STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""

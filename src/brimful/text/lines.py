@@ -6,13 +6,14 @@ letter, a number of up to two digits or a usual abbreviation ends nothing, nor d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
 from brimful.kernels import NEWLINES
 from brimful.text.cuts import BLANKS, Cuts
-from brimful.values import dataclass
 
 LONGEST_SPEAKER = 48
 """In so many bytes the name of whoever speaks ends with a colon."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -17,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.patterns import compiled
-from brimful.values import dataclass
 
 _STRING, _BLANK, _DIRECTIVE = 34, 32, 35
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 
 from brimful.patterns import compiled
 from brimful.text.times import time_of
-from brimful.values import dataclass
 
 _SAMPLE = 16_384  # bytes in which a chat must show itself
 _LEAST = 3

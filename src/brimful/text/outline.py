@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from brimful.text.cuts import Cuts
 from brimful.text.kinds import Kind
-from brimful.values import dataclass
 
 if TYPE_CHECKING:
     from brimful.text.structure import Structure

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 
 PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 

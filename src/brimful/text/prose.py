@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from brimful.text.outline import Block, Outline
 from brimful.text.passages import Heading, Passage
 from brimful.text.sentences import refers_back, sentence_starts
 from brimful.text.structure import structure
-from brimful.values import dataclass, field
 
 __all__ = ["outline_prose", "refers_back"]
 

@@ -7,10 +7,9 @@ how the body ends. It is the one place to look at for a language.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
-
-from brimful.values import dataclass
 
 NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*+"
 

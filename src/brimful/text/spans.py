@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from brimful.errors import SpanError
-from brimful.values import dataclass
 
 _CONTINUATION = 0b1000_0000
 _CONTINUATION_MASK = 0b1100_0000

@@ -7,13 +7,13 @@ level of the file and of the namespaces and classes in it. The body of a functio
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
 from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source
 from brimful.text.rules import NAME
-from brimful.values import dataclass
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from brimful.patterns import compiled
@@ -22,7 +23,6 @@ from brimful.text.records import records_in
 from brimful.text.rules import rule_of
 from brimful.text.scripts import declared_in_script
 from brimful.text.statements import read_statements
-from brimful.values import dataclass
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",

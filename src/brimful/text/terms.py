@@ -9,6 +9,7 @@ fits into the processor's cache at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from brimful.patterns import compiled
 from brimful.text.clumps import clumps_of
 from brimful.text.folding import Folded, fold
 from brimful.text.pieces import EDGE, rows_of
-from brimful.values import dataclass
 
 STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""

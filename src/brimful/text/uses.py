@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -11,7 +12,6 @@ from brimful.patterns import compiled
 from brimful.text.masking import mask
 from brimful.text.structure import Definition as Defined
 from brimful.text.structure import Structure, has_rules
-from brimful.values import dataclass
 
 UseKind = Literal["import", "function", "class", "variable"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
 from brimful.text.outline import Record
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.values import dataclass
 from brimful.windows.drafts import Draft, Joinable, Ruler, draft_windows, places_of, widen
 from brimful.windows.focus import around, focused
 from brimful.windows.sizing import Size

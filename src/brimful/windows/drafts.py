@@ -8,6 +8,7 @@ indentation does not steer the choice (085b §5.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import WindowSettings
 from brimful.text.cuts import BLANKS, FILLED
-from brimful.values import dataclass, field
 from brimful.windows.focus import focused
 from brimful.windows.sizing import Size, padding_for
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from brimful.budget import Budget, budget_of
@@ -12,7 +13,6 @@ from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.tokens import TokenCounter
-from brimful.values import dataclass, replace
 from brimful.windows.coherence import coherence_of
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.seams import seams_for, time_in

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from brimful.corpus.documents import Document
@@ -16,7 +17,6 @@ from brimful.patterns import compiled
 from brimful.text.spans import Span
 from brimful.text.times import time_of
 from brimful.text.uses import used_definitions
-from brimful.values import dataclass
 
 SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
 

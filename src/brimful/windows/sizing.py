@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from brimful.settings import Sizing, WindowSettings
-from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,6 @@ from brimful.errors import choose
 from brimful.patterns import compiled
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
 from brimful.text.prose import refers_back
-from brimful.values import dataclass, replace
 from brimful.windows.likeness import FULL, Names, cosine, overlap, steps_of, terms_of
 from brimful.windows.window import Cluster, Coherence, Window
 

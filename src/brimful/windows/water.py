@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.values import dataclass
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.drafts import Joinable
 from brimful.windows.whole import made_whole

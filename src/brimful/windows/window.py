@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 
 from blake3 import blake3
@@ -12,7 +13,6 @@ from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
-from brimful.values import dataclass, field, fields, replace
 from brimful.windows.seams import Seam, seams_after
 
 MARKER = "[...]"

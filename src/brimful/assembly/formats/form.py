@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from brimful.patterns import compiled
 from brimful.settings import FormatName, LineNumbers
 from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
-from brimful.values import dataclass
 from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.patterns import compiled
 from brimful.text.times import epoch_of, time_of
-from brimful.values import dataclass
 
 _SIGNS = compiled(rb'"(?:mapping|chat_messages|role)"\s*:')
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}

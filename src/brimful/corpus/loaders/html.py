@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html import unescape
 
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.patterns import compiled
-from brimful.values import dataclass, field
 
 _HIDDEN = frozenset("script style noscript template svg iframe object canvas noembed noframes select math head".split())
 _RAW = frozenset("script style xmp iframe noembed noframes textarea title plaintext".split())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from brimful.corpus.skips import Refusal
 from brimful.text.kinds import Kind
-from brimful.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

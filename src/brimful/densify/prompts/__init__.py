@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from blake3 import blake3
-
-from brimful.values import dataclass
 
 Task = Literal["part", "merge"]
 

@@ -7,6 +7,7 @@ documents they were cut from are given, windows are grown around them instead, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from brimful.assembly.context import Context
@@ -16,7 +17,6 @@ from brimful.corpus.documents import Document, Hit
 from brimful.errors import DocumentError, InputError, SettingError
 from brimful.settings import DEFAULT_MODEL, PackSettings
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass
 from brimful.windows.inflate import inflate
 from brimful.windows.window import Window
 

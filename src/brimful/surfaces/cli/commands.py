@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +30,6 @@ from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
 from brimful.surfaces.cli.stores import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
-from brimful.values import dataclass, field, replace
 
 STDIN = "-"
 MOST_AROUND = 1_000

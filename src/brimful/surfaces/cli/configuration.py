@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from brimful.settings import (
     profiled,
 )
 from brimful.store.address import is_address, masked
-from brimful.values import dataclass
 
 PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"

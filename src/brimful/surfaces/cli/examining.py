@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,6 @@ from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.exits import FOUND, PROVIDER, STORAGE, USAGE, exit_of
 from brimful.surfaces.cli.stores import cache_folder, store_to_ask
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
-from brimful.values import asdict, dataclass
 
 State = Literal["good", "note", "warn", "bad"]
 REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs typer zstandard".split())

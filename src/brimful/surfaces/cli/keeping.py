@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.engine import open as open_store
@@ -14,7 +15,6 @@ from brimful.surfaces.cli.commands import corpus_of, exit_for
 from brimful.surfaces.cli.exits import FOUND, NOTHING
 from brimful.surfaces.cli.stores import STORE_NAME, cache_folder
 from brimful.surfaces.cli.terminal import one_line, progress, say, show
-from brimful.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

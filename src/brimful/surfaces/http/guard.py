@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,7 +21,6 @@ from brimful.surfaces.http.metrics import Metrics
 from brimful.surfaces.http.problems import RefusedRequest, problem
 from brimful.surfaces.http.settings import ServeSettings, is_served
 from brimful.text.strict_json import StrictJsonError, strict_json
-from brimful.values import dataclass
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

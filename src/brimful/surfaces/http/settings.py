@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+
 from brimful import limits
 from brimful.errors import SettingError
 from brimful.surfaces.access import address_of, check_token, is_loopback
-from brimful.values import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
