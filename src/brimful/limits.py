@@ -51,7 +51,7 @@ CONNECTIONS = 512
 """Connections at once; less where the system allows fewer open files. Half-sent requests give way to new ones."""
 RESERVED_CONNECTIONS = 16
 """More connections for health checks alone, when every place is taken by a request that is being answered."""
-RESERVED_FILES = 128
+RESERVED_FILES = 200
 """Open files that connections leave to the store, its helpers and to providers."""
 BACKLOG = 128
 """Connections that the system holds until they are taken; as many may be taken at a stroke, so they count above."""

@@ -63,6 +63,9 @@ def small_segments():
         yield
 
 
+COPIES = {"twin_threshold": None, "with_question": False}
+"""The documents of these corpora say nearly the same, and all of it is wanted; the budget is the context's alone."""
+
 choices = st.fixed_dictionaries(
     {
         "model": st.sampled_from(MODELS),
@@ -124,7 +127,7 @@ def test_never_over_and_every_byte_accounted_for(folder, docs, question, choice,
 def test_filled_to_the_brim(folder, docs, question, model, form, budget):
     """With sizing "field" and fill "brim", at least 98 % are used where the documents that have hits have more."""
     with engine_of(docs, folder=folder) as engine:
-        context = engine.context(question, budget=budget, model=model, format=form)
+        context = engine.context(question, budget=budget, model=model, format=form, **COPIES)
         found = {hit.path for hit in engine.search(question, limit=100_000).hits}
         count = tokens_for(model).count
         assume(sum(count(doc.content.decode()) for doc in docs if doc.path in found) > budget * 1.2)
@@ -142,7 +145,7 @@ def test_many_short_documents_fill_the_brim(folder, seed, form, budget):
     ]
     docs.append(Document("long.md", "Nothing about it in this very long sentence of many words. " * 400))
     with engine_of(docs, folder=folder) as engine:
-        context = engine.context("tea", budget=budget, format=form)
+        context = engine.context("tea", budget=budget, format=form, **COPIES)
         dearest = max(tokens_for("o200k_base").count(f"\n[DOC: {d.path}]\n{d.content.decode()}\n") for d in docs[:-1])
         assert context.tokens >= budget * 0.98 or budget - context.tokens < dearest
 

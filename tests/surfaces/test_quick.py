@@ -49,6 +49,7 @@ def configured(key):
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_a_plain_line_is_read_as_the_parser_reads_it(line, monkeypatch):
     """The same command with the same values, of the same types."""
+    monkeypatch.delenv("BRIMFUL_EMBEDDER", raising=False)
     seen = []
     monkeypatch.setattr(dispatch, "run", lambda command, values: seen.append((command, dict(values))) or 0)
     monkeypatch.setattr("brimful.surfaces.cli.app.run", dispatch.run)
