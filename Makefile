@@ -28,7 +28,7 @@ FAULTS := BRIMFUL_KILLS=1000 BRIMFUL_POWER_CUTS=3000 BRIMFUL_SERVER_KILLS=200 BR
 
 test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB (an hour)
 	@$(FAULTS) $(BIN)/python -m pytest -n 2 -q tests/store/test_faults.py tests/store/test_power_cuts.py tests/store/test_pages.py \
-		tests/store/test_postgres_faults.py tests/store/test_odd_input.py tests/store/test_streaming.py
+		tests/store/test_postgres_faults.py tests/store/test_odd_input.py tests/ingest/test_streaming.py
 
 FUZZ_SECONDS ?= 20
 FUZZ_SEED ?= 1

@@ -17,7 +17,7 @@ from pathlib import Path
 import brimful
 from brimful.evaluation.sets import read_set
 from brimful.text.spans import Span
-from brimful.windows.coherence import coherence_of
+from brimful.windows.inflate import coherence_of
 from brimful.windows.window import Window
 
 BUDGET = 2_000

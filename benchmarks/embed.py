@@ -26,8 +26,7 @@ from core import report
 from numpy.typing import NDArray
 
 from brimful.index.minilm import MiniLmEmbedder
-from brimful.index.quantised import cosines, nearest_rows, quantise, squares, text_key
-from brimful.index.vectors import codes_of, project, similarities
+from brimful.index.vectors import codes_of, cosines, nearest_rows, project, quantise, similarities, squares, text_key
 from brimful.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).resolve().parents[1]

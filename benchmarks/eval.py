@@ -21,7 +21,7 @@ from brimful.evaluation.run import evaluate
 
 NOT_HERE = """The shared evaluation sets are not on this machine: nothing was measured.
 They are looked for in shared/eval beside this repository; set BRIMFUL_EVAL to name another folder.
-On your own documents: brimful.evaluation.make and docs/evaluation.md."""
+On your own documents: brimful.evaluation.sets and docs/evaluation.md."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from core import report
-from ingest import jobs, measures, neural, plot
 from ingest.measures import Stage
 from ingest.texts import lay_out
+
+from ingest import jobs, measures, neural, plot
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("brimful", "apsw", "numpy", "zstandard", "tantivy", "bm25s")

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from core import report  # noqa: E402
 from tests.text.outline_oracle import definitions_by_grammar  # noqa: E402
 
-from brimful.index.units import divide_texts  # noqa: E402
+from brimful.index.build import divide_texts  # noqa: E402
 from brimful.text.kinds import Kind, kind_of  # noqa: E402
 from brimful.text.structure import definitions_in, structure  # noqa: E402
 

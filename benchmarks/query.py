@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core import report
-from ingest import jobs as processes
 from ingest.texts import lay_out
 from query import jobs, measures
 from query.contenders import CONTENDERS
+
+from ingest import jobs as processes
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("brimful", "numpy", "apsw", "bm25s", "tantivy", "llama-index-core", "langchain-core", "tiktoken")

@@ -112,7 +112,7 @@ def _access() -> None:
     import psycopg
 
     from brimful.store.address import Address
-    from brimful.store.postgres.errors import translated
+    from brimful.store.postgres.session import translated
 
     with translated(Address.of("postgresql://ada@db.example/team")):
         raise psycopg.errors.InvalidPassword('password authentication failed for user "ada"')
@@ -146,7 +146,7 @@ def _full() -> None:
 
 def _helper() -> None:
     from brimful.corpus.skips import SourceSettings
-    from brimful.store.helping import Helper
+    from brimful.ingest.workers import Helper
 
     helper = Helper((SourceSettings(), False))
     helper.close()
@@ -192,11 +192,11 @@ def _raised(line: str) -> Callable[[], None]:
 EXAMPLES: dict[str, Callable[[], None]] = {
     "cancelled": _raised("from brimful.densify.model import Stop; stop = Stop(); stop.set(); stop.check()"),
     "endpoint": _endpoint,
-    "input": _raised("from brimful.surfaces.cli.stores import store_to_ask; store_to_ask('notes.db')"),
+    "input": _raised("from brimful.surfaces.cli.configuration import store_to_ask; store_to_ask('notes.db')"),
     "input.budget": _raised("from brimful import Budget; Budget(600)"),
     "input.choice": _raised("from brimful.settings import AskSettings; AskSettings(format='markdwn')"),
     "input.document": _document,
-    "input.format": _raised("from brimful.assembly.receipt import Receipt; Receipt.from_json('{}')"),
+    "input.format": _raised("from brimful.receipts.receipt import Receipt; Receipt.from_json('{}')"),
     "input.model": _raised("from brimful import tokens_for; tokens_for('gpt-4p')"),
     "input.score": _raised("from brimful import Hit; Hit('tea.md', 0, 3, score=float('nan'))"),
     "input.secret": _secret,

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import pytest
 
 import brimful.engine
-import brimful.store.whole
+import brimful.store.documents
 from brimful import Document, tokens_for
 from brimful.engine import KEPT_CONTEXTS
 from brimful.engine import open as open_store
@@ -236,7 +236,7 @@ def test_contexts_are_kept_and_let_go(engine):
 
 def test_documents_are_kept_within_bounds(engine, monkeypatch):
     """What was read is kept up to a size; the documents of the question itself always are."""
-    monkeypatch.setattr(brimful.store.whole, "KEPT_BYTES", 20_000)
+    monkeypatch.setattr(brimful.store.documents, "KEPT_BYTES", 20_000)
     for question in ("limerence", "letter", "machine", "consciousness"):
         text = engine.context(question, budget=400).text
         assert text
@@ -427,7 +427,7 @@ def test_one_document_of_one_byte(tmp_path):
 def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, strategy):
     """Windows of documents that are read in places are packed and cited right, beside short ones, no byte twice."""
     whole = {path: engine.document(path) for path in engine.ground.documents.paths}
-    monkeypatch.setattr(brimful.store.whole, "LONGEST_WHOLE", 5_000)
+    monkeypatch.setattr(brimful.store.documents, "LONGEST_WHOLE", 5_000)
     context = engine.context(
         "limerence romantic attraction machine consciousness",
         budget=900,
@@ -464,7 +464,7 @@ def test_a_long_document_is_shown_as_a_short_one_is(tmp_path, monkeypatch, sizin
             expected = [window.lines for window in whole.windows]
             engine._contexts.clear()
             with monkeypatch.context() as patch:
-                patch.setattr(brimful.store.whole, "LONGEST_WHOLE", 5_000)
+                patch.setattr(brimful.store.documents, "LONGEST_WHOLE", 5_000)
                 parts = engine.context(question, budget=budget, sizing=sizing)
                 found = engine.lines("long.txt", 90_000, 90_100), engine.text("long.txt", 90_000, 90_100)
             assert parts.text == whole.text
@@ -476,7 +476,7 @@ def test_a_long_document_is_shown_as_a_short_one_is(tmp_path, monkeypatch, sizin
 
 def test_hits_that_touch_are_one_stretch(engine, monkeypatch):
     """The chapter of a long document comes as a block, marked where the document goes on."""
-    monkeypatch.setattr(brimful.store.whole, "LONGEST_WHOLE", 5_000)
+    monkeypatch.setattr(brimful.store.documents, "LONGEST_WHOLE", 5_000)
     context = engine.context("limerence romantic attraction", budget=400)
     best = min(context.windows, key=lambda window: window.order)
     assert best.path == "minds.md"

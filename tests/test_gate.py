@@ -9,7 +9,7 @@ import brimful
 from brimful import Document
 from brimful.async_engine import open_async
 from brimful.errors import SecretError
-from brimful.store.texts import add_text, ingest_stream
+from brimful.ingest.texts import add_text, ingest_stream
 
 KEY = "key = AKIA" + "Q7ZK2VW9RT4LX8BN"
 

@@ -6,7 +6,7 @@ import pytest
 
 import brimful
 from brimful import Document
-from brimful.assembly.receipt import Receipt
+from brimful.receipts.receipt import Receipt
 from brimful.settings import CFS, CFS_FIELD
 
 NOTES = {
@@ -33,7 +33,7 @@ def test_semantic_links_through_the_engine(engine):
     assert {window.path for window in context.windows if window.strategy == "semantic"} == {"a.md", "b.md"}
 
 
-@pytest.mark.seed("085b requirements §1", "the result names strategy and coherence", where="assembly/record.py")
+@pytest.mark.seed("085b requirements §1", "the result names strategy and coherence", where="assembly/showing.py")
 def test_clusters_and_coherence_are_in_every_account(engine):
     """In the record, in the receipt and in the explanation."""
     choices = {"budget": 400, "strategy": "semantic", "twin_threshold": None}
@@ -50,7 +50,7 @@ def test_clusters_and_coherence_are_in_every_account(engine):
     assert "semantic cluster 1, coherence" in str(engine.explain("kettle", **choices))
 
 
-@pytest.mark.seed("CFS §11", "metadata: query hash, time, state root", where="assembly/receipt.py", ruling=10)
+@pytest.mark.seed("CFS §11", "metadata: query hash, time, state root", where="receipts/receipt.py", ruling=10)
 def test_the_time_of_the_run_is_outside_of_what_is_hashed(engine):
     """Ruling 10: it stands in the receipt, and the same answer at another time has the same id."""
     first = engine.context("kettle", budget=300).receipt
@@ -80,7 +80,7 @@ def test_near_twins_are_shown_once_and_named(tmp_path):
         assert len([window for window in both.windows if "hall four" in window.text]) == 3
 
 
-@pytest.mark.seed("CFS property 3", "the top 3 among the first 5", where="assembly/order.py", ruling=24)
+@pytest.mark.seed("CFS property 3", "the top 3 among the first 5", where="assembly/select.py", ruling=24)
 def test_best_first_has_the_top_three_among_the_first_five(tmp_path):
     """CFS property 3, literally, with `order="best"`, the CFS profile's own; by default documents are read on."""
     with brimful.open(tmp_path, late="none") as engine:

@@ -67,7 +67,7 @@ class Brimful:
 
     def __init__(self) -> None:
         from brimful.corpus.skips import SourceSettings
-        from brimful.store.ingest import ingest
+        from brimful.ingest.folders import ingest
         from brimful.store.sqlite import SqliteStore
 
         self.settings = SourceSettings(allow=("hidden", "ignored", "secret", "binary"))
@@ -88,7 +88,7 @@ class Brimful:
     def parts(self, where: Path) -> dict[str, int]:
         import apsw
 
-        from brimful.store import schema
+        from brimful.store import format as schema
 
         with_kind = f"(key >> {schema._PLACE_BITS}) & {(1 << schema._KIND_BITS) - 1}"  # noqa: SLF001
         connection = apsw.Connection(str(where / "brimful.db"), flags=apsw.SQLITE_OPEN_READONLY)

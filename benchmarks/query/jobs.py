@@ -68,15 +68,15 @@ class _Stages:
     def __init__(self) -> None:
         from brimful import asking, engine
         from brimful.assembly.pack import Packer
-        from brimful.store.whole import WholeDocuments
-        from brimful.windows.tide import Tide
+        from brimful.store.documents import WholeDocuments
+        from brimful.windows.inflate import WindowCache
 
         self.seconds: dict[str, float] = {}
         self._inner = 0.0
         for owner, name, stage in (
             (asking, "search", "search"),
             (WholeDocuments, "one", "read"),
-            (Tide, "windows", "inflate"),
+            (WindowCache, "windows", "inflate"),
             (Packer, "cost", "line"),
             (Packer, "pack", "pack"),
             (engine, "make_receipt", "receipt"),

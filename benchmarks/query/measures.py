@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from core.report import Table, milliseconds, percent, times
-from ingest import jobs
 from ingest.texts import Corpus
 
+from ingest import jobs
 from query.contenders import CONTENDERS
 from query.jobs import STAGES
 from query.questions import KINDS, questions

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brimful.evaluation.measures import Difference, difference
-from brimful.evaluation.plot import plot
-from brimful.evaluation.run import Result
+from brimful.evaluation.run import Result, plot
 from shared.sets import Asked
 
 WIDTH = 80

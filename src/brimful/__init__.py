@@ -53,7 +53,9 @@ else:
         "brimful.windows.window": "Cluster Window",
     }
     _HOME_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
-    _PARTS = {module.split(".")[1] for module in _NAMES_OF} | {"evaluation", "index", "search", "store", "surfaces"}
+    _PARTS = {module.split(".")[1] for module in _NAMES_OF} | {
+        *("evaluation", "index", "ingest", "receipts", "search", "store", "surfaces")
+    }
 
     def __getattr__(name):
         """A public name, or a part of the package."""

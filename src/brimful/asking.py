@@ -13,21 +13,18 @@ from brimful.assembly.pack import Packer
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
-from brimful.search.ground import Ground
-from brimful.search.late import Everything, Late
-from brimful.search.meaning import QuestionVectors, meaning_between
-from brimful.search.pools import DIRECT_PERCENT, Pool, pools_of, related_to
+from brimful.search.columns import CorpusColumns
+from brimful.search.meaning import Everything, Late, QuestionVectors, meaning_between
+from brimful.search.pools import DIRECT_PERCENT, Pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, search, with_matches
-from brimful.search.synonyms import parse_synonyms
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
-from brimful.store.whole import WholeDocuments
-from brimful.text.cuts import UNIT_LIMIT
+from brimful.store.documents import WholeDocuments
+from brimful.text.outline import UNIT_LIMIT
 from brimful.text.tokens import TokenCounter
-from brimful.windows.inflate import Inflation, inflate, inflate_pools
-from brimful.windows.sizing import cap_for
+from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
+from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
-from brimful.windows.tide import Tide
-from brimful.windows.water import RUNNERS_UP, water_line
+from brimful.windows.waterline import RUNNERS_UP, water_line
 from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
@@ -42,7 +39,7 @@ class Asked:
     """A question to a corpus as it is at one moment, with all that was chosen for its answer."""
 
     question: str
-    ground: Ground
+    ground: CorpusColumns
     documents: WholeDocuments
     vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
@@ -50,7 +47,7 @@ class Asked:
     counter: TokenCounter
     late: Late | None = None
     everything: Everything | None = None
-    _tide: Tide = new(init=False, repr=False)
+    _tide: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
 
@@ -58,7 +55,7 @@ class Asked:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
         # What is recent was preferred when it was ranked.
         settings = PackSettings(**{**chosen, "prefer_recent": False})
-        object.__setattr__(self, "_tide", Tide(self.settings.windows))
+        object.__setattr__(self, "_tide", WindowCache(self.settings.windows))
         form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
         object.__setattr__(self, "_packer", Packer(self.counter, form, settings, cap_bytes=cap))
 

@@ -17,10 +17,8 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from brimful.assembly.checking import Findings
 from brimful.assembly.context import Context
 from brimful.assembly.explain import Explanation
-from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
@@ -28,9 +26,11 @@ from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
+from brimful.ingest.folders import Report
+from brimful.receipts.checking import Findings
+from brimful.receipts.receipt import Receipt
 from brimful.search.search import Found
 from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Meaning
-from brimful.store.ingest import Report
 from brimful.store.opening import Named
 from brimful.store.protocol import Listed
 from brimful.windows.window import Window
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from brimful.densify.digest import Digest
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
-    from brimful.densify.running import Progress
+    from brimful.densify.run import Progress
 
 THREADS = 4
 """The store answers one at a time; the others are for calls that wait for a model."""

@@ -19,16 +19,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from brimful.asking import Asked
-from brimful.assembly.cited import CitedWindow
 from brimful.assembly.context import Context, digest_document, relevance_of, verify_determinism
-from brimful.assembly.explain import Explanation
-from brimful.assembly.notation import read_as
-from brimful.assembly.prices import Prices
-from brimful.assembly.receipt import Receipt, hash_of, make_receipt
-from brimful.assembly.sending import map_part, question_part
+from brimful.assembly.explain import Explanation, Prices
+from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document, check_path
-from brimful.corpus.paths import close_part
+from brimful.corpus.documents import Document, check_path, close_part
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import (
     BrimfulError,
@@ -43,10 +38,11 @@ from brimful.errors import (
 from brimful.index.embedders import Embedder, identity_of
 from brimful.index.vectors import TermVectors
 from brimful.patterns import compiled
-from brimful.search.filters import PathPattern
-from brimful.search.ground import Ground
-from brimful.search.late import Everything, Late
-from brimful.search.meaning import QuestionVectors, maker_of
+from brimful.receipts.notation import read_as
+from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
+from brimful.search.columns import CorpusColumns
+from brimful.search.meaning import Everything, Late, QuestionVectors, maker_of
+from brimful.search.query import PathPattern
 from brimful.search.search import Found, search
 from brimful.settings import (
     DEFAULT_MODEL,
@@ -58,16 +54,15 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
+from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
-from brimful.store.preparing import Entry
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.whole import WholeDocuments
+from brimful.store.writing import Entry
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
-    from brimful.assembly.checking import Findings
     from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
     from brimful.corpus.sources import Found as FoundFile
@@ -76,8 +71,9 @@ if TYPE_CHECKING:
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
-    from brimful.densify.running import Progress
-    from brimful.store.ingest import Report
+    from brimful.densify.run import Progress
+    from brimful.ingest.folders import Report
+    from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
@@ -143,7 +139,7 @@ class Engine:
         self._pricing_lock = threading.RLock()
         self._is_closed = False
         self._contexts: OrderedDict[tuple[object, ...], Context] = OrderedDict()
-        self._pricing: tuple[Ground, tuple[object, ...], Asked] | None = None  # what prices were asked for last
+        self._pricing: tuple[CorpusColumns, tuple[object, ...], Asked] | None = None  # what prices were asked for last
         self._documents = WholeDocuments()
         self._memory: Memory | None = None
 
@@ -178,20 +174,20 @@ class Engine:
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
         with self._changing():
-            from brimful.store.ingest import ingest
+            from brimful.ingest.folders import ingest
 
             return ingest(self._store, place, settings=settings, progress=progress)
 
     def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
         """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
         with self._turn():
-            from brimful.store.ingest import preview
+            from brimful.ingest.folders import preview
 
             return preview(place, self._store, settings=settings)
 
     def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
         """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
-        from brimful.store.ingest import left_out
+        from brimful.ingest.folders import left_out
 
         with self._turn():
             return left_out(self._store, place, settings=settings)
@@ -258,7 +254,7 @@ class Engine:
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
-            from brimful.store.ingest import place_of as place_below
+            from brimful.ingest.folders import place_of as place_below
 
             return tuple(place_below(prefix) for prefix in self._store.roots())
 
@@ -378,7 +374,7 @@ class Engine:
         return digests_of(self.path)
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> CorpusColumns:
         """The corpus as it is now, in columns."""
         with self._turn():
             return self._now()
@@ -567,7 +563,7 @@ class Engine:
         Nothing found means that all that was compared is as the receipt says; `compared` and `not_checked` of the
         result name both.
         """
-        from brimful.assembly.checking import check_files, check_store
+        from brimful.receipts.checking import check_files, check_store
 
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
         if files is not None:
@@ -743,7 +739,7 @@ class Engine:
 
     def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
         """What was found, and what of a receipt differs when its question is asked again."""
-        from brimful.assembly.checking import Finding, replay_findings
+        from brimful.receipts.checking import Finding, replay_findings
 
         with self._turn():
             if receipt.state_root != (root := self.root):
@@ -823,7 +819,7 @@ class Engine:
                 held -= self._contexts.popitem(last=False)[1].held_bytes
         return context
 
-    def _asked(self, ground: Ground, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
+    def _asked(self, ground: CorpusColumns, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
         return Asked(
             question,
             ground,
@@ -835,7 +831,7 @@ class Engine:
             *self._readers_of(ground, self._meant(ground, settings.meaning)),
         )
 
-    def _meant(self, ground: Ground, meaning: Meaning) -> Meaning:
+    def _meant(self, ground: CorpusColumns, meaning: Meaning) -> Meaning:
         """Who decides beside words, where "auto" leaves it to what is there."""
         if meaning != "auto":
             return meaning
@@ -843,7 +839,7 @@ class Engine:
             return "words"
         return "late" if self._late.everything(ground) is None else "full"
 
-    def _readers_of(self, ground: Ground, meaning: Meaning) -> tuple[Late | None, Everything | None]:
+    def _readers_of(self, ground: CorpusColumns, meaning: Meaning) -> tuple[Late | None, Everything | None]:
         """Who reads for a question, and everything that it has read where all of it is compared."""
         if meaning == "words" or (self._late is None and meaning == "late"):
             return None, None
@@ -889,7 +885,7 @@ class Engine:
                 raise _nobody_reads()
             return self._late.warm(self._now(), progress=progress)
 
-    def _vectors(self, ground: Ground) -> TermVectors | QuestionVectors | None:
+    def _vectors(self, ground: CorpusColumns) -> TermVectors | QuestionVectors | None:
         """Whoever made the store's vectors."""
         if not self._uses_vectors:
             return None
@@ -897,13 +893,13 @@ class Engine:
             self._maker = (ground.snapshot.model, maker_of(ground.snapshot.model, self._embedder, where=self.path))
         return self._maker[1]
 
-    def _model(self, ground: Ground) -> str | None:
+    def _model(self, ground: CorpusColumns) -> str | None:
         """The name of the model that questions are compared by; None where only words count."""
         return ground.snapshot.model if self._vectors(ground) is not None else None
 
     def _with_receipt(
         self,
-        ground: Ground,
+        ground: CorpusColumns,
         question: str,
         context: Context,
         whole: Budget,
@@ -990,7 +986,7 @@ class Engine:
         while self._askers > own:
             self._left.wait()
 
-    def _now(self) -> Ground:
+    def _now(self) -> CorpusColumns:
         """The newest state, and for the thread that asks the same one until it is done."""
         if self._own.moment is not None:
             return self._own.moment.ground
@@ -1028,9 +1024,9 @@ class _Moment:
         self.askers = 0
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> CorpusColumns:
         """Its columns; whoever asks first waits for them."""
-        return Ground(self.snapshot)
+        return CorpusColumns(self.snapshot)
 
 
 class _Own(threading.local):
@@ -1052,7 +1048,7 @@ def _settings(settings: AskSettings | None, choices: Mapping[str, Any]) -> AskSe
     return replace(settings or AskSettings(), **chosen) if chosen else settings or AskSettings()
 
 
-def _rows(ground: Ground, path: str | Sequence[str]) -> list[int]:
+def _rows(ground: CorpusColumns, path: str | Sequence[str]) -> list[int]:
     """The documents whose path is meant, all where none is named."""
     patterns = [PathPattern(each) for each in _several(path)]
     paths = ground.documents.paths
@@ -1091,7 +1087,7 @@ def _prompt_tokens(made: Context) -> int:
 
 
 def _key(
-    ground: Ground, question: str, room: tuple[Budget, Budget], settings: AskSettings, field: FieldSettings
+    ground: CorpusColumns, question: str, room: tuple[Budget, Budget], settings: AskSettings, field: FieldSettings
 ) -> tuple[object, ...]:
     """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
     return (ground.snapshot.generation, question, room, settings, field)

@@ -13,7 +13,7 @@ from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.assembly.formats import plain
 from brimful.settings import FORMATS, LINE_NUMBERS
 from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
-from brimful.windows.seams import Seam
+from brimful.windows.window import Seam
 
 
 @pytest.mark.parametrize("form", FORMATS)

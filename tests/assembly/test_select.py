@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Window, pack, render, tokens_for
-from brimful.assembly.order import groups_of
+from brimful.assembly.select import groups_of
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting
 from tests.properties.strategies import own_windows, scores

@@ -12,7 +12,7 @@ from brimful.corpus.loaders import Loaded, box, load
 from brimful.corpus.loaders.office import _MOST_TAGS, load_office
 from brimful.corpus.loaders.pdf import load_pdf
 from brimful.corpus.skips import Skipped, SourceSettings
-from brimful.store.ingest import ingest
+from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 
 from .test_loaders_documents import OOXML, make_docx, make_pdf, make_zip, paragraph

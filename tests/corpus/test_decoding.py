@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful.corpus.decoding import converted, rule_of
-from brimful.corpus.encodings import decode
+from brimful.corpus.encodings import converted, decode, rule_of
 
 TEXT = "Zürich – naïve café, déjà vu.\r\n" * 3
 ENCODINGS = "utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le cp1252 koi8-r gbk shift_jis euc_jp hz".split()

@@ -1,10 +1,9 @@
 import pytest
 
 import brimful
-from brimful.corpus.documents import Document
-from brimful.corpus.paths import close_paths
+from brimful.corpus.documents import Document, close_paths
 from brimful.errors import DocumentError, SpanError
-from brimful.store import whole
+from brimful.store import documents
 from brimful.text.spans import Span
 
 
@@ -39,7 +38,7 @@ def test_an_unknown_document_names_the_close_ones(tmp_path):
 
 def test_reading_all_documents_one_by_one_keeps_few(tmp_path, monkeypatch):
     """Memory does not grow with the corpus where documents are only looked at."""
-    monkeypatch.setattr(whole, "KEPT_BYTES", 250)
+    monkeypatch.setattr(documents, "KEPT_BYTES", 250)
     with brimful.open(tmp_path) as engine:
         for number in range(10):
             engine.add_text(f"{number}.md", "x" * 100)

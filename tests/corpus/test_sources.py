@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.corpus.ignores import IgnoreRules
 from brimful.corpus.loaders import load_file
 from brimful.corpus.secrets import secret_in, secret_name
-from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.corpus.skips import IgnoreRules, Skipped, SourceSettings
 from brimful.corpus.sources import Found, root_of, walk
 from brimful.errors import BrimfulError
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.densify import Failure, classify
-from brimful.densify.classify import ran_out_of_room, silently_truncated
+from brimful.densify.failures import ran_out_of_room, silently_truncated
 
 # As providers word them in their documentation and in public reports, one a line, with the class each belongs to.
 LINES = (Path(__file__).parent / "provider_messages.jsonl").read_text("utf-8").splitlines()
@@ -45,7 +45,7 @@ def test_the_wrapping_does_not_matter(want, provider, status, body):
 
 @pytest.mark.parametrize("phrase", SEED_PHRASES)
 @pytest.mark.parametrize("status", [400, None, 500, 200])
-@pytest.mark.seed("DENS detection", "the phrases of an overflow", where="densify/classify.py", ruling=15)
+@pytest.mark.seed("DENS detection", "the phrases of an overflow", where="densify/failures.py", ruling=15)
 def test_the_seeds_phrases_are_overflows(phrase, status):
     """Each of the five phrases of DENS is an overflow, whatever the status says."""
     assert classify(status, {"error": {"message": f"Request failed: {phrase}."}}) == "overflow"
@@ -54,7 +54,7 @@ def test_the_seeds_phrases_are_overflows(phrase, status):
 @pytest.mark.parametrize("phrase", SEED_PHRASES)
 @pytest.mark.parametrize("veto", SEED_VETOES)
 @pytest.mark.parametrize("status", [400, 429, None, 200])
-@pytest.mark.seed("DENS detection", "rate limits are no overflow", where="densify/classify.py", ruling=15)
+@pytest.mark.seed("DENS detection", "rate limits are no overflow", where="densify/failures.py", ruling=15)
 def test_the_seeds_vetoes_hold(phrase, veto, status):
     """Words of a rate limit veto every phrase of an overflow, in any status."""
     assert classify(status, {"error": f"{phrase}: limit 30000 {veto}"}) in {"wait", "quota"}

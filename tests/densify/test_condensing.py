@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimful import Document
-from brimful.assembly.offline import check
-from brimful.assembly.receipt import Receipt
 from brimful.engine import open as open_store
 from brimful.errors import SettingError, UnavailableError
+from brimful.receipts.offline import check
+from brimful.receipts.receipt import Receipt
 from brimful.settings import FORMATS
 from brimful.testing import FakeModel
 from tests.densify.test_densify import story

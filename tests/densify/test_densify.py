@@ -92,7 +92,7 @@ def test_seed_example_of_three_parts():
     assert (digest.parts, digest.passes, digest.calls, digest.overflows) == (3, 1, 6, 2)
 
 
-@pytest.mark.seed("DENS chunks 3", "partials are merged in groups, pass by pass", where="densify/merging.py")
+@pytest.mark.seed("DENS chunks 3", "partials are merged in groups, pass by pass", where="densify/run.py")
 def test_seed_example_in_groups():
     """DENS, example: when all partials do not fit together, they merge as groups, then in another pass."""
     settings = DensifySettings(floor_tokens=64)
@@ -154,9 +154,7 @@ def test_an_overflow_in_mid_run_keeps_what_is_finished():
     assert all(COUNTER.count(part) <= COUNTER.count(failed) // 2 + 1 for part in parts[2:])
 
 
-@pytest.mark.seed(
-    "DENS merge overflow", "recovered by regrouping, partials kept", where="densify/merging.py", ruling=15
-)
+@pytest.mark.seed("DENS merge overflow", "recovered by regrouping, partials kept", where="densify/run.py", ruling=15)
 def test_a_merge_overflow_is_recovered_locally():
     """After a merge overflows, its partials are regrouped; no part is condensed again."""
     text = story(60)
@@ -210,7 +208,7 @@ def test_partials_that_can_not_be_merged_are_joined():
     assert digest.text.count("\n\n") == digest.parts - 1
 
 
-@pytest.mark.seed("DENS chunks 4", "merges that make no fewer end in joining", where="densify/merging.py", ruling=15)
+@pytest.mark.seed("DENS chunks 4", "merges that make no fewer end in joining", where="densify/run.py", ruling=15)
 def test_the_guard_joins_what_no_merge_makes_fewer():
     """DENS, guard: when every group has one partial, they are joined, marked, and no merge is called."""
     with ScriptedProvider(limit=None, reply=long_reply(300)) as provider:
@@ -338,7 +336,7 @@ def test_progress_counts_up():
     assert seen[-1].calls == digest.calls
 
 
-@pytest.mark.seed("DENS chunks 2", "parallel calls are bounded", where="densify/running.py")
+@pytest.mark.seed("DENS chunks 2", "parallel calls are bounded", where="densify/run.py")
 def test_parallelism_is_bounded_across_runs():
     """Two runs at once never have more calls under way at one endpoint than its bound."""
     slow = threading.Event()

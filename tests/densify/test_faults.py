@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from brimful.densify.calls import bound_parallel
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
 from brimful.densify.plan import DensifySettings
+from brimful.densify.run import bound_parallel
 from brimful.densify.transport import Timeouts
 from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
 from brimful.testing import Fault, ScriptedProvider, unanswered_address

@@ -9,9 +9,9 @@ from brimful import tokens_for
 from brimful.densify import Model, model_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.limits import Learnt, learn, table_limit, told_limit
+from brimful.densify.failures import Learnt, learn, table_limit, told_limit
 from brimful.densify.model import Stop
-from brimful.densify.providers.openai import LocalServer
+from brimful.densify.models import LocalServer
 from brimful.densify.transport import Timeouts
 from brimful.errors import (
     AuthError,

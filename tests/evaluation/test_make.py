@@ -6,9 +6,8 @@ import pytest
 
 from brimful import Document
 from brimful.errors import InputError, SettingError
-from brimful.evaluation.make import RULES, make_set, misspell
 from brimful.evaluation.run import evaluate
-from brimful.evaluation.sets import read_set, write_set
+from brimful.evaluation.sets import RULES, make_set, misspell, read_set, write_set
 from brimful.text.terms import query_terms
 from tests.evaluation.answerers import overlap_answerer
 

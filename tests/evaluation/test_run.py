@@ -10,8 +10,7 @@ import pytest
 from brimful import BudgetError
 from brimful.errors import ChoiceError, InputError
 from brimful.evaluation.axis import TokenAxis
-from brimful.evaluation.plot import plot
-from brimful.evaluation.run import Cited, compare, evaluate
+from brimful.evaluation.run import Cited, compare, evaluate, plot
 from brimful.evaluation.sets import EvaluationSet, read_set
 from tests.evaluation.answerers import overlap_answerer
 
@@ -152,7 +151,7 @@ def test_the_drawing_says_what_it_shows():
 
 def test_the_drawing_is_readable_in_light_and_dark():
     """Every colour has four parts of contrast against its background, in both schemes."""
-    from brimful.evaluation.plot import _COLOURS
+    from brimful.evaluation.run import _COLOURS
 
     def brightness(colour):
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]

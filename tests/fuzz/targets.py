@@ -16,17 +16,17 @@ from typing import Any
 from starlette.testclient import TestClient
 
 import brimful
-from brimful.assembly.receipt import Receipt
 from brimful.corpus.loaders import load
 from brimful.corpus.skips import Refusal
 from brimful.densify import transport
 from brimful.densify.model import Stop
 from brimful.densify.models import model_for
 from brimful.errors import BrimfulError
+from brimful.receipts.receipt import Receipt
 from brimful.search.query import parse_query
 from brimful.settings import FORMATS
 from brimful.surfaces.http import create_app
-from brimful.surfaces.mcp.messages import id_of, refusal_of
+from brimful.surfaces.mcp.transports import id_of, refusal_of
 
 KINDS = ("md", "txt", "html", "json", "csv", "eml", "mbox", "ipynb", "xml", "py", "log", "jsonl", "rst", "docx", "pdf")
 ROUTES = ("context", "explain", "search", "verify", "documents", "densify", "captures", "captures/retry")

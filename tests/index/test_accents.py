@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.accents import plain_form, with_plain_forms
-from brimful.index.build import Extent, build_segment
+from brimful.index.build import Extent, build_segment, plain_form, with_plain_forms
 from brimful.index.segments import Postings
 from brimful.text.terms import terms_of
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.columns import pack_numbers, pack_sorted, unpack_numbers, unpack_sorted
+from brimful.index.segments import pack_numbers, pack_sorted, unpack_numbers, unpack_sorted
 
 numbers = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 2**40), st.integers(0, 2**62)), max_size=60)
 

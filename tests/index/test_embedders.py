@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
-from brimful.index import embedders, endpoints
+from brimful.index import embedders
+from brimful.index import embedders as endpoints
 from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import (
     Embedder,

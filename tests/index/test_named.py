@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
-from brimful.index import coding, minilm, named
+from brimful.index import build, minilm, named
 from brimful.index.embedders import EndpointEmbedder, StaticEmbedder, identity_of
-from brimful.index.named import embedder_named, reranker_named
-from brimful.index.rerankers import EndpointReranker
+from brimful.index.named import EndpointReranker, embedder_named, reranker_named
 from tests.index.bert import tiny_bert
 
 # ---- our own
@@ -29,7 +28,7 @@ def test_the_default_is_the_best_that_is_installed(monkeypatch: pytest.MonkeyPat
     assert embedder_named("default").name == embedder_named("minilm").name  # type: ignore[union-attr]
     monkeypatch.setattr(named, "is_installed", lambda: False)
     assert isinstance(embedder_named("default"), StaticEmbedder)
-    monkeypatch.setattr(coding, "default_embedder", lambda: None)
+    monkeypatch.setattr(build, "default_embedder", lambda: None)
     assert embedder_named("default") is None
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.places import Places, near, sequence
+from brimful.index.segments import Places, near, sequence
 
 spots = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 60)), max_size=15, unique=True).map(sorted)
 

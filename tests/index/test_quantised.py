@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.errors import InputError, ScoreError, SettingError
-from brimful.index import quantised
-from brimful.index.quantised import MILLION, cosines, nearest_rows, quantise, text_key, unpack
+from brimful.index import vectors
+from brimful.index.vectors import MILLION, cosines, nearest_rows, quantise, text_key, unpack
 
 
 def exact(row: list[int], query: list[int]) -> int:
@@ -40,7 +40,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(105).integers(-3, 4, (50, 4)).astype(np.int8)
     query = np.array([1, 2, -3, 0], np.int8)
     whole = [column.tolist() for column in nearest_rows(rows, query, limit=50)]
-    monkeypatch.setattr(quantised, "_BLOCK", 7)
+    monkeypatch.setattr(vectors, "_BLOCK", 7)
     assert [column.tolist() for column in nearest_rows(rows, query, limit=50)] == whole
     scores = {at: exact(row, query.tolist()) for at, row in enumerate(rows.tolist()) if any(row)}
     assert whole[0] == sorted(scores, key=lambda at: (-scores[at], at))

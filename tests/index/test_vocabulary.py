@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
 from brimful.errors import SettingError
-from brimful.index.trigrams import similarity
-from brimful.index.vocabulary import Vocabulary
+from brimful.index.trigrams import Vocabulary, similarity
 
 TERM = st.text("abcé%_\\. 漢字x", min_size=1, max_size=7) | st.text(min_size=1, max_size=5)
 TERMS = st.lists(TERM.filter(lambda text: text.isprintable()), max_size=30, unique=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from brimful.errors import MissingPartError
 from brimful.index import minilm
 from brimful.index.embedders import package_folder
-from brimful.index.wordpiece import WordPiece, read_wordpiece
+from brimful.index.minilm import WordPiece, read_wordpiece
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 TEXTS = [

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.folding import Folded, fold
-from brimful.text.pieces import EDGE, rows_of
+from brimful.text.characters import Folded, fold
+from brimful.text.terms import EDGE, rows_of
 from tests.kernels.clumps import Clumps, clumps_of
 from tests.kernels.grouping import ROOM, Groups, group
 

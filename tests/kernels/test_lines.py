@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful import kernels
-from brimful.text.cuts import gather
 from brimful.text.lines import LONGEST_SPEAKER, lines_of
+from brimful.text.outline import gather
 from tests.kernels import lines as oracle
 from tests.kernels import stops
 

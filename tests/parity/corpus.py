@@ -23,7 +23,7 @@ def documents():
     rnd = random.Random(18)
     for path in ("store.md", "query.md", "security.md", "terms.md"):
         yield Document(f"docs/{path}", (ROOT / "docs" / path).read_text(encoding="utf-8"))
-    for path in ("store/merkle.py", "store/kept.py", "budget.py", "index/columns.py"):
+    for path in ("store/merkle.py", "store/format.py", "budget.py", "index/segments.py"):
         yield Document(f"src/{path}", (ROOT / "src/brimful" / path).read_text(encoding="utf-8"))
     for number in range(24):
         who, place, other = rnd.choice(PEOPLE), rnd.choice(PLACES), rnd.choice(PLACES)

@@ -17,8 +17,8 @@ from brimful import Document, parse, tokens_for
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.settings import FORMATS, PACKINGS, SIZINGS, STRATEGIES, WindowSettings
-from brimful.store import laying
 from brimful.store import store as storing
+from brimful.store import writing
 from tests.properties.strategies import documents, long_texts, texts
 
 MODELS = ["o200k_base", "cl100k_base", "llama3", "mistral_v1", "claude", "approximate"]
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
 def small_segments():
     """Segments of a few hundred bytes, so that small corpora lie in many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(laying, "SEGMENT_BYTES", 300)
+        patch.setattr(writing, "SEGMENT_BYTES", 300)
         patch.setattr(storing, "SEGMENT_BYTES", 300)
         yield
 

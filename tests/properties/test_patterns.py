@@ -21,11 +21,11 @@ from re import _parser as parser  # type: ignore[attr-defined]
 import pytest
 
 import brimful
-from brimful.corpus.ignores import IgnoreRules
 from brimful.corpus.loaders.html import read_page
 from brimful.corpus.loaders.pdf import _tidy
 from brimful.corpus.secrets import secret_in
-from brimful.densify.lean import lean
+from brimful.corpus.skips import IgnoreRules
+from brimful.densify.plan import squeeze
 from brimful.densify.transport import shown
 
 BOUND = 40
@@ -38,15 +38,15 @@ BOUNDED = {
     "brimful.assembly.formats.plain._END": "the end of a window, from where its text was said to end",
     "brimful.corpus.loaders.html._CHARSET": "the first 4,096 bytes of a page",
     "brimful.corpus.loaders.html._PROLOG": "the first 1,024 bytes of a page",
-    "brimful.densify.classify._BROKEN": "a provider's message of 4,000 characters",
-    "brimful.densify.classify._OVER": "a provider's message of 4,000 characters",
-    "brimful.densify.classify._QUOTA": "a provider's message of 4,000 characters",
+    "brimful.densify.failures._BROKEN": "a provider's message of 4,000 characters",
+    "brimful.densify.failures._OVER": "a provider's message of 4,000 characters",
+    "brimful.densify.failures._QUOTA": "a provider's message of 4,000 characters",
     "brimful.densify.extractive._TEXT": "a prompt of our own, which always ends with what it looks for",
     "brimful.testing.provider._TEXT": "the same",
     "brimful.text.markup._MAN": "the first 2,000 bytes of a text",
     "brimful.text.statements._OWNER": "the 400 bytes before a name",
     **{
-        f"brimful.text.columns._CLOSERS{at}": "tried at the start of a line only"
+        f"brimful.text.languages._CLOSERS{at}": "tried at the start of a line only"
         for at in ("", *(f"[{n}]" for n in range(1, 6)))
     },
     "brimful.text.kinds._CODE_END": "the first 300 bytes of a line",
@@ -247,8 +247,8 @@ WHOLE: dict[str, tuple[Callable[[str], object], str, str]] = {
     "ignores: blanks": (IgnoreRules.parse, "", " "),
     "ignores: escaped blanks": (IgnoreRules.parse, "", "\\ "),
     "ignores: brackets": (IgnoreRules.parse, "", "[[:a"),
-    "lean: blanks": (lambda text: lean(text, is_prose=True), "", " "),
-    "lean: tabs and blanks": (lambda text: lean(text, is_prose=False), "a", "\t "),
+    "lean: blanks": (lambda text: squeeze(text, is_prose=True), "", " "),
+    "lean: tabs and blanks": (lambda text: squeeze(text, is_prose=False), "a", "\t "),
     "html: names without values": (read_page, "<div role ", "a"),
     "html: names and blanks": (read_page, "<div role ", "a "),
     "html: quotes": (read_page, "<a name=", "\"'"),

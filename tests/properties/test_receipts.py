@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from brimful import Document, pack
-from brimful.assembly.checking import check, check_store
-from brimful.assembly.receipt import Receipt, make_receipt
+from brimful.receipts.checking import check, check_store
+from brimful.receipts.receipt import Receipt, make_receipt
 from brimful.settings import FILLS
 from brimful.store.merkle import all_buckets, bucket_of, leaf_hash, prove, root_of
 from brimful.store.protocol import Row

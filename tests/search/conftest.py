@@ -5,7 +5,7 @@ import random
 import pytest
 
 from brimful import Document
-from brimful.search.ground import Ground
+from brimful.search.columns import CorpusColumns
 from brimful.store.sqlite import Entry, SqliteStore
 
 WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "green", "brass"]
@@ -47,7 +47,7 @@ def laid(tmp_path):
         store.remove([document.path for document in gone])
         snapshot = store.snapshot()
         opened.extend((snapshot, store))
-        return Ground(snapshot)
+        return CorpusColumns(snapshot)
 
     yield lay
     for each in opened:

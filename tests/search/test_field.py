@@ -10,7 +10,7 @@ from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
-from brimful.search.field import MILLION, THOUSAND, Sought, plain_rarity, rarity, relevance
+from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
@@ -25,7 +25,7 @@ SETTINGS = FieldSettings(
 def sought_of(ground, *words, weights=None):
     """Words with all their places."""
     weights = weights or {}
-    return [Sought(word, weights.get(word, 1.0), ((THOUSAND, ground.places(word)),), (word,)) for word in words]
+    return [TermHits(word, weights.get(word, 1.0), ((THOUSAND, ground.places(word)),), (word,)) for word in words]
 
 
 def saturated(times, size, settings):
@@ -37,7 +37,7 @@ def saturated(times, size, settings):
     )
 
 
-def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None, worth_of=rarity):
+def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None, worth_of=idf):
     """BM25 over groups of units, each word's worth times how much of the question's worth is there; best is one."""
     worths = [each.weight * worth_of(census, total) for each, census in zip(sought, censuses, strict=True)]
     scores = []
@@ -243,4 +243,4 @@ def test_rarity_is_a_logarithm(census, total):
     """The same number as floating point gives, without depending on a machine's logarithm."""
     census_here = min(census, total)
     plain = log(1 + (total - census_here + 0.5) / (census_here + 0.5))
-    assert rarity(census, total) == pytest.approx(plain**1.25)
+    assert idf(census, total) == pytest.approx(plain**1.25)

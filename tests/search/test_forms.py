@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.errors import ChoiceError, SettingError
-from brimful.search.forms import MOST_NAMES, FormWeights, all_forms, forms_of, joined_forms
 from brimful.search.query import AskedTerm, parse_query
-from brimful.search.words import CountedWords, is_common
+from brimful.search.terms import MOST_NAMES, CountedWords, FormWeights, all_forms, forms_of, is_common, joined_forms
 from brimful.text.stems import stems_of
 
 read = partial(parse_query, operators=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brimful.search.fusion import reciprocal_ranks
+from brimful.search.field import reciprocal_ranks
 
 
 def naive(legs, ties):
@@ -16,7 +16,7 @@ def naive(legs, ties):
     return fused
 
 
-@pytest.mark.seed("CFS §2", "the combined score is RRF", where="search/fusion.py", ruling=11)
+@pytest.mark.seed("CFS §2", "the combined score is RRF", where="search/field.py", ruling=11)
 def test_ranks_are_fused_as_the_ruling_says():
     """Ranks count from 1, a leg sends only its best, and ties fall by the order given, not by place."""
     lexical, semantic = [5, 9, 9, 0, 1], [3, 0, 3, 8, 3]

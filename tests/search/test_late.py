@@ -6,7 +6,7 @@ import pytest
 import brimful
 from brimful.errors import EndpointError, SettingError
 from brimful.index.embedders import wrap
-from brimful.search.late import CELL_BYTES, all_passages, passage_text
+from brimful.search.meaning import CELL_BYTES, all_passages, passage_text
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
 TEXTS = {

@@ -50,7 +50,7 @@ def test_the_nearest_are_those_of_all(engine, monkeypatch):
     ground = engine.ground
     meaning = np.arange(-128, 128)
     assert len(ground.nearest(meaning, limit=9)) == 0  # this question means nothing
-    monkeypatch.setattr("brimful.search.ground.BEYOND_CHANCE", -9)
+    monkeypatch.setattr("brimful.search.columns.BEYOND_CHANCE", -9)
     every = ground.nearest(meaning, limit=1_000)
     few = ground.nearest(meaning, limit=2)
     assert len(few) == 2

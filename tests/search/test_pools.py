@@ -5,11 +5,9 @@ from functools import partial
 import pytest
 
 from brimful import Document
-from brimful.search.pools import RELATED_SHARE, Pool, pools_of, related_to
+from brimful.search.pools import RELATED_SHARE, Pool, Related, load_synonyms, pools_of, related_to
 from brimful.search.query import parse_query
-from brimful.search.related import Related
 from brimful.search.search import search as search_text
-from brimful.search.synonyms import load_synonyms
 
 search = partial(search_text, operators=True)
 read = partial(parse_query, operators=True)
@@ -124,7 +122,7 @@ def test_related_terms_are_none_of_the_questions(ground):
     assert len({each.terms for each in near}) == len(near) <= 10
 
 
-@pytest.mark.seed("085b §5.5", "five related terms from a synonym ring", where="search/related.py", ruling=13)
+@pytest.mark.seed("085b §5.5", "five related terms from a synonym ring", where="search/pools.py", ruling=13)
 def test_a_synonyms_file_decides(ground, tmp_path):
     """The user's own words come instead of what the corpus would suggest."""
     file = tmp_path / "synonyms.txt"

@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brimful
-from brimful.search.filters import MOST_FILTERS, PathPattern, time_bound
-from brimful.search.query import MOST_CHARACTERS, MOST_PHRASES, MOST_TERMS, Query, parse_query, rarest
+from brimful.search.query import (
+    MOST_CHARACTERS,
+    MOST_FILTERS,
+    MOST_PHRASES,
+    MOST_TERMS,
+    PathPattern,
+    Query,
+    parse_query,
+    rarest,
+    time_bound,
+)
 from brimful.text.terms import query_terms
 
 read = partial(parse_query, operators=True)

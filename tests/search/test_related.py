@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from brimful.errors import InputError
 from brimful.index.embedders import StaticEmbedder
-from brimful.search.related import MOST_UNITS, likelihood_ratio, related_terms, sample
-from brimful.search.synonyms import load_synonyms, parse_synonyms
-from brimful.search.words import CountedWords
+from brimful.search.pools import MOST_UNITS, likelihood_ratio, load_synonyms, parse_synonyms, related_terms, sample
+from brimful.search.terms import CountedWords
 from brimful.text.terms import terms_of
 
 

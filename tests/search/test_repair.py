@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
 from brimful.index.trigrams import similarity
-from brimful.search.forms import all_forms
 from brimful.search.query import parse_query
-from brimful.search.repair import MOST_CORRECTIONS, corrections, repair
-from brimful.search.spellings import Spellings
-from brimful.search.words import CountedWords
+from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair
+from brimful.search.terms import CountedWords, all_forms
 
 read = partial(parse_query, operators=True)
 
@@ -55,7 +53,7 @@ def fixed(text: str, *, words: CountedWords = WORDS) -> dict[str, list[str]]:
         ("lymph", "lymphocyte", "prefix"),
     ],
 )
-@pytest.mark.seed("105 §3.2", "typos find what was meant", where="search/repair.py", ruling=12)
+@pytest.mark.seed("105 §3.2", "typos find what was meant", where="search/spelling.py", ruling=12)
 def test_attested_misspellings(wrong, right, how):
     """The right word is the first correction, and it says how far away and how alike it is (105 §3.1)."""
     first = repair(wrong.encode(), WORDS, SPELLINGS)[0]
@@ -191,7 +189,7 @@ def ladder(word, **counts):
     return [(each.term.decode(), each.how, each.weight) for each in repair(word.encode(), words, known)]
 
 
-@pytest.mark.seed("105 §3.2", "exact, then prefix, then trigram", where="search/repair.py", ruling=21)
+@pytest.mark.seed("105 §3.2", "exact, then prefix, then trigram", where="search/spelling.py", ruling=21)
 def test_completions_stand_before_corrections():
     """105 §3, ruling 21: what begins with a word is never pushed out by what is spelled alike, nor counts less."""
     found = ladder("orchar", orchard=2, orchards=3, archer=90, orcharm=90, orchir=90, orchas=90, orcha=90)
@@ -202,7 +200,7 @@ def test_completions_stand_before_corrections():
     assert max(weights["spelling"]) <= min(weights["prefix"])
 
 
-@pytest.mark.seed("105 §3.2", "a prefix matches, short ones too", where="search/repair.py", ruling=21)
+@pytest.mark.seed("105 §3.2", "a prefix matches, short ones too", where="search/spelling.py", ruling=21)
 def test_short_beginnings_are_completed_within_bounds():
     """Three and four letters complete to words that are a little longer and stand somewhere more than once."""
     assert ladder("orch", orchard=4, orchid=2, orchestrated=9, orchis=1) == [
@@ -212,7 +210,7 @@ def test_short_beginnings_are_completed_within_bounds():
     assert ladder("and", andante=5) == []
 
 
-@pytest.mark.seed("105 §3.2", "an exact match has the highest priority", where="search/repair.py", ruling=12)
+@pytest.mark.seed("105 §3.2", "an exact match has the highest priority", where="search/spelling.py", ruling=12)
 def test_a_word_that_the_corpus_has_is_never_repaired():
     """However near and however common the other is."""
     assert ladder("orchard", orchard=1, orchards=900) == []

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from brimful import Document
-from brimful.search.field import Sought, rarity
+from brimful.search.field import TermHits, idf
 from brimful.search.query import parse_query
 from brimful.search.search import MOST_WORDS, _bounded
 from brimful.search.search import search as search_text
@@ -263,8 +263,8 @@ def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
     share = FieldSettings().asking
 
     def worth(word, beside):
-        sought = [Sought(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
-        return [each.weight * rarity(each.census, len(ground)) for each in _bounded(ground, sought, FieldSettings())]
+        sought = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
+        return [each.weight * idf(each.census, len(ground)) for each in _bounded(ground, sought, FieldSettings())]
 
     def placed(term):
         return ((1000, ground.places(term)),)

@@ -9,12 +9,11 @@ from brimful import Document
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import StoreError
 from brimful.index import build
-from brimful.store import copying, laying
 from brimful.store import store as storing
-from brimful.store.copying import copy
+from brimful.store import upkeep, writing
 from brimful.store.opening import opened
 from brimful.store.sqlite import Entry
-from brimful.store.verify import verify
+from brimful.store.upkeep import copy, verify
 
 from .test_sqlite import dump
 
@@ -117,13 +116,13 @@ def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
 def test_a_long_document_stays_whole(stores, monkeypatch):
     """One that lies in several segments comes in one commit."""
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
-    monkeypatch.setattr(laying, "SEGMENT_BYTES", 8_000)
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
     monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
     source, target = stores
     text = "".join(f"Line {n} of tea, cups and pots.\n" for n in range(600))
     source.add([entry("a.md", "tea"), entry("long.txt", text), entry("z.md", "pot")])
     with source.snapshot() as now:
-        assert len(copying._groups(now.segments())) < len(now.segments())
+        assert len(upkeep._groups(now.segments())) < len(now.segments())
     copy(source, target)
     assert dump(target) == dump(source)
     assert verify(target.path) == []

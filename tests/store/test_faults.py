@@ -16,9 +16,9 @@ import zstandard
 import brimful
 from brimful import BrimfulError
 from brimful.errors import CorruptError
-from brimful.store import schema
+from brimful.store import format as schema
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 from .test_sqlite import dump, entry
 

@@ -1,6 +1,6 @@
 """What was read last stays, up to a size."""
 
-from brimful.store.kept import Kept
+from brimful.store.format import ByteLru
 
 
 def test_the_oldest_goes_first():
@@ -11,7 +11,7 @@ def test_the_oldest_goes_first():
         reads.append(key)
         return key * 3
 
-    kept = Kept(read, size=len, most_bytes=9)
+    kept = ByteLru(read, size=len, most_bytes=9)
     assert [kept(key) for key in "abcab"] == ["aaa", "bbb", "ccc", "aaa", "bbb"]
     assert reads == ["a", "b", "c"]
     assert [kept(key) for key in "dabc"] == ["ddd", "aaa", "bbb", "ccc"]
@@ -21,7 +21,7 @@ def test_the_oldest_goes_first():
 
 def test_one_that_is_too_large_is_kept_until_the_next():
     """A value above the size is given all the same, and makes room for the next one."""
-    kept = Kept(lambda key: "x" * key, size=len, most_bytes=4)
+    kept = ByteLru(lambda key: "x" * key, size=len, most_bytes=4)
     assert len(kept(10)) == 10
     assert kept.held == 10
     assert kept(3) == "xxx"

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.errors import CorruptError, StoreBusyError, StoreFullError
-from brimful.index.merging import merge_postings, without_empty
-from brimful.index.segments import Postings
-from brimful.store import merging
+from brimful.index.segments import Postings, merge_postings, without_empty
+from brimful.store import writing
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 from .test_sqlite import dump, entry
 
@@ -41,7 +40,7 @@ def test_merged_postings_are_those_of_all(found, size, at_once):
     """Whatever the pages, every term has the positions of all runs, in order, and comes up once."""
     shifted = [{name: [100 * at + p for p in ps] for name, ps in table.items()} for at, table in enumerate(found)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("brimful.index.merging._PAGES_AT_ONCE", at_once)
+        patch.setattr("brimful.index.segments._PAGES_AT_ONCE", at_once)
         merged = list(merge_postings([pages(table, size) for table in shifted]))
     names = [name for part in merged for name in part.names]
     assert names == sorted({name for table in found for name in table})
@@ -64,10 +63,10 @@ def store(tmp_path):
         yield made
 
 
-@pytest.mark.parametrize("moved", [0, merging._MOVED_BYTES])
+@pytest.mark.parametrize("moved", [0, writing._MOVED_BYTES])
 def test_merged_text_reads_back(store, monkeypatch, moved):
     """Documents over several blocks, of whole and of thinned segments, with blocks moved or written anew."""
-    monkeypatch.setattr(merging, "_MOVED_BYTES", moved)
+    monkeypatch.setattr(writing, "_MOVED_BYTES", moved)
     texts = {f"{n:02}.txt": f"document {n} line\n" * (n * 1_500) for n in range(7)}
     texts["block.txt"] = "x" * 65_536
     for path, text in texts.items():
@@ -92,7 +91,7 @@ def test_codes_are_kept_not_made_again(store, monkeypatch):
     for n in range(4):
         store.add([entry(f"{n}.md", f"Green tea number {n}.\n\nAnother pot."), entry(f"{n}.txt", "Gone soon.")])
     before = dump(store)[1]
-    monkeypatch.setattr("brimful.store.preparing.code_units", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("brimful.store.writing.code_units", lambda *_: pytest.fail("made again"))
     store.remove([f"{n}.txt" for n in range(4)])
     store.compact()
     assert dump(store)[1] == {path: found for path, found in before.items() if path.endswith(".md")}
@@ -103,7 +102,7 @@ def test_tiers_keep_segments_few(store):
     for n in range(200):
         store.add([entry(f"{n}.md", f"document {n}")])
     with store.snapshot() as now:
-        assert len(now.segments()) < merging.FANOUT
+        assert len(now.segments()) < writing.FANOUT
         assert now.census(b"document") == 200
 
 
@@ -136,14 +135,14 @@ def test_a_gigabyte_is_a_few_segments():
     sizes = []
     for _ in range(128):
         sizes.append(8 << 20)
-        while chosen := merging.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
+        while chosen := writing.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
             merged = [segment.live for segment in chosen]
             for size in merged:
                 sizes.remove(size)
             sizes.append(sum(merged))
     assert sum(sizes) == 1 << 30
     assert len(sizes) <= 16
-    assert max(sizes) <= merging.LARGEST_BYTES
+    assert max(sizes) <= writing.LARGEST_BYTES
 
 
 @pytest.mark.parametrize("error", [StoreFullError, StoreBusyError])
@@ -153,27 +152,27 @@ def test_merging_may_wait(store, monkeypatch, error):
     def refuse(*_):
         raise error("not now")
 
-    for n in range(merging.FANOUT - 1):
+    for n in range(writing.FANOUT - 1):
         store.add([entry(f"{n}.md", f"document {n}")])
     with monkeypatch.context() as patch:
         patch.setattr("brimful.store.store.merge", refuse)
         store.add([entry("last.md", "document")])
     with store.snapshot() as now:
-        assert len(now.segments()) == merging.FANOUT
-        assert now.census(b"document") == merging.FANOUT
+        assert len(now.segments()) == writing.FANOUT
+        assert now.census(b"document") == writing.FANOUT
     store.add([])
     with store.snapshot() as now:
         assert len(now.segments()) == 1
-        assert now.census(b"document") == merging.FANOUT
+        assert now.census(b"document") == writing.FANOUT
 
 
 def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
     """A batch of several segments keeps the blobs of each."""
     from brimful.index import build
-    from brimful.store import laying
+    from brimful.store import writing
 
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
-    monkeypatch.setattr(laying, "SEGMENT_BYTES", 8_000)
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
     texts = {f"{n}.txt": "".join(f"Line {line} of text {n}, with tea.\n" for line in range(400)) for n in range(3)}
     store.add([entry(path, text) for path, text in texts.items()])
     with store.snapshot() as now:

@@ -10,12 +10,11 @@ from brimful.corpus.loaders.loaded import SourceMap
 from brimful.errors import MissingPartError, OutdatedWarning, SettingError, StoreVersionError
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
-from brimful.store import meta
-from brimful.store.cursors import SqliteCursor
-from brimful.store.laying import write_blob
-from brimful.store.schema import BLOB_CODES, CODES, key_of
+from brimful.store import snapshot
+from brimful.store.format import BLOB_CODES, CODES, SqliteCursor, key_of
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
+from brimful.store.writing import write_blob
 
 from .test_sqlite import dump, entry
 
@@ -103,7 +102,7 @@ def test_another_unicode_is_read_with_a_warning(tmp_path, monkeypatch):
         store.add([entry("a.md", "tea")])
         good = dump(store)
         with store._writing() as cursor:
-            meta.write_meta(cursor, "unicode", b"3.2.0")
+            snapshot.write_meta(cursor, "unicode", b"3.2.0")
     with pytest.warns(OutdatedWarning, match=r"3\.2\.0.*rebuild"):
         store = SqliteStore(path)
     with store:
@@ -121,7 +120,7 @@ def test_other_term_rules_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "store.db"
     with SqliteStore(path) as store:
         store.add([entry("a.md", "tea")])
-    monkeypatch.setattr(meta, "TERM_RULES", 99)
+    monkeypatch.setattr(snapshot, "TERM_RULES", 99)
     with pytest.raises(StoreVersionError, match=r"rules 1.*99.*rebuild"):
         SqliteStore(path)
     with SqliteStore(path, outdated=True) as store:

@@ -11,9 +11,9 @@ import pytest
 from brimful.corpus import reading
 from brimful.corpus.encodings import encode_back
 from brimful.corpus.sources import walk
-from brimful.store.ingest import ingest
+from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 FILES = int(os.environ.get("BRIMFUL_FILES", "2000"))
 TEXT = "Zürich – naïve café, déjà vu.\r\n" * 3
@@ -190,7 +190,7 @@ def test_a_file_time_that_no_calendar_has_costs_the_time_only(folder, store, sec
         for found in walk(root, settings=settings):
             yield replace(found, mtime_ns=seconds * 10**9) if found.path == "far.md" else found
 
-    monkeypatch.setattr("brimful.store.ingest.walk", odd_walk)
+    monkeypatch.setattr("brimful.ingest.folders.walk", odd_walk)
     (folder / "far.md").write_text("Tea in the far future.")
     (folder / "near.md").write_text("Tea today.")
     report = ingest(store, folder)

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from brimful.store import pages, sqlite
 from brimful.store.pages import damaged_pages, next_version, version_of
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 from .test_sqlite import entry
 

@@ -3,7 +3,7 @@
 import pytest
 
 from brimful import Document
-from brimful.store.partly import LineCount, PartlyRead
+from brimful.store.documents import LineCount, PartlyRead
 from brimful.store.sqlite import Entry, SqliteStore
 
 TEXT = "".join(f"Sentence {n} of the ätext. It goes on.\n" for n in range(8_000)).encode()

@@ -23,13 +23,12 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
-from brimful.store.cursors import ChangedError
-from brimful.store.merging import merge
+from brimful.store.format import EXTENTS, ChangedError
 from brimful.store.postgres import PostgresStore
-from brimful.store.postgres import cursor as cursors
-from brimful.store.schema import EXTENTS
+from brimful.store.postgres import session as cursors
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
+from brimful.store.writing import merge
 from tests.postgres import PASSWORD
 
 from .test_sqlite import dump

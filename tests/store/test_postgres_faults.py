@@ -10,7 +10,7 @@ import brimful
 from brimful import Document
 from brimful.errors import StoreUnreachableError
 from brimful.store.address import Address
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 from tests import postgres
 
 KILLS = int(os.environ.get("BRIMFUL_SERVER_KILLS", "3"))

@@ -14,10 +14,10 @@ import apsw
 import numpy as np
 import pytest
 
-from brimful.index.quantised import text_key
+from brimful.index.vectors import text_key
 from brimful.store import sqlite
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 from .test_sqlite import dump, entry
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from brimful.errors import CorruptError, InputError, StoreError
-from brimful.index.quantised import text_key
+from brimful.index.vectors import text_key
 from brimful.store import sqlite
 from brimful.store.sqlite import SqliteStore
-from brimful.store.verify import glance, verify
+from brimful.store.upkeep import glance, verify
 
 from .test_sqlite import dump, entry
 
@@ -59,7 +59,7 @@ def test_another_process_knows_them(path):
 import sys
 from pathlib import Path
 import numpy as np
-from brimful.index.quantised import text_key
+from brimful.index.vectors import text_key
 from brimful.store.sqlite import SqliteStore
 with SqliteStore(Path(sys.argv[1])) as store:
     keys = [text_key(text) for text in ("tea", "pot", "cup")]

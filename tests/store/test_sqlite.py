@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from brimful import BrimfulError, Document
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.store import merging
+from brimful.store import writing
 from brimful.store.merkle import leaf_hash
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 from brimful.text.terms import terms_of
 
 PATHS = ["a.md", "b.py", "c.csv", "deep/d.txt", "é/ü.md"]
@@ -96,14 +96,14 @@ def model_places(model):
 class History(RuleBasedStateMachine):
     """Adds, edits, deletes, renames, compacts and reopens in any order."""
 
-    @initialize(moved=st.sampled_from([0, merging._MOVED_BYTES]), fanout=st.sampled_from([2, 3, merging.FANOUT]))
+    @initialize(moved=st.sampled_from([0, writing._MOVED_BYTES]), fanout=st.sampled_from([2, 3, writing.FANOUT]))
     def start(self, moved, fanout):
         """A new store and an empty model; segments are merged often, with and without moving their blocks."""
         import tempfile
 
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(merging, "_MOVED_BYTES", moved)
-        self.patch.setattr(merging, "FANOUT", fanout)
+        self.patch.setattr(writing, "_MOVED_BYTES", moved)
+        self.patch.setattr(writing, "FANOUT", fanout)
         self.folder = tempfile.TemporaryDirectory()
         self.store = SqliteStore(Path(self.folder.name, "store.db"))
         self.model = {}

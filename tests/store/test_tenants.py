@@ -10,7 +10,7 @@ from brimful.errors import BrimfulError, InputError, StoreAccessError
 from brimful.store.address import Address
 from brimful.store.postgres import PostgresStore
 from brimful.store.postgres.layout import COLUMNS, roles
-from brimful.store.verify import verify
+from brimful.store.upkeep import verify
 
 SECRET = "saffron"
 TABLES = [f"all_{name}" for name in COLUMNS]

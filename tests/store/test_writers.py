@@ -10,10 +10,9 @@ import pytest
 
 from brimful import Document
 from brimful.errors import StoreBusyError
-from brimful.store.ingest import ingest
-from brimful.store.locking import turn
-from brimful.store.sqlite import Entry, SqliteStore
-from brimful.store.verify import verify
+from brimful.ingest.folders import ingest
+from brimful.store.sqlite import Entry, SqliteStore, turn
+from brimful.store.upkeep import verify
 
 ROUNDS = int(os.environ.get("BRIMFUL_WRITERS", "4"))
 FILES = 12
@@ -21,8 +20,8 @@ FILES = 12
 ADDING = """
 import sys
 from pathlib import Path
-from brimful.store import batches
-from brimful.store.ingest import ingest
+from brimful.ingest import workers as batches
+from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 batches.SEGMENT_BYTES = 300  # a commit for every file or two
 with SqliteStore(Path(sys.argv[1]), embedder=None) as store:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from brimful.surfaces.cli.stores import cached_store
+from brimful.surfaces.cli.configuration import cached_store
 from brimful.text.vocabularies import tokens_for
 
 from .conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES, on_a_terminal

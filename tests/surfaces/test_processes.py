@@ -54,7 +54,7 @@ def test_a_terminal_without_unicode_gets_question_marks(corpus):
 def test_a_bug_is_not_nothing_found():
     """An unforeseen error exits with 70, since 1 has a meaning of its own."""
     program = (
-        "import sys; from brimful.surfaces import cli; from brimful.surfaces.cli import stores; "
+        "import sys; from brimful.surfaces import cli; from brimful.surfaces.cli import configuration as stores; "
         "stores.store_to_ask = None; sys.argv = ['brimful', 'status']; cli.run()"
     )
     done = start(program=("-c", program))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from brimful.surfaces.cli import configuration, dispatch, failing, quick
+from brimful.surfaces.cli import configuration, dispatch, quick
+from brimful.surfaces.cli import dispatch as failing
 
 LINES = [
     ["context", "tea"],
@@ -53,7 +54,7 @@ def test_a_plain_line_is_read_as_the_parser_reads_it(line, monkeypatch):
     seen = []
     monkeypatch.setattr(dispatch, "run", lambda command, values: seen.append((command, dict(values))) or 0)
     monkeypatch.setattr("brimful.surfaces.cli.app.run", dispatch.run)
-    monkeypatch.setattr("brimful.surfaces.cli.upkeep.run", dispatch.run)
+    monkeypatch.setattr("brimful.surfaces.cli.app.run", dispatch.run)
     assert failing.parsed(line) == 0
     assert quick.read(line, quick.grammar(), configured=configured) == seen[0]
 

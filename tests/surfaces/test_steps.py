@@ -128,7 +128,7 @@ def test_a_server_follows_its_folders(notes, capfd, monkeypatch):
 
 def test_watching_names_files(notes, tmp_path):
     """A report names what was done to which file, and a line says it."""
-    from brimful.store.ingest import ingest
+    from brimful.ingest.folders import ingest
     from brimful.store.sqlite import SqliteStore
     from brimful.surfaces.cli.views import changed
 

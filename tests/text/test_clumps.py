@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import kernels
-from brimful.text.clumps import clumps_of
-from brimful.text.terms import query_terms, terms_of
+from brimful.text.terms import clumps_of, query_terms, terms_of
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢…\n"
 TEXT = st.lists(st.text(SIGNS, max_size=6) | st.sampled_from(["C++", "c#", "1,000", "it's", "w" * 20, "w" * 70])).map(

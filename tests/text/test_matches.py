@@ -1,6 +1,6 @@
 """Where a text has some words, near each other."""
 
-from brimful.text.matches import matches_in
+from brimful.text.terms import matches_in
 
 
 def test_the_places_nearest_to_each_other():

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.cuts import UNIT_LIMIT
 from brimful.text.kinds import Kind
-from brimful.text.outline import Outline, outline
+from brimful.text.outline import UNIT_LIMIT, Outline, outline
 
 LANGUAGES: dict[Kind, list[str | None]] = {
     "prose": ["markdown", "rst", "html", "text", None],

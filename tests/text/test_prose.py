@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.cuts import UNIT_LIMIT
-from brimful.text.outline import Outline, outline
+from brimful.text.outline import UNIT_LIMIT, Outline, outline
 from brimful.text.prose import refers_back
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimful.text.layout import imported_names, used_definitions
 from brimful.text.structure import structure
-from brimful.text.uses import imported_names, used_definitions
 from tests.text.test_layout import SAMPLES
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate
-from brimful.windows.sizing import elastic
+from brimful.windows.policies import elastic
 
 SETTINGS = WindowSettings()
 PLAIN = WindowSettings(snap=False, refill=False)
@@ -13,13 +13,13 @@ PLAIN = WindowSettings(snap=False, refill=False)
     ("budget", "hits", "radius"),
     [(100_000, 1, 32_000), (100_000, 2, 25_000), (100_000, 10, 5_000), (100_000, 250, 200), (4_000, 10, 200)],
 )
-@pytest.mark.seed("105 §2.2", "radius = budget / hits / 2, clamped", where="windows/sizing.py", ruling=3)
+@pytest.mark.seed("105 §2.2", "radius = budget / hits / 2, clamped", where="windows/policies.py", ruling=3)
 def test_clamp(budget, hits, radius):
     """105 §2.2: budget / hits / 2, between 200 and 32,000 bytes."""
     assert elastic(budget, hits, settings=SETTINGS).radius_bytes == radius
 
 
-@pytest.mark.seed("105 §4", "the floor of 200 bytes never overshoots the budget", where="windows/sizing.py", ruling=3)
+@pytest.mark.seed("105 §4", "the floor of 200 bytes never overshoots the budget", where="windows/policies.py", ruling=3)
 def test_floor_can_not_overshoot():
     """Ruling 3: the squeeze runs before the floor, so 200 bytes a side never exceed the budget."""
     size = elastic(4_000, 1_000, settings=SETTINGS)
@@ -27,7 +27,7 @@ def test_floor_can_not_overshoot():
     assert size.kept * 2 * size.radius_bytes <= 4_000
 
 
-@pytest.mark.seed("105 §2.2", "few hits get large windows, many hits small ones", where="windows/sizing.py")
+@pytest.mark.seed("105 §2.2", "few hits get large windows, many hits small ones", where="windows/policies.py")
 def test_rare_terms_get_chapters_and_common_ones_snippets():
     """105 §2.2: one hit in 100,000 bytes of budget shows 64,000 bytes, 100 hits show 1,000 each."""
     page = Document("page.txt", "x" * 1_000_000)

@@ -7,7 +7,7 @@ import pytest
 import brimful
 from brimful import Budget, Window
 from brimful.assembly.context import verify_determinism
-from brimful.assembly.order import at_both_ends, groups_of
+from brimful.assembly.select import at_both_ends, groups_of
 from brimful.text.tokens import ApproximateCounter, counting
 
 BUDGET = 150
@@ -81,7 +81,7 @@ def grouping_items() -> list[Window]:
     ]
 
 
-@pytest.mark.seed("CFS §6", "windows by document, documents by their best score", where="assembly/order.py", ruling=8)
+@pytest.mark.seed("CFS §6", "windows by document, documents by their best score", where="assembly/select.py", ruling=8)
 def test_grouping_vector():
     """Groups are a.md (0.9) and b.md (0.88), each with its chunks in sequence."""
     groups = groups_of(grouping_items())

@@ -4,8 +4,8 @@ import pytest
 
 from brimful import Document, Hit, Window, inflate, pack
 from brimful.text.spans import Span
-from brimful.windows.coherence import coherence_of
-from brimful.windows.seams import seams_for
+from brimful.windows.inflate import coherence_of
+from brimful.windows.window import seams_for
 
 STORY = Document(
     "story.md",
@@ -42,7 +42,7 @@ def test_a_whole_document_lacks_nothing():
         ("antecedent", "Ada opened a brewery. ", "She had studied engines. "),
     ],
 )
-@pytest.mark.seed("085b requirements §1", "coherence_score: what a reader misses", where="windows/coherence.py")
+@pytest.mark.seed("085b requirements §1", "coherence_score: what a reader misses", where="windows/inflate.py")
 def test_what_is_cut_off_is_missed(name, good, bad):
     """A cut sentence, a cut paragraph, a pronoun without its noun."""
     assert part(STORY, good, name) == 1.0

@@ -53,7 +53,7 @@ def hit(document, text, score=1.0):
     return Hit.of(document, text, score=score)
 
 
-@pytest.mark.seed("085b §2", "prose: the subject stays clear", where="windows/snapping.py")
+@pytest.mark.seed("085b §2", "prose: the subject stays clear", where="windows/cutting.py")
 def test_prose_keeps_the_antecedent_of_a_pronoun():
     """A window that would open with "She" reaches back to Ada."""
     page = Document("story.md", STORY)
@@ -62,7 +62,7 @@ def test_prose_keeps_the_antecedent_of_a_pronoun():
     assert "She had studied engines before." in window.text
 
 
-@pytest.mark.seed("085b §2", "prose: whole sentences and paragraphs", where="windows/snapping.py")
+@pytest.mark.seed("085b §2", "prose: whole sentences and paragraphs", where="windows/cutting.py")
 def test_prose_windows_are_whole_sentences():
     """Edges are sentence ends, and the coherence says so."""
     page = Document("story.md", STORY)
@@ -71,7 +71,7 @@ def test_prose_windows_are_whole_sentences():
     assert {part.name: part.value for part in window.coherence.parts}["edges"] == 1.0
 
 
-@pytest.mark.seed("085b §2", "code: function and class around a piece are shown", where="windows/seams.py")
+@pytest.mark.seed("085b §2", "code: function and class around a piece are shown", where="windows/window.py")
 def test_code_keeps_the_enclosing_signature():
     """Lines from the middle of a method come with the class and the method they belong to."""
     page = Document("pots.py", MODULE)
@@ -84,7 +84,7 @@ def test_code_keeps_the_enclosing_signature():
 
 
 @pytest.mark.seed(
-    "085b §5.3", "code: expand to the function where possible, indentation kept", where="windows/snapping.py"
+    "085b §5.3", "code: expand to the function where possible, indentation kept", where="windows/cutting.py"
 )
 def test_code_shows_the_whole_function_where_it_fits():
     """085b §5.3: expand to function boundaries where possible, indentation kept."""
@@ -94,7 +94,7 @@ def test_code_shows_the_whole_function_where_it_fits():
     assert window.text.rstrip().endswith("return total")
 
 
-@pytest.mark.seed("085b §2", "code: scope of the names that a piece uses", where="windows/seams.py")
+@pytest.mark.seed("085b §2", "code: scope of the names that a piece uses", where="windows/window.py")
 def test_code_shows_definitions_and_imports_when_asked():
     """The import and the definitions behind the names that a window uses."""
     page = Document("pots.py", MODULE)
@@ -108,7 +108,7 @@ def test_code_shows_definitions_and_imports_when_asked():
     assert not any(seam.kind == "definition" for seam in plain.seams)
 
 
-@pytest.mark.seed("085b §2", "data: related points of one source", where="windows/seams.py")
+@pytest.mark.seed("085b §2", "data: related points of one source", where="windows/window.py")
 def test_data_windows_are_whole_records_with_their_header():
     """A row is never cut, and its header row comes along."""
     page = Document("sales.csv", TABLE)
@@ -117,7 +117,7 @@ def test_data_windows_are_whole_records_with_their_header():
     assert [seam.text for seam in window.seams] == ["time,category,amount"]
 
 
-@pytest.mark.seed("085b §2", "data: temporal relations are kept", where="assembly/order.py")
+@pytest.mark.seed("085b §2", "data: temporal relations are kept", where="assembly/select.py")
 def test_data_keeps_time_order():
     """Records stand in the order of their times, however the hits were ranked; a window knows its time."""
     page = Document("sales.csv", TABLE)
@@ -168,7 +168,7 @@ def test_data_bridges_no_foreign_record(sizing):
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
 @pytest.mark.parametrize("indent", ["  ", "        "])
-@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/drafts.py", ruling=5)
+@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/policies.py", ruling=5)
 def test_white_space_does_not_steer_the_choice_in_code(sizing, indent):
     """085b §5.3: the same statements are chosen, however deep the code is indented."""
 

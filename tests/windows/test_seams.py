@@ -13,7 +13,7 @@ from brimful import Document, Hit, Window, WindowSettings, inflate, pack, parse,
 from brimful.engine import open as open_store
 from brimful.settings import FORMATS
 from brimful.text.spans import Span
-from brimful.windows.seams import MOST_TRAIL_BYTES, seams_for, time_in
+from brimful.windows.window import MOST_TRAIL_BYTES, seams_for, time_in
 from tests.properties.strategies import long_texts
 
 MARKED = [name for name in FORMATS if name != "windows"]  # that one gives each window by itself

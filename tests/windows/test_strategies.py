@@ -174,7 +174,7 @@ def test_narrative_does_not_link_after_a_long_pause():
     assert clusters("narrative", *story, later, narrative_gap_seconds=13 * MONTH)[1] == [("a", "b", "c")]
 
 
-@pytest.mark.seed("085b requirements §3", "entities are names, not large letters", where="windows/likeness.py")
+@pytest.mark.seed("085b requirements §3", "entities are names, not large letters", where="windows/strategies.py")
 def test_narrative_by_names_not_by_large_letters():
     """A word that begins sentences, or that also stands small, names nobody."""
     _, found = clusters(

@@ -1,7 +1,7 @@
 """Windows that are made once while the water line moves."""
 
 from brimful import Document, Hit, inflate
-from brimful.windows.tide import Tide
+from brimful.windows.inflate import WindowCache
 
 PAGE = Document("tea.md", "\n\n".join(f"Paragraph {number} speaks of tea number {number}." for number in range(40)))
 OTHER = Document("cup.md", "A cup holds tea. " * 30)
@@ -19,7 +19,7 @@ def hits():
 
 def test_the_same_windows_as_inflate_makes():
     """Wherever the line lies, and whichever way it moved there, the windows are those of `inflate`."""
-    tide, ranked, known = Tide(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    tide, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
     for line in (3, 7, 1, 5, 4, 6, 2):
         above, below = ranked[:line], ranked[line : line + 2]
         expected = inflate(above, known, sizing="field", below=below)
@@ -30,7 +30,7 @@ def test_the_same_windows_as_inflate_makes():
 
 def test_a_window_is_made_once():
     """What the line's move leaves as it was is the same object."""
-    tide, ranked, known = Tide(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    tide, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
     first = {window.id: window for window in tide.windows(ranked[:3], (), known)}
     again = {window.id: window for window in tide.windows(ranked[:6], (), known)}
     shared = first.keys() & again.keys()

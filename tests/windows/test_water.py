@@ -5,8 +5,8 @@ import random
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate
-from brimful.windows import water
-from brimful.windows.water import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
+from brimful.windows import waterline
+from brimful.windows.waterline import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
 AS_FOUND = WindowSettings(whole_share=0)
@@ -125,8 +125,8 @@ def test_a_heading_is_shown_with_what_it_stands_above():
 def test_headings_in_a_row_are_walked_once(monkeypatch):
     """Each of many headings leads to the same text below the last; the steps there are taken once, not by each hit."""
     steps = []
-    plain = water.below_heading
-    monkeypatch.setattr(water, "below_heading", lambda *given: steps.append(given) or plain(*given))
+    plain = waterline.below_heading
+    monkeypatch.setattr(waterline, "below_heading", lambda *given: steps.append(given) or plain(*given))
     taken = []
     for count in (50, 500):
         page = Document("needles.md", "# needle\n" * count + "\nThe text below.\n")
@@ -150,7 +150,7 @@ def test_a_heading_leads_as_far_as_step_by_step(seed):
     kept: dict[int, int] = {}
     for hit in hits:
         end = hit.end
-        while (below := water.below_heading(page, hit.start, end)) > end:
+        while (below := waterline.below_heading(page, hit.start, end)) > end:
             end = below
-        span = water._span(page, hit, kept)
+        span = waterline._span(page, hit, kept)
         assert (span.start, span.end) == (hit.start, end)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
 from brimful.text.spans import Span
-from brimful.windows.whole import LEAST_ROOM_BYTES, MOST_ROOM_BYTES, made_whole
+from brimful.windows.waterline import LEAST_ROOM_BYTES, MOST_ROOM_BYTES, made_whole
 from tests.properties.strategies import long_texts
 
 CODE = Document(

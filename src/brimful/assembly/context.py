@@ -1,31 +1,172 @@
-"""What is the result? One text, its windows, and an account of every byte and every omission."""
+"""What is the result? One text, its windows, and an account of every byte, token and omission."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
+from operator import add
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from brimful.assembly.account import Account, account_of
 from brimful.assembly.formats import Block, Form, Fragment, Payload, Showing, form_for
 from brimful.assembly.formats.form import in_block
-from brimful.assembly.matches import Match, matches
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
-from brimful.search.late import Read
-from brimful.search.repair import Correction
+from brimful.search.meaning import Read
 from brimful.search.search import Found, Sense
+from brimful.search.spelling import Correction
 from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.text.spans import Span
+from brimful.text.terms import QueryTerm, query_terms
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from brimful.assembly.citing import Checked
-    from brimful.assembly.receipt import Receipt
+    from brimful.receipts.receipt import Receipt
+
+
+# ---- account: Where do the tokens of a budget go? Reserves, headers, seams, markers, content and what is free: all of
+# them, once.
+#
+# Texts that stand side by side can share a token, so parts can't be counted one by one. Each fragment is charged what
+# the text costs with it beyond what it costs without it, from the first to the last: the charges add up to the total.
+
+Part = Literal["headers", "seams", "markers", "content", "digests"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A budget in tokens. The reserves, the five parts and `free` add up to `total`; the parts are `used`.
+
+    - `headers`: what names documents and stands between windows, details and tags included;
+    - `seams`: what explains a window from elsewhere in its document, with its frame;
+    - `markers`: `[...]` at gaps and cut edges, and the lines that follow; backslashes before what looks like ours;
+    - `content`: the windows' own bytes; `digests`: a model's words in their place.
+    """
+
+    total: int
+    reserved_system: int
+    reserved_query: int
+    reserved_response: int
+    available: int
+    used: int
+    headers: int
+    seams: int
+    markers: int
+    content: int
+    digests: int
+    free: int
+
+
+def account_of(
+    written: Sequence[tuple[Window | None, Fragment]],
+    *,
+    counter: TokenCounter,
+    budget: Budget,
+    generated: Collection[str] = (),
+) -> Account:
+    """The account of a text that was written from these fragments; `generated` are the paths of digests.
+
+    >>> from brimful.text.vocabularies import tokens_for
+    >>> made = [(None, Fragment("[DOC: a]\\n")), (Window("a", "Tea."), Fragment("Tea.", "source", 0, 4, "content"))]
+    >>> found = account_of(made, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
+    >>> found.headers, found.content, found.free
+    (5, 2, 13)
+    """
+    shown = [(window, fragment) for window, fragment in written if fragment.text]
+    parts = list(_parts(shown, generated))
+    sums = dict.fromkeys(("headers", "seams", "markers", "content", "digests"), 0)
+    for part, tokens in zip(parts, _charges([fragment.text for _, fragment in shown], counter), strict=True):
+        sums[part] += tokens
+    used = sum(sums.values())
+    return Account(
+        total=budget.total,
+        reserved_system=budget.reserved_system,
+        reserved_query=budget.reserved_query,
+        reserved_response=budget.reserved_response,
+        available=budget.available,
+        used=used,
+        **sums,
+        free=budget.available - used,
+    )
+
+
+def _charges(texts: Sequence[str], counter: TokenCounter) -> list[int]:
+    """What each text adds to those before it, never less than nothing."""
+    if not texts:
+        return []
+    costs = [measure.tokens for measure in accumulate(map(counter.measure, texts), add)]
+    # A longer text can cost less than its beginning: what is saved is taken from the text that was begun.
+    low = list(accumulate(reversed(costs), min))[::-1]
+    return [later - earlier for earlier, later in pairwise(chain([0], low))]
+
+
+def _parts(shown: Sequence[tuple[Window | None, Fragment]], generated: Collection[str]) -> Iterator[Part]:
+    for window, fragment in shown:
+        is_generated = fragment.role == "content" and window is not None and window.path in generated
+        yield "digests" if is_generated else fragment.role
+
+
+# ---- matches: Where in the windows of a context do the words of a question stand?
+
+_GAP_BYTES = 8  # between two terms that one word is written as
+
+
+class Match(NamedTuple):
+    """Bytes of a document that a word of the question was found as."""
+
+    start: int
+    end: int
+    word: str
+
+
+def matches(windows: Sequence[Window], senses: Sequence[Sense]) -> tuple[tuple[Match, ...], ...]:
+    """The places of all words in each window, in order and apart; a whole word hides the parts of itself.
+
+    >>> tea = Sense("tea", ((b"tea",), (b"teas",)))
+    >>> matches([Window("a.md", "Green teas.", 100), Window("b.md", "My tea.")], [tea])
+    ((Match(start=106, end=110, word='tea'),), (Match(start=3, end=6, word='tea'),))
+    """
+    found = query_terms("\n".join(window.text for window in windows))  # no term has a line's end in it
+    single = {form[0]: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 1}
+    pairs = {form: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 2}
+    places = [Match(term.start, term.end, single[term.term]) for term in found if term.term in single]
+    places += _following([term for term in found if not term.is_part], pairs)
+    begins = list(accumulate((window.end - window.start + 1 for window in windows), initial=0))
+    shown: list[list[Match]] = [[] for _ in windows]
+    for start, end, word in _apart(places):
+        at = bisect_right(begins, start) - 1
+        shift = windows[at].start - begins[at]
+        if end < begins[at + 1]:
+            shown[at].append(Match(start + shift, end + shift, word))
+    return tuple(map(tuple, shown))
+
+
+def _following(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, bytes], str]) -> Iterator[Match]:
+    if not pairs:
+        return
+    for first, second in pairwise(terms):
+        word = pairs.get((first.term, second.term))
+        if word is not None and second.start - first.end <= _GAP_BYTES:
+            yield Match(first.start, second.end, word)
+
+
+def _apart(places: Iterable[Match]) -> Iterator[Match]:
+    reached = 0
+    for place in sorted(places, key=lambda place: (place.start, -place.end, place.word)):
+        if place.start >= reached:
+            yield place
+            reached = place.end
+
+
+# ---- context: What is the result? One text, its windows, and an account of every byte and every omission.
 
 DIGEST_PREFIX = "digest:"
 """The path of a digest is that of its document behind this: it can't be taken for a document."""
@@ -196,7 +337,7 @@ class Context:
 
         With `with_question` or `map_percent` the budget covers all of it.
         """
-        from brimful.assembly.sending import prompt_of
+        from brimful.assembly.showing import prompt_of
 
         return prompt_of(self)
 
@@ -205,7 +346,7 @@ class Context:
 
         Without a `question` it is the one that was asked; an empty one leaves it out.
         """
-        from brimful.assembly.sending import openai_messages
+        from brimful.assembly.showing import openai_messages
 
         return openai_messages(self, system=system, question=question)
 
@@ -214,7 +355,7 @@ class Context:
 
         For a context of `format="anthropic"`, whose `tokens` counts each block's source, title and texts.
         """
-        from brimful.assembly.sending import anthropic_arguments
+        from brimful.assembly.showing import anthropic_arguments
 
         return anthropic_arguments(self, system=system, question=question)
 
@@ -226,7 +367,7 @@ class Context:
 
     def to_json(self) -> str:
         """Text, windows, corrections and omissions as one JSON object."""
-        from brimful.assembly.record import context_record
+        from brimful.assembly.showing import context_record
 
         return json.dumps(context_record(self), ensure_ascii=False)
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from brimful.assembly.layout import Layout
+from brimful.assembly.select import Layout
 from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.windows.focus import focused
-from brimful.windows.water import below_heading
+from brimful.windows.policies import focused
+from brimful.windows.waterline import below_heading
 from brimful.windows.window import Window, touching
 
 FULL_PERCENT = 98

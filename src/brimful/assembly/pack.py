@@ -11,16 +11,24 @@ from brimful.assembly.context import Context, Omitted, written
 from brimful.assembly.dedupe import Duplicate, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
-from brimful.assembly.layout import Costs, Layout
-from brimful.assembly.order import Group, groups_of, with_recency
-from brimful.assembly.select import Rejected, Selection, clustered, enters_at, select
+from brimful.assembly.select import (
+    Costs,
+    Group,
+    Layout,
+    Rejected,
+    Selection,
+    clustered,
+    enters_at,
+    groups_of,
+    select,
+    with_recency,
+)
 from brimful.budget import Budget, budget_of
 from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.coherence import coherence_of
-from brimful.windows.inflate import Inflation
+from brimful.windows.inflate import Inflation, coherence_of
 from brimful.windows.window import Cluster, Window
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,6 +17,8 @@ from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
 from brimful.text.spans import Span, check_span
+
+# ---- documents: What is a document, and what is a place in it that matters?
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
@@ -366,3 +368,34 @@ def _check_utf8(path: str, content: object) -> None:
         raise DocumentError(
             f"{path}: byte {error.start} is not UTF-8; decode the file with its own encoding and pass the text"
         ) from error
+
+
+# ---- paths: Which paths could be meant by one that is not there?
+
+_LEAST_LIKENESS = 60  # of 100
+_MOST_CHARACTERS = 1_000
+
+
+def close_paths(wanted: str, paths: Sequence[str], *, most: int = 3) -> list[str]:
+    """Paths that end in the wanted one first, then those that are spelt alike; best first.
+
+    >>> close_paths("kettle.py", ["docs/tea.md", "src/kettle.py", "src/kettles.py"])
+    ['src/kettle.py', 'src/kettles.py']
+    >>> close_paths("zebra", ["docs/tea.md"])
+    []
+    """
+    from rapidfuzz import fuzz, process
+
+    wanted = wanted[:_MOST_CHARACTERS].lstrip("./")
+    if not wanted:
+        return []
+    whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:most]
+    alike = process.extract(wanted, paths, scorer=fuzz.ratio, score_cutoff=_LEAST_LIKENESS, limit=None)
+    ranked = [path for path, _, _ in sorted(alike, key=lambda each: (-each[1], each[0]))]
+    return [*whole, *(path for path in ranked if path not in whole)][:most]
+
+
+def close_part(wanted: str, paths: Sequence[str]) -> str:
+    """The "did you mean" part of a message, or nothing when no path is close."""
+    close = close_paths(wanted, paths)
+    return f"did you mean {' or '.join(repr(path) for path in close)}? " if close else ""

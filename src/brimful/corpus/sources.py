@@ -19,9 +19,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from brimful.corpus.ignores import MAX_IGNORE_BYTES, IgnoreRules, glob_pattern
 from brimful.corpus.secrets import secret_folder, secret_name
-from brimful.corpus.skips import Skipped, SourceSettings, derived_folder
+from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
 from brimful.errors import DocumentError
 from brimful.patterns import compiled
 

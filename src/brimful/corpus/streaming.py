@@ -15,10 +15,10 @@ from functools import partial
 
 from blake3 import blake3
 
-from brimful.corpus.decoding import Source, converted, rule_of
 from brimful.corpus.documents import check_path, check_time
+from brimful.corpus.encodings import Source, converted, rule_of
 from brimful.corpus.loaders import CHAT_SNIFF_BYTES, is_streamable
-from brimful.corpus.loaders.text import check_escaped
+from brimful.corpus.loaders.loaded import check_escaped
 from brimful.corpus.reading import ATTEMPTS, read_blocks
 from brimful.corpus.secrets import PREFIX_BYTES, secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings

@@ -4,17 +4,15 @@ from brimful.densify.densify import densify
 digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 """
 
-from brimful.densify.calls import bound_parallel
-from brimful.densify.cite import CitedSentence
-from brimful.densify.classify import Failure, classify
 from brimful.densify.densify import densify
-from brimful.densify.digest import Digest, Gap
-from brimful.densify.fit import fit_digest
+from brimful.densify.digest import CitedSentence, Digest, Gap
+from brimful.densify.extractive import fit_digest
+from brimful.densify.failures import Failure, classify
 from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, Stop
 from brimful.densify.models import model_for
 from brimful.densify.plan import SEED, DensifySettings
-from brimful.densify.running import Progress
+from brimful.densify.run import Progress, bound_parallel
 from brimful.densify.transport import Timeouts
 
 __all__ = [

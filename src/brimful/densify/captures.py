@@ -16,16 +16,15 @@ from typing import Any, Literal, get_args
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
-from brimful.densify.cite import CitedSentence
 from brimful.densify.densify import densify
-from brimful.densify.digest import Digest
+from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import DensifySettings
-from brimful.densify.running import Progress
+from brimful.densify.run import Progress
 from brimful.errors import BrimfulError, CorruptError, DocumentError, choose
-from brimful.store.schema import seal_of
+from brimful.store.format import seal_of
 from brimful.text.spans import Span
 
 CaptureStatus = Literal["pending", "done", "failed"]

@@ -19,8 +19,7 @@ from brimful.assembly.formats import form_for
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest
-from brimful.densify.extractive import ExtractiveModel, extract
-from brimful.densify.fit import fit_digest
+from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.plan import DensifySettings

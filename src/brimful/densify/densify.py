@@ -15,18 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.corpus.documents import Document
-from brimful.densify.calls import Caller, Ledger
-from brimful.densify.cite import CitedSentence, Partial
-from brimful.densify.digest import Digest
+from brimful.densify.digest import CitedSentence, Digest, Partial
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
-from brimful.densify.merging import Merging
 from brimful.densify.model import Model, Stop
 from brimful.densify.models import model_for
-from brimful.densify.parting import Parting
-from brimful.densify.parts import Slicer
-from brimful.densify.plan import DensifySettings, check_input
-from brimful.densify.running import Progress, Run
+from brimful.densify.plan import DensifySettings, Slicer, check_input
+from brimful.densify.run import Caller, Ledger, Merging, Parting, Progress, Run
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.text.spans import Span
 

@@ -2,11 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from brimful.corpus.documents import Document
-from brimful.densify.cite import CitedSentence
-from brimful.text.spans import Span
+from brimful.text.spans import Span, merge_spans
+from brimful.text.terms import query_terms
+
+# ---- cite: Where does each sentence of a digest come from?
+#
+# A sentence of a partial comes from the part that was condensed. A sentence of a merge comes from the sentences it
+# shares terms with, and has all their places; where it shares none, it has the places of everything that was merged.
+
+_LEAST_LETTERS = 4  # shorter words (the, and, of) tie everything to everything
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence and the source ranges of what it came from."""
+
+    text: str
+    sources: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """An answer, sentence by sentence (DENS: partial, merged partial)."""
+
+    sentences: tuple[CitedSentence, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    @property
+    def sources(self) -> tuple[Span, ...]:
+        """Every range that it came from."""
+        return tuple(merge_spans(span for sentence in self.sentences for span in sentence.sources))
+
+    @property
+    def start(self) -> int:
+        """Where its earliest range starts: the place in reading order."""
+        return self.sources[0].start if self.sources else 0
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a model's answer.
+
+    >>> sentences_of("Tea at four. Cake at five.")
+    ['Tea at four.', 'Cake at five.']
+    """
+    document = Document("digest.txt", text, kind="prose", language="text")
+    cuts = document.outline.units.tolist()
+    pieces = [document.text(start, end) for start, end in pairwise(cuts)]
+    return [" ".join(piece.split()) for piece in pieces if piece.strip()]
+
+
+def from_part(text: str, span: Span) -> Partial:
+    """The answer to one part: every sentence comes from it."""
+    return Partial(tuple(CitedSentence(sentence, (span,)) for sentence in sentences_of(text)))
+
+
+def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
+    """The answer to a merge: each sentence with the places of those it rests on.
+
+    >>> one = from_part("Tea at four.", Span(0, 90))
+    >>> two = from_part("Cake is served at five.", Span(90, 180))
+    >>> [cited.sources for cited in from_merge("They serve cake. Rain.", [one, two]).sentences]
+    [(Span(start=90, end=180),), (Span(start=0, end=180),)]
+    """
+    known = [cited for partial in inputs for cited in partial.sentences]
+    terms = [_terms(cited.text) for cited in known]
+    everything = tuple(merge_spans(span for cited in known for span in cited.sources))
+    found = []
+    for sentence in sentences_of(text):
+        own = _terms(sentence)
+        shared = [len(own & each) for each in terms]
+        most = max(shared, default=0)
+        resting = [cited for cited, count in zip(known, shared, strict=True) if most and 2 * count >= most]
+        spans = tuple(merge_spans(span for cited in resting for span in cited.sources)) or everything
+        found.append(CitedSentence(sentence, spans))
+    return Partial(tuple(found))
+
+
+def _terms(text: str) -> frozenset[bytes]:
+    return frozenset(
+        term
+        for term, _, _, _ in query_terms(text)
+        if len(term) >= _LEAST_LETTERS or term.isdigit() or term[:1] >= b"\x80"
+    )
+
+
+# ---- digest: What comes out: the condensed text, where each sentence is from, and what it cost.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,10 @@
-"""Which sentences say most of a text, in how many tokens?
-
-No model: the text's own units, chosen one by one. A unit is worth the weights of its terms; a term that some units
-share weighs most, one that half of them share hardly anything, and each time a chosen unit has said it, half as much.
-So the choice is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading
-order. Where no unit fits, the beginning of the first is cut at a word.
-"""
+"""Which sentences say most of a text, in at most so many tokens? Without a model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from math import isqrt
 
@@ -17,14 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.corpus.documents import Document
+from brimful.densify.digest import Digest
 from brimful.densify.model import Completion, Stop
-from brimful.errors import SettingError
+from brimful.errors import BudgetError, SettingError
 from brimful.limits import EXTRACT_BYTES
 from brimful.patterns import compiled
 from brimful.text.spans import Span
 from brimful.text.terms import terms_of
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+
+# ---- extractive: Which sentences say most of a text, in how many tokens?
+#
+# No model: the text's own units, chosen one by one. A unit is worth the weights of its terms; a term that some units
+# share weighs most, one that half of them share hardly anything, and each time a chosen unit has said it, half as much.
+# So the choice is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading
+# order. Where no unit fits, the beginning of the first is cut at a word.
 
 _TEXT = compiled(r"<text>\n(.*)\n</text>", re.DOTALL)
 _FIXED_TOKENS = 8  # added to a unit's price, so that the shortest do not win by being short
@@ -207,3 +210,45 @@ class ExtractiveModel:
         found = _TEXT.search(prompt)
         document = Document("text", found[1] if found else prompt)
         return Completion(join(document, extract(document, max_output_tokens, counter=self.counter))[0])
+
+
+# ---- fit: How is a text condensed to at most so many tokens, exactly?
+#
+# A model is asked for a size and gives about that. What is over is left out by sentences, the least central first, so
+# that the count holds to the token, and every sentence that stays keeps its places.
+
+
+def fit_digest(digest: Digest, tokens: int, *, counter: TokenCounter) -> Digest:
+    """The digest if it fits, else its best sentences that do, in their order; `tokens` is counted by `counter`.
+
+    >>> from brimful.densify.densify import densify
+    >>> from brimful.text.vocabularies import tokens_for
+    >>> whole = densify("Tea is at four. Cake is at five. Tea and cake are in the garden at four and five.")
+    >>> short = fit_digest(whole, 8, counter=tokens_for("approximate"))
+    >>> short.tokens <= 8, short.text in whole.text
+    (True, True)
+    """
+    if tokens < 1:
+        raise BudgetError(f"a digest can't be cut to {tokens} tokens; give at least 1")
+    counted = counter.count(digest.text)
+    if counted <= tokens:
+        return replace(digest, tokens=counted, counter=counter.name, exact=counter.exact)
+    document = Document("digest", "\n".join(cited.text for cited in digest.sentences), kind="prose", language="text")
+    spans = extract(document, tokens, counter=counter)
+    text, _ = join(document, spans)
+    starts, at = [], 0
+    for cited in digest.sentences:
+        starts.append(at)
+        at += len(cited.text.encode()) + 1
+    kept = []
+    for span in spans:
+        owner = max(number for number, start in enumerate(starts) if start <= span.start)
+        kept.append(replace(digest.sentences[owner], text=document.text(span.start, span.end)))
+    return replace(
+        digest,
+        text=text,
+        sentences=tuple(kept),
+        tokens=counter.count(text),
+        counter=counter.name,
+        exact=counter.exact,
+    )

@@ -18,7 +18,7 @@ import apsw
 from blake3 import blake3
 
 from brimful.errors import StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.store.schema import Value, fetch, seal_of
+from brimful.store.format import Value, fetch, seal_of
 from brimful.text.spans import Span
 
 _APPLICATION_ID = 0x4252_444D  # "BRDM"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from brimful.densify.classify import Failure, classify
+from brimful.densify.failures import Failure, classify
 from brimful.errors import (
     AuthError,
     CancelledError,

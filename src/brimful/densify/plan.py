@@ -1,19 +1,182 @@
-"""How much may go into one request, and how much may come back?
-
-    context limit = prompt overhead + text + output reserve + safety margin
-
-So the text's allowance follows from the limit, for each run (DESIGN §5.15). The seed's constants (DENS, budget values)
-are the `seed` profile, and guards around the computed values.
-"""
+"""How much may go into one request, where is a text cut for it, and what would it all cost?"""
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
+from brimful.corpus.documents import Document
+from brimful.densify.extractive import ExtractiveModel
+from brimful.densify.model import Model
 from brimful.densify.prompts import prompt
 from brimful.errors import InputTooLongError, SettingError, choose
-from brimful.text.tokens import TokenCounter
+from brimful.patterns import compiled
+from brimful.text.spans import Span, merge_spans, on_to_code_point
+from brimful.text.tokens import PreparedText, TokenCounter
+
+# ---- lean: How is a text sent without paying for its white space?
+
+# What is behind a sign looks only once at a run of blanks, however many of them the text has.
+_LINE_END = compiled(r"(?<![ \t])[ \t]++(?=\r?\n)")
+_EMPTY_LINES = compiled(r"(?:\r?\n){3,}")
+_INDENTATION = compiled(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
+_TABBED = compiled(r"^ *\t", re.MULTILINE)
+_WITHIN = compiled(r"(?<=\S) {2,}")
+
+
+def squeeze(text: str, *, is_prose: bool) -> str:
+    r"""The same lines in the same order: one space a step of indentation, one empty line, no blanks at a line's end.
+
+    What is code or data keeps the blanks within its lines, since they may stand in a literal or between columns.
+
+    >>> lean("def tea():\n    if late:\n        return None\n\n\n\nTEA = 4  # o'clock\n", is_prose=False)
+    "def tea():\n if late:\n  return None\n\nTEA = 4  # o'clock"
+    >>> lean("Tea   at four.  \n\n   * cake\n      - fresh", is_prose=True)
+    'Tea at four.\n\n * cake\n  - fresh'
+    """
+    text = _EMPTY_LINES.sub("\n\n", _LINE_END.sub("", text))
+    if is_prose:
+        text = _WITHIN.sub(" ", text)
+    if not _TABBED.search(text):
+        step = math.gcd(*(len(found) for found in _INDENTATION.findall(text)))
+        if step > 1:
+            text = _INDENTATION.sub(lambda found: " " * (len(found.group()) // step), text)
+    return text.strip()
+
+
+# ---- parts: Where is a text cut into parts that a model accepts?
+#
+# At the best boundary that leaves the fewest parts: section, unit (sentence, statement, record), line, word, code
+# point.
+
+_SLACK = 99
+"""Later parts are planned to be filled to so many percent; where that is too little room, a part ends within a sentence
+rather than that the text takes one part more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of the source that goes into one request (DENS: chunk)."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+class Slicer:
+    """One source, prepared once, cut as often as its allowances change."""
+
+    def __init__(self, document: Document, counter: TokenCounter) -> None:
+        self._raw = document.content
+        self._counter = counter
+        self._is_prose = document.kind == "prose"
+        self._prepared: PreparedText = counter.prepare(document.content.decode())
+        self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the whole source."""
+        return self._prepared.count(0, len(self._raw))
+
+    def text(self, part: Part | Span) -> str:
+        """A slice as text."""
+        return self._raw[part.start : part.end].decode()
+
+    def words(self, part: Part | Span) -> str:
+        """A slice as it is sent: without white space that says nothing."""
+        return squeeze(self.text(part), is_prose=self._is_prose)
+
+    def part(self, start: int, end: int) -> Part:
+        """A slice with its tokens."""
+        return Part(start, end, self._prepared.count(start, end))
+
+    def cut(self, spans: Iterable[Span], allowance: int) -> list[Part]:
+        r"""Parts of at most `allowance` tokens that hold every byte of the spans, save blank ones.
+
+        >>> from brimful.text.vocabularies import tokens_for
+        >>> slicer = Slicer(Document("a.txt", "One two.\n\nThree four.\n\nFive six."), tokens_for("approximate"))
+        >>> [slicer.text(part) for part in slicer.cut([Span(0, 32)], 6)]
+        ['One two.\n\nThree four.\n\n', 'Five six.']
+        """
+        found: list[Part] = []
+        for span in spans:
+            found += self._cut(span.start, span.end, max(allowance, 1))
+        return [part for part in found if self._raw[part.start : part.end].strip()]
+
+    def _cut(self, start: int, end: int, allowance: int) -> list[Part]:
+        found: list[Part] = []
+        while start < end:
+            rest = self._prepared.count(start, end)
+            if rest <= allowance:
+                found.append(Part(start, end, rest))
+                break
+            stop = self._stop(start, end, rest, allowance)
+            found.append(Part(start, stop, self._prepared.count(start, stop)))
+            start = stop
+        return found
+
+    def _stop(self, start: int, end: int, rest: int, allowance: int) -> int:
+        """The end of the part at `start`: the last boundary of the best level that costs no part more."""
+        furthest = min(max(self._prepared.fit(start, allowance), start), end)
+        if furthest <= start:  # a single character over the allowance
+            return on_to_code_point(self._raw, start + 1)
+        parts_left = max(-(-rest // allowance) - 1, 1)
+        must_take = max(rest - parts_left * allowance * _SLACK // 100, 1)
+        nearest = start + max((furthest - start) * min(must_take, allowance) // allowance, 1)
+        for level in self._levels:
+            if (cut := _last_between(level, nearest, furthest)) > start:
+                return cut
+        for gap in (b"\n", b" ", b"\t"):
+            if (cut := self._raw.rfind(gap, nearest, furthest) + 1) > start:
+                return cut
+        return furthest
+
+
+def _last_between(cuts: Sequence[int], low: int, high: int) -> int:
+    at = bisect_right(cuts, high) - 1
+    return cuts[at] if at >= bisect_left(cuts, low) and at >= 0 else -1
+
+
+def missing(spans: Iterable[Span], length: int) -> list[Span]:
+    """What of `[0, length)` the spans leave out.
+
+    >>> [(gap.start, gap.end) for gap in missing([Span(2, 4), Span(4, 6)], 9)]
+    [(0, 2), (6, 9)]
+    """
+    gaps, reached = [], 0
+    for span in merge_spans(spans):
+        if span.start > reached:
+            gaps.append(Span(reached, span.start))
+        reached = max(reached, span.end)
+    return gaps + ([Span(reached, length)] if reached < length else [])
+
+
+def groups_of(sizes: Sequence[int], allowance: int, *, between: int) -> list[range]:
+    """Neighbours gathered while they fit, so that as few groups as possible result; a group has one item at least.
+
+    >>> groups_of([3, 3, 3, 9, 2], 8, between=1)
+    [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
+    """
+    found: list[range] = []
+    first, used = 0, 0
+    for at, size in enumerate(sizes):
+        if at > first and used + between + size > allowance:
+            found.append(range(first, at))
+            first, used = at, 0
+        used += size + (between if at > first else 0)
+    return [*found, range(first, len(sizes))] if sizes else found
+
+
+# ---- plan: How much may go into one request, and how much may come back?
+#
+#     context limit = prompt overhead + text + output reserve + safety margin
+#
+# So the text's allowance follows from the limit, for each run (DESIGN §5.15). The seed's constants (DENS, budget
+# values) are the `seed` profile, and guards around the computed values.
 
 Profile = Literal["computed", "seed"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
@@ -178,3 +341,52 @@ def check_input(tokens: int, settings: DensifySettings) -> None:
             f"the text has {tokens} tokens and the input limit is {settings.input_limit_tokens}; "
             "raise input_limit_tokens or condense it in pieces"
         )
+
+
+# ---- forecast: What would a condensation ask of its model? Counted before anything is paid.
+
+_BETWEEN_TOKENS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Parts, calls and tokens of a run in which every answer has its target's length and none overflows."""
+
+    model: str
+    source_tokens: int
+    parts: int
+    calls: int
+    tokens_sent: int
+    tokens_received: int
+    exact: bool
+
+
+def forecast(document: Document, model: Model, *, settings: DensifySettings | None = None) -> Forecast:
+    """The calls of a run that nothing is remembered of; retries and smaller parts come on top.
+
+    >>> from brimful.densify.models import model_for
+    >>> forecast(Document("a.txt", "Tea is at four."), model_for("extractive:")).calls
+    0
+    """
+    settings = settings or DensifySettings()
+    slicer = Slicer(document, model.counter)
+    check_input(slicer.tokens, settings)
+    exact = model.counter.exact
+    if isinstance(model, ExtractiveModel):
+        return Forecast(model.name, slicer.tokens, 1, 0, 0, 0, exact)
+    now = allowances(model.limit(), model.counter, settings, small=model.small)
+    parts = slicer.cut([Span(0, len(document))], now.part)
+    sizes = [now.target(part.tokens) for part in parts]
+    sent = sum(part.tokens + overhead(model.counter, "part") for part in parts)
+    calls, received = len(parts), sum(sizes)
+    while len(sizes) > 1 and (settings.target_tokens is None or sum(sizes) > settings.target_tokens):
+        groups = groups_of(sizes, now.merge, between=_BETWEEN_TOKENS)
+        if len(groups) == len(sizes):
+            break  # no two of them fit into one request
+        whole = [sum(sizes[group.start : group.stop]) for group in groups]
+        merges = [tokens for tokens, group in zip(whole, groups, strict=True) if len(group) > 1]
+        sizes = [now.target(tokens) if len(group) > 1 else tokens for tokens, group in zip(whole, groups, strict=True)]
+        calls += len(merges)
+        sent += sum(merges) + len(merges) * overhead(model.counter, "merge")
+        received += sum(now.target(tokens) for tokens in merges)
+    return Forecast(model.name, slicer.tokens, len(parts), calls, sent, received, exact)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 
-from brimful.densify.evidence import evidence_of
+from brimful.densify.failures import evidence_of
 from brimful.densify.model import Stop, failure
 from brimful.errors import ProviderError, SettingError, UnavailableError
 from brimful.limits import (

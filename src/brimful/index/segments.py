@@ -1,8 +1,7 @@
-"""Where does each term stand? Postings of many documents, packed into pages.
+"""Where does each term stand?
 
-A segment covers several documents, laid one after the other on one axis of byte positions. Its
-terms are sorted, and their sorted positions (085b §5.1 atom_positions) are packed term after term into
-pages of a few kilobytes. A page is found by its first term, and read alone.
+Sorted numbers packed into few bytes, the postings of many documents in pages of them, several segments made one, and
+where terms stand near each other.
 """
 
 from __future__ import annotations
@@ -11,15 +10,74 @@ import re
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful import kernels
 from brimful.errors import CorruptError
-from brimful.index.columns import ENDS_BELOW, Numbers, Whole, pack_columns, unpack_numbers, unpack_sorted
 from brimful.patterns import compiled
+
+# ---- columns: How are sorted numbers packed into few bytes?
+
+Numbers = NDArray[np.int64]
+Whole = NDArray[Any]
+"""Numbers of any whole type: places on an axis take four bytes each."""
+
+ENDS_BELOW = 0x80
+"""The last byte of a packed number is below, every other one is not."""
+
+
+def pack_numbers(values: Whole) -> bytes:
+    """Whole numbers as varints: seven bits a byte, low bits first.
+
+    >>> pack_numbers(np.array([1, 127, 128, 300]))
+    b'\\x01\\x7f\\x80\\x01\\xac\\x02'
+    """
+    return kernels.pack_numbers(values)
+
+
+def unpack_numbers(packed: bytes | memoryview) -> Numbers:
+    """The numbers that `pack_numbers` packed.
+
+    >>> unpack_numbers(b'\\x01\\x7f\\x80\\x01\\xac\\x02').tolist()
+    [1, 127, 128, 300]
+    """
+    return kernels.unpack_numbers(packed)
+
+
+def pack_sorted(values: Numbers) -> bytes:
+    """An ascending column as the differences between neighbours.
+
+    >>> unpack_sorted(pack_sorted(np.array([5, 5, 900, 901]))).tolist()
+    [5, 5, 900, 901]
+    """
+    return kernels.pack_columns(values, np.array([0, len(values)]))[0]
+
+
+def unpack_sorted(packed: bytes | memoryview) -> Numbers:
+    """The column that `pack_sorted` packed."""
+    return kernels.unpack_numbers(packed, sums=True)
+
+
+def pack_columns(columns: Whole, offsets: Numbers) -> tuple[bytes, Numbers]:
+    """Ascending columns one after the other, and where each ends in bytes, after a 0; offsets say which is whose.
+
+    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
+    >>> packed, ends.tolist()
+    (b'\\x05\\xff\\x06\\x07', [0, 3, 4])
+    """
+    return kernels.pack_columns(columns, offsets)
+
+
+# ---- segments: Where does each term stand? Postings of many documents, packed into pages.
+#
+# A segment covers several documents, laid one after the other on one axis of byte positions. Its
+# terms are sorted, and their sorted positions (085b §5.1 atom_positions) are packed term after term into
+# pages of a few kilobytes. A page is found by its first term, and read alone.
 
 _WORD = compiled(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
 _HEADER = struct.Struct("<3I")
@@ -182,3 +240,158 @@ def read_page(data: bytes) -> Postings:
     # Each column starts anew: take away what was summed up before it.
     before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
     return Postings(page_names(data), offsets, sums - np.repeat(before, counts))
+
+
+# ---- merging: How do the postings of several segments become one, a few pages at a time?
+
+_PAGES_AT_ONCE = 16
+_POSITIONS_AT_ONCE = 50_000
+
+NO_POSTINGS = Postings([], np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def merge_postings(runs: Sequence[Iterator[Postings]]) -> Iterator[Postings]:
+    """Merge runs of pages, each sorted by name throughout, into one such run.
+
+    Positions of a run must stand before those of the next; no term of a run is on two of its pages.
+
+    >>> pages = [Postings([b"pot", b"tea"], np.array([0, 1, 2]), np.array([3, 1])),
+    ...          Postings([b"cup", b"tea"], np.array([0, 1, 3]), np.array([9, 7, 8]))]
+    >>> (merged,) = merge_postings([iter([page]) for page in pages])
+    >>> merged.names, merged.of(b"tea").tolist()
+    ([b'cup', b'pot', b'tea'], [1, 7, 8])
+    """
+    held = [_next(run) for run in runs]
+    while any(each.names for each in held):
+        # Up to here every run has shown all that it has.
+        limit = min(each.names[-1] for each in held if each.names)
+        parts = [_split(each, limit) for each in held]
+        yield _merged([part for part, _ in parts])
+        held = [rest if rest.names else _next(run) for run, (_, rest) in zip(runs, parts, strict=True)]
+
+
+def without_empty(postings: Postings, kept: np.typing.NDArray[np.bool_], shifts: Numbers) -> Postings:
+    """Only the chosen positions, each with its shift added; terms that are left without any are gone."""
+    counts = np.add.reduceat(kept, postings.offsets[:-1], dtype=np.int64) if postings.names else np.zeros(0, np.int64)
+    some = np.flatnonzero(counts)
+    names = postings.names if len(some) == len(counts) else [postings.names[at] for at in some.tolist()]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[some])))
+    return Postings(names, offsets, (postings.positions + shifts)[kept])
+
+
+def _next(run: Iterator[Postings]) -> Postings:
+    """The next few pages as one; nothing at the end."""
+    for page in run:
+        if page.names:
+            break
+    else:
+        return NO_POSTINGS
+    pages, held = [page], len(page.positions)
+    # Pages of common terms are long: memory must not grow with what is merged.
+    while len(pages) < _PAGES_AT_ONCE and held < _POSITIONS_AT_ONCE and (following := next(run, None)) is not None:
+        pages.append(following)
+        held += len(following.positions)
+    counts = np.concatenate([np.diff(page.offsets) for page in pages])
+    return Postings(
+        [name for page in pages for name in page.names],
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))),
+        np.concatenate([page.positions for page in pages]),
+    )
+
+
+def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
+    """The terms up to a name, and those after it."""
+    at = bisect_right(postings.names, limit)
+    if at == len(postings.names):
+        return postings, NO_POSTINGS
+    middle = postings.offsets[at]
+    return (
+        Postings(postings.names[:at], postings.offsets[: at + 1], postings.positions[:middle]),
+        Postings(postings.names[at:], postings.offsets[at:] - middle, postings.positions[middle:]),
+    )
+
+
+def _merged(parts: Sequence[Postings]) -> Postings:
+    names = sorted({name for part in parts for name in part.names})
+    place_of = {name: at for at, name in enumerate(names)}
+    places = [np.fromiter(map(place_of.__getitem__, part.names), np.int64, len(part.names)) for part in parts]
+    counts = np.zeros((len(names), len(parts)), np.int64)
+    for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
+        counts[rows, column] = np.diff(part.offsets)
+    ends = np.cumsum(counts)
+    starts = (ends - counts.ravel()).reshape(counts.shape)
+    positions = np.empty(int(ends[-1]), np.int64)
+    for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
+        shifts = np.repeat(starts[rows, column] - part.offsets[:-1], np.diff(part.offsets))
+        positions[np.arange(len(part.positions)) + shifts] = part.positions
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.sum(axis=1))))
+    return Postings(names, offsets, positions)
+
+
+# ---- places: Where do terms stand, alone and near each other? (085b §5 radial look-up).
+
+_OFFSET_BITS = 40
+"""A document holds less than a terabyte, a store less than eight million documents' numbers beside it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Occurrences of a term: document numbers and byte offsets, sorted by both."""
+
+    documents: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Document and offset as one ascending number."""
+        return (self.documents << _OFFSET_BITS) | self.starts
+
+    def only(self, chosen: NDArray[np.bool_]) -> Places:
+        """The places for which `chosen` is true."""
+        return Places(self.documents[chosen], self.starts[chosen])
+
+
+NOWHERE = Places(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def near(places: Places, others: Places, *, within_bytes: int) -> Places:
+    """The places that have one of the others at most so many bytes before or after them, in the same document.
+
+    >>> tea = Places(np.array([1, 1, 2]), np.array([10, 500, 10]))
+    >>> pot = Places(np.array([1, 3]), np.array([30, 10]))
+    >>> near(tea, pot, within_bytes=50).starts.tolist()
+    [10]
+    """
+    if not len(places) or not len(others):
+        return NOWHERE
+    keys, other = places.keys, others.keys
+    low = places.documents << _OFFSET_BITS
+    first = np.maximum(keys - within_bytes, low)
+    return places.only(other.searchsorted(first) < other.searchsorted(keys + within_bytes, side="right"))
+
+
+def sequence(terms: Sequence[Places], *, lengths: Sequence[int], gap_bytes: int = 8) -> Places:
+    """Where terms follow each other: each begins at most `gap_bytes` after the end of the one before.
+
+    Ends are taken from the terms' own lengths; the text has the last word on whether it is the phrase.
+
+    >>> green = Places(np.array([1, 1]), np.array([0, 90]))
+    >>> tea = Places(np.array([1]), np.array([6]))
+    >>> sequence([green, tea], lengths=[5, 3]).starts.tolist()
+    [0]
+    """
+    if not terms:
+        return NOWHERE
+    kept = terms[0]
+    ends = kept.keys + lengths[0]
+    for places, length in zip(terms[1:], lengths[1:], strict=True):
+        keys = places.keys
+        at = keys.searchsorted(ends)
+        found = at < len(keys)
+        at = np.minimum(at, max(len(keys) - 1, 0))
+        follows = found & (keys[at] - ends <= gap_bytes) if len(keys) else found
+        kept, ends = kept.only(follows), keys[at[follows]] + length if len(keys) else ends[:0]
+    return kept

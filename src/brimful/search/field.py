@@ -1,13 +1,4 @@
-"""How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
-
-A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
-whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
-words add up as in BM25, places that have more of the question count for more, and the best place is worth one. What
-is alike in meaning adds a little, and every unit shares some of its worth with its neighbours.
-
-Only where rare words stand is looked at closely: blocks of neighbouring units are compared first. Sums run in a fixed
-order and are rounded to whole millionths before they decide anything.
-"""
+"""How much does each place of the corpus matter for a question? The relevance field (DESIGN §4)."""
 
 from __future__ import annotations
 
@@ -18,16 +9,45 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.columns import Numbers
+from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING, similarities
-from brimful.search.chosen import Chosen
-from brimful.search.fusion import reciprocal_ranks
-from brimful.search.ground import Ground, Ids, union
-from brimful.search.headings import Headings
-from brimful.search.rarity import plain_rarity, rarity
-from brimful.search.signals import called_by, definitions, runs
+from brimful.search.columns import CorpusColumns, Headings, Ids, union
+from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
-from brimful.text.cuts import merged
+from brimful.text.outline import merged
+
+# ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
+
+WHOLE, BEHIND = 1_000_000, 60
+
+
+def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[Numbers]) -> Numbers:
+    """The sum over all legs of a million by sixty and the rank, from 1; what scores nothing in a leg has no rank there.
+
+    A leg is its scores and how many of the best it may send (None: all). `ties` decide among equals, the first
+    first: without them an order would depend on where things happen to stand.
+
+    >>> lexical, semantic = np.array([9, 5, 0]), np.array([0, 7, 8])
+    >>> reciprocal_ranks([(lexical, None), (semantic, None)], [np.arange(3)]).tolist()
+    [16393, 32258, 16393]
+    """
+    fused = np.zeros(len(ties[0]), np.int64)
+    for scores, most in legs:
+        order = np.lexsort((*reversed(ties), -scores))
+        order = order[scores[order] > 0][:most]
+        fused[order] += WHOLE // (BEHIND + np.arange(1, len(order) + 1))
+    return fused
+
+
+# ---- field: How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
+#
+# A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
+# whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
+# words add up as in BM25, places that have more of the question count for more, and the best place is worth one. What
+# is alike in meaning adds a little, and every unit shares some of its worth with its neighbours.
+#
+# Only where rare words stand is looked at closely: blocks of neighbouring units are compared first. Sums run in a fixed
+# order and are rounded to whole millionths before they decide anything.
 
 THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000
@@ -40,7 +60,7 @@ Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sought:
+class TermHits:
     """A word of the question and where it stands: weights with positions, plot by plot.
 
     A position counts the weights of all groups that hold it; the last group holds all positions.
@@ -74,8 +94,8 @@ class Field:
 
 
 def relevance(
-    ground: Ground,
-    sought: Sequence[Sought],
+    ground: CorpusColumns,
+    sought: Sequence[TermHits],
     *,
     settings: FieldSettings,
     blocks: int,
@@ -102,11 +122,11 @@ def relevance(
         return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents, 0)
     documents = _documents(ground, sought, settings)
     blocks_chosen = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
-    chosen = Chosen(ground, _units_of(ground, merged(blocks_chosen, ground.blocks_of(extra)), settings))
+    chosen = Candidates(ground, _units_of(ground, merged(blocks_chosen, ground.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
     counts = [_counts(each, chosen) for each in sought]
     above = Headings(ground, chosen)
-    told = [_told(above, each, settings) + _called(ground, each, rows, settings) for each in sought]
+    told = [_heading_counts(above, each, settings) + _called(ground, each, rows, settings) for each in sought]
     near = _Surroundings(chosen)
     lexical = settings.document * documents[rows]
     for reach, share in (
@@ -115,7 +135,7 @@ def relevance(
         (settings.wide_reach, settings.wide),
     ):
         lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
-    alike = _alike(ground, chosen.units, near, meaning, settings)
+    alike = _semantic(ground, chosen.units, near, meaning, settings)
     if settings.definition:
         lexical = lexical + settings.definition * near.below(_defined(ground, chosen, sought), BELOW)
     if settings.runs:
@@ -155,7 +175,7 @@ def relevance(
     )
 
 
-def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> Scores:
+def _documents(ground: CorpusColumns, sought: Sequence[TermHits], settings: FieldSettings) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
     scores = np.zeros(len(ground.documents))
     for each in sought:
@@ -165,7 +185,7 @@ def _documents(ground: Ground, sought: Sequence[Sought], settings: FieldSettings
     return _to_one(scores)
 
 
-def _document_counts(ground: Ground, sought: Sought, settings: FieldSettings) -> tuple[Numbers, Numbers]:
+def _document_counts(ground: CorpusColumns, sought: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
     """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
     counts = np.zeros(len(ground.documents), np.int64)
     for weight, places in sought.places:
@@ -179,8 +199,8 @@ def _document_counts(ground: Ground, sought: Sought, settings: FieldSettings) ->
 
 
 def _promising(
-    ground: Ground,
-    sought: Sequence[Sought],
+    ground: CorpusColumns,
+    sought: Sequence[TermHits],
     documents: Scores,
     settings: FieldSettings,
     *,
@@ -197,7 +217,7 @@ def _promising(
         parts = (
             [ground.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(ground, each)]
         )
-        found.append((each.weight * rarity(each.census, len(ground)), union(parts)))
+        found.append((each.weight * idf(each.census, len(ground)), union(parts)))
     blocks = union([each for _, each in found])
     worth = np.zeros(len(blocks))
     for gain, having in found:
@@ -211,7 +231,7 @@ def _promising(
     return chosen
 
 
-def _units_of(ground: Ground, chosen: Ids, settings: FieldSettings) -> Ids:
+def _units_of(ground: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
     """The units of some blocks, with their surroundings."""
     firsts = ground.block_firsts[chosen]
     lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
@@ -230,11 +250,11 @@ def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
     return np.concatenate((above, equal[order[: most - len(above)]]))
 
 
-def _is_name(ground: Ground, sought: Sought) -> bool:
+def _is_name(ground: CorpusColumns, sought: TermHits) -> bool:
     return any(len(ground.titles.of(name)) for name in sought.names)
 
 
-def _named(ground: Ground, sought: Sought) -> Ids:
+def _named(ground: CorpusColumns, sought: TermHits) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
     rows = np.zeros(len(ground.documents), bool)
     for name in sought.names:
@@ -242,7 +262,7 @@ def _named(ground: Ground, sought: Sought) -> Ids:
     return np.flatnonzero(rows[ground.block_rows] & (ground.block_offsets == 0))
 
 
-def _counts(sought: Sought, chosen: Chosen) -> Numbers:
+def _counts(sought: TermHits, chosen: Candidates) -> Numbers:
     """How often a word stands in each of some units, weighed, in thousandths."""
     counts = np.zeros(len(chosen), np.int64)
     for weight, places in sought.places:
@@ -250,13 +270,13 @@ def _counts(sought: Sought, chosen: Chosen) -> Numbers:
     return counts
 
 
-def _told(above: Headings, sought: Sought, settings: FieldSettings) -> Numbers:
+def _heading_counts(above: Headings, sought: TermHits, settings: FieldSettings) -> Numbers:
     """What the headings above each unit say of a word, in thousandths."""
     counts = sum((above.counts(places) for _, places in sought.places[-1:]), np.zeros(1, np.int64))
     return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
 
 
-def _pointed(chosen: Chosen, places: Sequence[tuple[int, int]]) -> Scores:
+def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
     """One for the units that hold these bytes of documents, and half for their neighbours."""
     found = np.zeros(len(chosen))
     for row, offset in places:
@@ -271,8 +291,8 @@ def _pointed(chosen: Chosen, places: Sequence[tuple[int, int]]) -> Scores:
 
 
 def _covered(
-    ground: Ground,
-    sought: Sequence[Sought],
+    ground: CorpusColumns,
+    sought: Sequence[TermHits],
     counts: Sequence[Numbers],
     told: Sequence[Numbers],
     near: _Surroundings,
@@ -283,26 +303,26 @@ def _covered(
     covered, whole = np.zeros(len(near)), lacking
     for each, count, heading in zip(sought, counts, told, strict=True):
         if not each.is_minor:
-            worth = each.weight * rarity(each.census, len(ground))
+            worth = each.weight * idf(each.census, len(ground))
             covered += worth * (near.sums(count, settings.near_reach) + heading > 0)
             whole += worth
     return round(float(covered.max(initial=0.0)) / whole * MILLION) if whole else 0
 
 
-def _known_share(ground: Ground, sought: Sequence[Sought], lacking: float) -> float:
+def _known_share(ground: CorpusColumns, sought: Sequence[TermHits], lacking: float) -> float:
     """What words say of a question at all: less where the corpus has only those that ask, and lacks the others."""
     if any(each.census and not each.is_minor for each in sought):
         return 1.0
-    worth = sum(each.weight * rarity(each.census, len(ground)) for each in sought)
+    worth = sum(each.weight * idf(each.census, len(ground)) for each in sought)
     return worth / (worth + lacking) if worth else 0.0
 
 
-def _defined(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> Scores:
+def _defined(ground: CorpusColumns, chosen: Candidates, sought: Sequence[TermHits]) -> Scores:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
     """
-    rarities = [each.weight * rarity(each.census, len(ground)) for each in sought]
+    rarities = [each.weight * idf(each.census, len(ground)) for each in sought]
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, sought, strict=True)]
     found = np.zeros(len(chosen))
@@ -311,7 +331,7 @@ def _defined(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> Scores
     return found
 
 
-def _called(ground: Ground, sought: Sought, rows: Numbers, settings: FieldSettings) -> Numbers:
+def _called(ground: CorpusColumns, sought: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
     """What the name of its document says of a word in each unit, in thousandths."""
     has = np.zeros(len(ground.documents), np.int64)
     for name in sought.names:
@@ -320,8 +340,8 @@ def _called(ground: Ground, sought: Sought, rows: Numbers, settings: FieldSettin
 
 
 def _scale(
-    ground: Ground,
-    sought: Sequence[Sought],
+    ground: CorpusColumns,
+    sought: Sequence[TermHits],
     counts: Sequence[Numbers],
     told: Sequence[Numbers],
     near: _Surroundings,
@@ -332,7 +352,7 @@ def _scale(
     size = near.sizes(reach) / (ground.unit_size * (2 * reach + 1))
     scores, covered, whole = np.zeros(len(size)), np.zeros(len(size)), 0.0
     for each, count, heading in zip(sought, counts, told, strict=True):
-        worth = each.weight * rarity(each.census * (2 * reach + 1), len(ground))
+        worth = each.weight * idf(each.census * (2 * reach + 1), len(ground))
         around = near.sums(count, reach) + heading
         scores += worth * _saturated(around, size, settings)
         covered += worth * (around > 0)
@@ -340,7 +360,9 @@ def _scale(
     return _to_one(scores * np.sqrt(covered / whole) if whole else scores)
 
 
-def _alike(ground: Ground, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings) -> Scores:
+def _semantic(
+    ground: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
+) -> Scores:
     """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
     codes = ground.codes(units) if meaning is not None and settings.meaning else None
     if codes is None or meaning is None or not len(units):
@@ -374,7 +396,7 @@ def _to_one(scores: Scores) -> Scores:
 class _Surroundings:
     """Sums over the neighbours of each of some ascending units, within its extent."""
 
-    def __init__(self, chosen: Chosen) -> None:
+    def __init__(self, chosen: Candidates) -> None:
         units, extents, self._sizes = chosen.units, chosen.extents, chosen.sizes
         begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
         sizes = np.diff(begins, append=len(units))

@@ -1,24 +1,35 @@
-"""What does a question mean, as a vector that units are compared with?
+"""What does a question mean, and what do the best places mean?
 
-By the static table it is the sum over its terms, as a unit is; a model reads the question as it is worded.
+A question as a vector that units are compared with; and a model that reads the best places when a question needs
+them, and remembers what it read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from itertools import groupby
+from typing import Final, NamedTuple, Protocol, cast
 
 import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
 
-from brimful.errors import SettingError
-from brimful.index.coding import default_embedder
-from brimful.index.columns import Numbers
+from brimful.errors import CorruptError, EndpointError, SettingError
+from brimful.index.build import default_embedder
 from brimful.index.embedders import STATIC_NAME, Embedder
-from brimful.index.vectors import TermVectors, project, query_vector
-from brimful.search.ground import Ground
+from brimful.index.segments import Numbers
+from brimful.index.vectors import Bytes, TermVectors, cosines, project, quantise, query_vector, squares, text_key
+from brimful.search.columns import CorpusColumns, Ids
+from brimful.search.field import MILLION, Field, standing_out
 from brimful.search.query import Query
-from brimful.search.repair import Correction
+from brimful.search.spelling import Correction
+from brimful.settings import FieldSettings
+
+# ---- meaning: What does a question mean, as a vector that units are compared with?
+#
+# By the static table it is the sum over its terms, as a unit is; a model reads the question as it is worded.
 
 _KEPT_QUESTIONS = 256
 
@@ -78,7 +89,7 @@ def wording(query: Query, mended: Sequence[Correction]) -> str:
     return content.decode("utf-8", "replace")
 
 
-def meaning_between(ground: Ground, path: str, start: int, end: int) -> tuple[float, ...] | None:
+def meaning_between(ground: CorpusColumns, path: str, start: int, end: int) -> tuple[float, ...] | None:
     """What a stretch of a document means: the sum of the codes of its units; None in a store without any."""
     row = ground.snapshot.row(path)
     if row is None:
@@ -96,3 +107,383 @@ def meaning_between(ground: Ground, path: str, start: int, end: int) -> tuple[fl
         return None
     bits = np.unpackbits(codes, axis=1).astype(np.int64)
     return tuple(map(float, (2 * bits - 1).sum(axis=0).tolist()))
+
+
+# ---- late: What do the best places mean? A model reads them when a question needs them, and remembers what it read.
+#
+# Words (and static codes) choose a fixed number of candidates; the passages that these stand in are embedded and
+# compared with the question, and what stands out moves up. Vectors are kept in the store by content, so no text is read
+# twice and no corpus has to be embedded before it can be asked (ruling 27). A passage is the units that begin in one
+# cell of a document's bytes: it depends on the document alone, never on the question or on what was asked before.
+#
+# Where every passage was read ahead (`warm`), the nearest of them are candidates too, whatever their words. These
+# vectors lie in stacks, one for each stretch of a document, so that all of them are found with few reads.
+
+CELL_BYTES: Final = 600
+"""Units that begin in the same so many bytes of a document are read together."""
+STACK_BYTES: Final = 1_024 * CELL_BYTES
+"""Bytes of a document whose passages are kept in one stack: less than half a megabyte of vectors."""
+LIKENESS: Final = 10
+"""Standing out by one standard deviation is worth as much as being so many times wholly alike."""
+FIRST_PLACE: Final = 24
+PLACES: Final = 6
+_KEPT_READINGS = 64
+_BATCH = 32  # texts that are embedded before they are remembered
+_PLACE = np.dtype("<u8")  # where in its document a passage begins
+
+
+class VectorMemory(Protocol):
+    """Where vectors are kept by the text that they were made of."""
+
+    def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> Known:
+        """A row for each key, and which are missing."""
+        ...
+
+    def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
+        """Keep some; why not, where they could not be kept."""
+        ...
+
+    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> Mapping[bytes, bytes]:
+        """Those of these stacks that are kept."""
+        ...
+
+    def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
+        """Forget all vectors of a model but these; returns how many."""
+        ...
+
+    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
+        """Keep one; why not, where it could not be kept."""
+        ...
+
+
+class Known(Protocol):
+    """What a memory has of some keys."""
+
+    @property
+    def rows(self) -> Bytes:
+        """A row for each key, zeros where nothing is remembered."""
+        ...
+
+    @property
+    def missing(self) -> Numbers:
+        """The places of those."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a model did for a question."""
+
+    model: str
+    runtime: str
+    passages: int  # that were compared
+    embedded: int  # of these, that nobody had read before
+    failed: str | None = None  # why words alone decided
+    is_full: bool = False  # every passage of the corpus was compared
+    nearest: int = 0  # the likeness of the passage that is nearest to the question, in millionths
+
+
+class Passage(NamedTuple):
+    """What is read together: its document's row, where it begins there, its first unit and the one behind its last."""
+
+    row: int
+    start: int
+    first: int
+    behind: int
+
+    @property
+    def stack(self) -> tuple[int, int]:
+        """Which stack of which document it is kept in."""
+        return self.row, self.start // STACK_BYTES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Everything:
+    """Every passage of a corpus with its vector, by its first unit."""
+
+    firsts: Ids
+    behinds: Ids
+    rows: Numbers  # of their documents
+    starts: Numbers  # where they begin there
+    vectors: Bytes
+    lengths: Numbers  # the vectors' squares
+
+    def of(self, units: Ids) -> Numbers:
+        """The passage that each of some units stands in."""
+        found: Numbers = self.firsts.searchsorted(units, side="right") - 1
+        return found
+
+
+class Late:
+    """An embedder and a memory of what it has read; safe to share between threads."""
+
+    def __init__(self, embedder: Embedder, memory: VectorMemory, *, runtime: str) -> None:
+        self.name, self.runtime = embedder.name, runtime
+        self._embedder, self._memory = embedder, memory
+        self._question = lru_cache(_KEPT_READINGS)(self._of_question)
+        self._everything: tuple[CorpusColumns, Everything | None] | None = None
+
+    def _of_question(self, text: str) -> bytes:
+        return bytes(quantise(self._embedder.embed([text]))[0].tobytes())
+
+    def question(self, text: str) -> Bytes:
+        """The vector of a question; the last ones are remembered."""
+        return np.frombuffer(self._question(text), np.int8)
+
+    def vectors(self, ground: CorpusColumns, passages: Sequence[Passage]) -> tuple[Bytes, int]:
+        """The vectors of some passages, and how many of them had to be embedded; those are remembered by content."""
+        rows = np.zeros((len(passages), self._embedder.dimensions), np.int8)
+        new = self._from_stacks(ground, passages, rows)
+        texts = [passage_text(ground, passages[at]) for at in new]
+        keys = [text_key(text) for text in texts]
+        known = self._memory.vectors_known(self.name, keys, width=rows.shape[1])
+        rows[new] = known.rows
+        missing = known.missing.tolist()
+        for low in range(0, len(missing), _BATCH):
+            part = missing[low : low + _BATCH]
+            made = quantise(self._embedder.embed([texts[at] for at in part]))
+            rows[[new[at] for at in part]] = made
+            self._memory.remember_vectors(self.name, [keys[at] for at in part], made)
+        return rows, len(missing)
+
+    def _from_stacks(self, ground: CorpusColumns, passages: Sequence[Passage], rows: Bytes) -> list[int]:
+        """Fill in what stacks have; returns which passages they lack."""
+        stacks = self._stacks(ground, dict.fromkeys(each.stack for each in passages))
+        lacking = []
+        for at, each in enumerate(passages):
+            if (stack := stacks.get(each.stack)) is None:
+                lacking.append(at)
+                continue
+            place = int(stack[0].searchsorted(each.start))
+            if place == len(stack[0]) or stack[0][place] != each.start:
+                raise CorruptError(
+                    "a stack of vectors lacks a passage; purge() forgets them, and `warm` makes them anew"
+                )
+            rows[at] = stack[1][place]
+        return lacking
+
+    def _stacks(self, ground: CorpusColumns, wanted: Mapping[tuple[int, int], None]) -> dict[tuple[int, int], _Stack]:
+        """Those of some stacks that are kept."""
+        keys = {_stack_key(_document_id(ground, row), part): (row, part) for row, part in wanted}
+        width = self._embedder.dimensions
+        found = self._memory.stacks_known(self.name, list(keys), width=width)
+        return {keys[key]: _unstacked(raw, width) for key, raw in found.items()}
+
+    def warm(self, ground: CorpusColumns, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Read every passage that is in no stack yet; returns how many there are.
+
+        What was read stays read: a warm that was broken off goes on where it ended. Vectors of texts that are gone are
+        forgotten.
+        """
+        passages = list(all_passages(ground))
+        done, kept = 0, []
+        for _, group in groupby(passages, key=lambda each: each.stack):
+            each = list(group)
+            key = _stack_key(_document_id(ground, each[0].row), each[0].stack[1])
+            width = self._embedder.dimensions
+            if not self._memory.stacks_known(self.name, [key], width=width):
+                rows, _ = self.vectors(ground, each)
+                starts = np.array([passage.start for passage in each], _PLACE)
+                self._memory.remember_stack(self.name, key, starts.tobytes() + rows.tobytes(), width=width)
+            kept.append(key)
+            done += len(each)
+            if progress is not None:
+                progress(done, len(passages))
+        self._memory.retain_vectors(self.name, kept)
+        self._everything = None
+        return len(passages)
+
+    def everything(self, ground: CorpusColumns) -> Everything | None:
+        """All passages of a corpus with their vectors; None where one was not read yet."""
+        if self._everything is None or self._everything[0] is not ground:
+            self._everything = (ground, self._loaded(ground))
+        return self._everything[1]
+
+    def missing(self, ground: CorpusColumns) -> int:
+        """How many documents have passages that nobody has read ahead."""
+        wanted = {each.stack: None for each in all_passages(ground)}
+        found = self._stacks(ground, wanted)
+        return len({row for row, part in wanted if (row, part) not in found})
+
+    def _loaded(self, ground: CorpusColumns) -> Everything | None:
+        firsts, behinds, rows, starts = _all_cells(ground)
+        parts = starts // STACK_BYTES
+        news = np.flatnonzero(np.diff(rows, prepend=-1) | np.diff(parts, prepend=-1))
+        stacks = dict.fromkeys(zip(rows[news].tolist(), parts[news].tolist(), strict=True))
+        if not stacks or not self._stacks(ground, dict.fromkeys([next(iter(stacks))])):
+            return None  # nobody warmed it: all of it need not be looked for
+        found = self._stacks(ground, stacks)
+        if len(found) < len(stacks):
+            return None
+        vectors = np.concatenate([found[each][1] for each in stacks])
+        if not np.array_equal(np.concatenate([found[each][0] for each in stacks]), starts):
+            raise CorruptError(
+                "the stacks of vectors hold other passages; purge() forgets them, and `warm` makes them anew"
+            )
+        order = np.argsort(firsts)
+        vectors = np.ascontiguousarray(vectors[order])
+        return Everything(firsts[order], behinds[order], rows[order], starts[order], vectors, squares(vectors))
+
+
+class _Stack(NamedTuple):
+    starts: NDArray[np.uint64]
+    rows: Bytes
+
+
+def nearest_units(
+    ground: CorpusColumns,
+    everything: Everything,
+    question: Bytes,
+    *,
+    limit: int,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Ids:
+    """The units of the passages that are nearest to a question, ascending; every passage is compared."""
+    alike = cosines(everything.vectors, question, lengths=everything.lengths)
+    if allowed is not None:
+        alike = np.where(allowed[everything.rows], alike, -MILLION)
+    best = np.flatnonzero(alike >= np.partition(alike, -limit)[-limit]) if len(alike) > limit else np.arange(len(alike))
+    best = best[np.lexsort((everything.starts[best], everything.rows[best], -alike[best]))[:limit]]
+    best = np.sort(best[alike[best] > 0])
+    return ground.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
+
+
+def read_late(
+    ground: CorpusColumns,
+    field: Field,
+    question: str,
+    late: Late,
+    settings: FieldSettings,
+    everything: Everything | None = None,
+    near: Ids | None = None,
+) -> tuple[Field, Read]:
+    """The field with what a model makes of its best places; where the model fails, as it was.
+
+    With `everything` the places that are `near` in meaning are among them, and nothing has to be embedded.
+    """
+    read = np.arange(min(settings.late_candidates, len(field.units)))
+    units = field.units[read]
+    try:
+        asked = late.question(question)
+        if everything is not None:
+            alike, embedded, passages = (
+                cosines(everything.vectors[everything.of(units)], asked),
+                0,
+                len(everything.rows),
+            )
+        else:
+            each, of_unit = _distinct(_passages(ground, units))
+            rows, embedded = late.vectors(ground, each)
+            alike, passages = cosines(rows, asked)[of_unit], len(each)
+    except EndpointError as error:
+        return field, Read(late.name, late.runtime, 0, 0, str(error))
+    # What stands out counts; a little for likeness itself, where nothing does.
+    worth = standing_out(alike) + np.maximum(alike, 0) / (LIKENESS * MILLION)
+    gains = np.rint(settings.late * worth * MILLION).astype(np.int64)
+    scores, semantic = field.scores.copy(), field.semantic.copy()
+    scores[read] += gains
+    semantic[read] += gains
+    if everything is not None and near is not None:
+        at = np.flatnonzero(np.isin(field.units, near))
+        scores[at] = np.maximum(scores[at], _floors(scores, everything.of(field.units[at]), everything, asked))
+    order = np.lexsort((np.arange(len(scores)), -scores))  # of the same worth, as words have it
+    moved = replace(
+        field,
+        units=field.units[order],
+        scores=scores[order],
+        lexical=field.lexical[order],
+        semantic=semantic[order],
+        has=field.has[:, order],
+    )
+    nearest = int(alike.max(initial=0))
+    return moved, Read(late.name, late.runtime, passages, embedded, is_full=everything is not None, nearest=nearest)
+
+
+def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
+    """What units of the nearest passages are worth at least, whatever their words.
+
+    Behind the `FIRST_PLACE` best places every `PLACES`th one belongs to the next of them: small budgets stay with what
+    words and model agree on, larger ones have room for what is said in other words.
+    """
+    alike = cosines(everything.vectors[passages], question)
+    order = np.lexsort((everything.starts[passages], everything.rows[passages], -alike))
+    ranks = np.empty(len(passages), np.int64)
+    ranks[order] = np.cumsum(np.diff(passages[order], prepend=-1) != 0) - 1
+    descending = np.sort(scores)[::-1]
+    floors: Numbers = descending[np.minimum(FIRST_PLACE + ranks * PLACES, len(descending) - 1)]
+    return floors
+
+
+def all_passages(ground: CorpusColumns) -> Iterator[Passage]:
+    """Every passage of the corpus, by path and place."""
+    firsts, behinds, rows, starts = (column.tolist() for column in _all_cells(ground))
+    for row, start, first, behind in zip(rows, starts, firsts, behinds, strict=True):
+        yield Passage(row, start, first, behind)
+
+
+def passage_text(ground: CorpusColumns, passage: Passage) -> str:
+    """What a model reads of a passage: the path of its document and its text."""
+    last = np.array([passage.behind - 1])
+    end = int(ground.offsets[last][0]) + int(ground.sizes[last][0])
+    content = ground.snapshot.read(int(ground.documents.numbers[passage.row]), passage.start, end)
+    return f"{ground.documents.paths[passage.row]}: {content.decode('utf-8', 'replace')}"
+
+
+def _all_cells(ground: CorpusColumns) -> tuple[Ids, Ids, Numbers, Numbers]:
+    """Of every passage its first unit, the one behind its last, its document's row and its place there, in order."""
+    units = np.arange(len(ground))
+    extents, offsets = ground.extents[units], ground.offsets[units]
+    firsts = np.flatnonzero(np.diff(extents, prepend=-1) | np.diff(offsets // CELL_BYTES, prepend=-1))
+    behinds = np.append(firsts[1:], len(units))[: len(firsts)]
+    rows, starts = ground.rows[firsts].astype(np.int64), offsets[firsts]
+    order = np.lexsort((starts, rows))
+    return firsts[order], behinds[order], rows[order], starts[order]
+
+
+def _passages(ground: CorpusColumns, units: Ids) -> list[Passage]:
+    """The passage that each of some units stands in."""
+    order = np.argsort(units, kind="stable")
+    ordered = units[order]
+    rows, extents, starts = ground.rows[ordered], ground.extents[ordered], ground.starts[ordered]
+    offsets = ground.offsets[ordered]
+    origins = starts - offsets  # where the document begins on the axis, were it all there
+    cells = offsets // CELL_BYTES
+    plots = ground.firsts.searchsorted(ordered, side="right") - 1
+    firsts, behinds = np.empty(len(ordered), np.int64), np.empty(len(ordered), np.int64)
+    for at in range(len(ordered)):
+        plot = ground.plots[int(plots[at])]
+        low = int(origins[at] + cells[at] * CELL_BYTES)
+        first, behind = (int(each) + plot.first for each in plot.starts.searchsorted((max(low, 0), low + CELL_BYTES)))
+        edge = int(extents[at])
+        firsts[at], behinds[at] = max(first, int(ground.extent_firsts[edge])), min(behind, ground.behind(edge))
+    columns = (rows, ground.offsets[firsts], firsts, behinds)
+    found = [Passage(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return [found[at] for at in back.tolist()]
+
+
+def _distinct(passages: Sequence[Passage]) -> tuple[list[Passage], list[int]]:
+    """Each of some passages once, and which of these every one is."""
+    each = list(dict.fromkeys(passages))
+    places = {passage: at for at, passage in enumerate(each)}
+    return each, [places[passage] for passage in passages]
+
+
+def _document_id(ground: CorpusColumns, row: int) -> str:
+    found = ground.snapshot.row(ground.documents.paths[row])
+    assert found is not None
+    return found.id
+
+
+def _stack_key(document: str, part: int) -> bytes:
+    """What the vectors of a stretch of a document are kept under; path and content are in its id."""
+    return blake3(f"{CELL_BYTES} {STACK_BYTES} {document} {part}".encode()).digest()
+
+
+def _unstacked(raw: bytes, width: int) -> _Stack:
+    count, rest = divmod(len(raw), _PLACE.itemsize + width)
+    if rest:
+        raise CorruptError("a stack of vectors is of another size; purge() forgets them, and `warm` makes them anew")
+    starts = np.frombuffer(raw, _PLACE, count)
+    return _Stack(starts, np.frombuffer(raw, np.int8, offset=starts.nbytes).reshape(count, width))

@@ -1,24 +1,276 @@
-"""Who gets which share of the budget? Seventy for the question's words, thirty for related ones (085b §5.5)."""
+"""Which terms belong to a question though nobody asked for them, and who gets which share of the budget?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
+from brimful.errors import InputError
 from brimful.index.vectors import TermVectors
-from brimful.search.ground import Ground
-from brimful.search.related import Related, related_terms
+from brimful.search.columns import CorpusColumns
 from brimful.search.search import Found, search
-from brimful.search.stopping import only_asks
-from brimful.search.synonyms import Synonyms
+from brimful.search.terms import Words, is_common, is_stop_word
+from brimful.text.stems import NO_LANGUAGE, stems_of
+from brimful.text.terms import query_terms, terms_of
+
+# ---- synonyms: Which words does the user call synonyms? A text file says so, one word a line.
+
+Synonyms = Mapping[bytes, tuple[tuple[bytes, ...], ...]]
+"""By term; each synonym is the sequence of its terms."""
+
+_SHOWN = 60
+
+
+def synonym_lines(path: Path | str | None) -> tuple[str, ...]:
+    """The lines of a synonyms file that say something, checked, as `AskSettings.synonyms` has them; none of no file."""
+    if path is None:
+        return ()
+    found = load_synonyms(path)
+    return tuple(
+        f"{term.decode()}: {', '.join(b' '.join(each).decode() for each in several)}" for term, several in found.items()
+    )
+
+
+def load_synonyms(path: Path | str) -> Synonyms:
+    """Read lines of the form `word: synonym, another synonym`; `#` begins a comment.
+
+    Only the word before the colon stands for the others, not the other way round. A word on several lines collects
+    the synonyms of all of them.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the synonyms file {str(path)!r} can't be read ({error.strerror}); name one that can"
+        ) from error
+    return parse_synonyms(content, name=str(path))
+
+
+def parse_synonyms(content: bytes, *, name: str = "synonyms") -> Synonyms:
+    r"""The same from bytes.
+
+    >>> parse_synonyms(b"# drinks\ntea: infusion, hot drink\n")
+    {b'tea': ((b'infusion',), (b'hot', b'drink'))}
+    >>> parse_synonyms(b"tea\n")
+    Traceback (most recent call last):
+    brimful.errors.InputError: synonyms, line 1: no colon in 'tea'; write `word: synonym, synonym`
+    """
+    found: dict[bytes, dict[tuple[bytes, ...], None]] = {}
+    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), start=1):
+        where = f"{name}, line {number}"
+        try:
+            line = raw.decode().partition("#")[0].strip()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{where}: not UTF-8; save the file in that encoding") from error
+        if not line:
+            continue
+        word, colon, rest = line.partition(":")
+        if not colon:
+            raise InputError(f"{where}: no colon in {line[:_SHOWN]!r}; write `word: synonym, synonym`")
+        term = _terms(word)
+        if len(term) != 1:
+            raise InputError(f"{where}: {word.strip()[:_SHOWN]!r} is not one word; write one word before the colon")
+        synonyms = [synonym for part in rest.split(",") if (synonym := _terms(part)) and synonym != term]
+        if not synonyms:
+            raise InputError(f"{where}: no synonym for {word.strip()[:_SHOWN]!r}; write some behind the colon")
+        found.setdefault(term[0], {}).update(dict.fromkeys(synonyms))
+    return {term: tuple(found[term]) for term in sorted(found)}
+
+
+def _terms(text: str) -> tuple[bytes, ...]:
+    return tuple(term.term for term in query_terms(text) if not term.is_part)
+
+
+# ---- related: Which terms belong to this one, though nobody asked for them?
+#
+# Five for each term of a question fill the related pool (085b §5.5): the user's synonyms first, then terms that keep
+# its company in the corpus far oftener than chance, those with a vector near its own before others.
+
+MOST_RELATED: Final = 5
+MOST_UNITS: Final = 200
+"""How many units with the term are read, evenly from the first to the last."""
+MOST_CANDIDATES: Final = 512
+"""How many terms of these units are looked up, those in most units."""
+LEAST_RATIO: Final = 10_000
+"""Less could be chance: one term in a thousand reaches 10.8 without being related."""
+_LEAST_UNITS = 2
+_LEAST_LETTERS = 3
+_OFTENER = 2  # times as often as elsewhere
+_FUSION, _FUSION_RANK = 1_000_000, 60  # ruling 11
+_FINE = 10_000
+
+How = Literal["synonym", "company"]
+
+
+class Units(Protocol):
+    """Where terms stand, unit by unit."""
+
+    def units_with(self, term: bytes) -> Sequence[int]:
+        """The numbers of all units that hold a term, ascending."""
+        ...
+
+    def text(self, unit: int) -> bytes:
+        """What a unit says."""
+        ...
+
+
+class RelatedVectors(Protocol):
+    """Vectors of terms in whole numbers, as `index.embedders.StaticEmbedder` has them."""
+
+    def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
+        """One row for each term."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A term, or several in sequence, that belongs to one of the question's."""
+
+    terms: tuple[bytes, ...]
+    how: How
+    score: int  # comparable among the related of one term
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    term: bytes
+    units: int
+    count: int  # occurrences in the units that were read
+
+
+def related_terms(
+    term: bytes,
+    units: Units,
+    words: Words,
+    *,
+    total: int,
+    most: int = MOST_RELATED,
+    languages: Sequence[str] = (),
+    vectors: RelatedVectors | None = None,
+    synonyms: Synonyms | None = None,
+) -> tuple[Related, ...]:
+    """The terms that belong to this one, the closest first; `total` is the number of all occurrences of all terms.
+
+    Forms of the term itself and common words are not among them.
+    """
+    given = (synonyms or {}).get(term, ())[:most]
+    found = [Related(each, "synonym", _FUSION) for each in given]
+    if len(found) < most:
+        scores = _company(term, units, words, total=total, languages=languages)
+        if vectors is not None:
+            scores = _fused(term, scores, vectors)
+        ranked = sorted((-score, name) for name, score in scores.items() if (name,) not in given)
+        found += [Related((name,), "company", -score) for score, name in ranked[: most - len(found)]]
+    return tuple(found)
+
+
+def sample(numbers: Sequence[int], most: int = MOST_UNITS) -> list[int]:
+    """At most so many of them, evenly spread, always the same.
+
+    >>> sample(range(10, 20), 4)
+    [10, 12, 15, 17]
+    """
+    if len(numbers) <= most:
+        return list(numbers)
+    return [numbers[at * len(numbers) // most] for at in range(most)]
+
+
+def _company(term: bytes, units: Units, words: Words, *, total: int, languages: Sequence[str]) -> dict[bytes, int]:
+    """Terms that stand in the units of this one at least twice as often as elsewhere, with their likelihood ratio."""
+    texts = [units.text(unit) for unit in sample(units.units_with(term))]
+    candidates, read = _candidates(texts)
+    own = {language: stems_of([term], language) for language in (NO_LANGUAGE, *languages)}
+    names = [each.term for each in candidates]
+    is_form = np.zeros(len(names), np.bool_)
+    for language, stem in own.items():
+        is_form |= np.fromiter((each == stem[0] for each in stems_of(names, language)), np.bool_, len(names))
+    scores: dict[bytes, int] = {}
+    for each, same in zip(candidates, is_form.tolist(), strict=True):
+        census = 0 if same else max(words.census(each.term), each.count)
+        if not census or is_common(census, total):
+            continue
+        score = likelihood_ratio(each.count, read, census - each.count, max(total - read, 1))
+        if score >= LEAST_RATIO:
+            scores[each.term] = score
+    return scores
+
+
+def _candidates(texts: Sequence[bytes]) -> tuple[list[_Candidate], int]:
+    """Words of letters that several of the texts hold, those in most of them; and how many occurrences were read."""
+    found = terms_of(b"\n".join(texts))
+    sizes = np.fromiter((len(text) + 1 for text in texts), np.int64, len(texts))
+    unit = np.searchsorted(np.cumsum(sizes), found.starts, "right")
+    counts = np.diff(found.offsets)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    fresh = np.ones(len(rows), np.bool_)  # positions ascend within a term, so units do
+    fresh[1:] = (rows[1:] != rows[:-1]) | (unit[1:] != unit[:-1])
+    spread = np.bincount(rows[fresh], minlength=len(counts))
+    kept = [
+        _Candidate(name, held, count)
+        for name, held, count in zip(found.names, spread.tolist(), counts.tolist(), strict=True)
+        if held >= _LEAST_UNITS and (text := name.decode("utf-8", "replace")).isalpha() and len(text) >= _LEAST_LETTERS
+    ]
+    kept.sort(key=lambda each: (-each.units, each.term))
+    return kept[:MOST_CANDIDATES], int(counts.sum())
+
+
+def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:
+    """How surprising it is that a term occurs `here` times in `read` and `elsewhere` times in `rest`, in thousandths.
+
+    The log-likelihood ratio of two samples; 0 unless the term is at least twice as frequent here.
+
+    >>> likelihood_ratio(10, 1_000, 10, 100_000), likelihood_ratio(1, 1_000, 100, 100_000)
+    (64776, 0)
+    """
+    if here * rest < _OFTENER * elsewhere * read:
+        return 0
+    both, all_read = here + elsewhere, read + rest
+    ratio = sum(
+        count * math.log(count * all_read / (size * both)) for count, size in ((here, read), (elsewhere, rest)) if count
+    )
+    return round(2_000 * ratio)
+
+
+def _fused(term: bytes, scores: dict[bytes, int], vectors: RelatedVectors) -> dict[bytes, int]:
+    """Both orders in one: by company and by vectors, each by rank; equals share theirs (ruling 11)."""
+    names = sorted(scores)
+    alike = dict(zip(names, _likeness(vectors.vectors_of([term, *names])), strict=True))
+    fused = dict.fromkeys(names, 0)
+    for order in (scores, alike):
+        ranks: dict[int, int] = {}
+        for rank, score in enumerate(sorted(order.values(), reverse=True), start=1):
+            ranks.setdefault(score, rank)
+        for name in names:
+            fused[name] += _FUSION // (_FUSION_RANK + ranks[order[name]])
+    return fused
+
+
+def _likeness(rows: NDArray[np.int8]) -> list[int]:
+    """The cosine of the first row with each other one, in ten-thousandths, in whole numbers."""
+    wide = rows.astype(np.int64)
+    products = (wide[1:] @ wide[0]).tolist()
+    squares = (wide * wide).sum(axis=1).tolist()
+    return [
+        product * _FINE // max(math.isqrt(square * squares[0]), 1)
+        for product, square in zip(products, squares[1:], strict=True)
+    ]
+
+
+# ---- pools: Who gets which share of the budget? Seventy for the question's words, thirty for related ones (085b §5.5).
 
 DIRECT_PERCENT = 70
 RELATED_SHARE = 0.25
 """What a hit of a related term counts against one of the question's own: it fills what they leave."""
 
 _RELATED_HITS = 64
-_LEAST_LETTERS = 2
+_LEAST_ASKED_LETTERS = 2
 _BYTES_PER_WORD = 6  # about
 
 
@@ -32,7 +284,12 @@ class Pool:
 
 
 def pools_of(
-    ground: Ground, found: Found, *, tokens: int, related: Sequence[Related] = (), hits: Sequence[Hit] | None = None
+    ground: CorpusColumns,
+    found: Found,
+    *,
+    tokens: int,
+    related: Sequence[Related] = (),
+    hits: Sequence[Hit] | None = None,
 ) -> list[Pool]:
     """A pool for each word of the question that has hits, evenly, and one for each related term; each hit in one.
 
@@ -52,10 +309,10 @@ def pools_of(
     ]
 
 
-def _by_word(ground: Ground, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
+def _by_word(ground: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
     """The hits of each word, each hit once: where it has several words, with the one that has the fewest bytes yet."""
     counted = [word for word, census in found.census if census]
-    words = [word for word in counted if not only_asks(word.encode(), ground.languages)] or counted
+    words = [word for word in counted if not is_stop_word(word.encode(), ground.languages)] or counted
     own = {asked.term.decode("utf-8", "replace") for asked in found.query.terms if not asked.is_part}
     main = [word for word in words if word in own] or words
     # What is written together shares the pool of a word that it is made of.
@@ -73,13 +330,13 @@ def _by_word(ground: Ground, found: Found, hits: Sequence[Hit]) -> list[tuple[Hi
 
 
 def related_to(
-    ground: Ground, found: Found, *, vectors: TermVectors | None = None, synonyms: Synonyms | None = None
+    ground: CorpusColumns, found: Found, *, vectors: TermVectors | None = None, synonyms: Synonyms | None = None
 ) -> tuple[Related, ...]:
     """Five related terms for each word of the question, each once, and none that the question has."""
     asked = {asked.term for asked in found.query.terms}
     gathered: dict[tuple[bytes, ...], Related] = {}
     for term in found.query.terms:
-        if term.is_part or only_asks(term.term, ground.languages) or len(term.term) < _LEAST_LETTERS:
+        if term.is_part or is_stop_word(term.term, ground.languages) or len(term.term) < _LEAST_ASKED_LETTERS:
             continue  # a single letter keeps everybody's company
         for each in related_terms(
             term.term,
@@ -96,7 +353,7 @@ def related_to(
 
 
 def _near(
-    ground: Ground, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
+    ground: CorpusColumns, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
 ) -> list[tuple[Hit, ...]]:
     """The best places of each related term that no word of the question has, counted for less.
 

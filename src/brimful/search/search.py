@@ -1,4 +1,4 @@
-"""From a question to the places that matter: read it, find its words, weigh every place."""
+"""What in the corpus answers a question? Read it, find its words, weigh every place, say what is missing."""
 
 from __future__ import annotations
 
@@ -12,28 +12,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
-from brimful.index.columns import Numbers
+from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
 from brimful.kernels import Columns
 from brimful.patterns import compiled
-from brimful.search.common import tells
-from brimful.search.dates import DateAsked, dates_in
-from brimful.search.field import MILLION, THOUSAND, Field, Sought, relevance
-from brimful.search.forms import Form, FormWeights, WordForms, forms_of, joined_forms
-from brimful.search.frames import frames_in, places_of
-from brimful.search.ground import Ground, Ids, union
-from brimful.search.late import Everything, Late, Read, nearest_units, read_late
-from brimful.search.listing import listed
-from brimful.search.meaning import QuestionVectors, meaning_of, wording
-from brimful.search.phrases import following, literal
+from brimful.search.columns import CorpusColumns, Ids, following, literal, union
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
+from brimful.search.meaning import (
+    Everything,
+    Late,
+    QuestionVectors,
+    Read,
+    meaning_of,
+    nearest_units,
+    read_late,
+    wording,
+)
+from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
 from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
-from brimful.search.rarity import rarity
-from brimful.search.repair import Correction, corrections
-from brimful.search.stopping import LANGUAGES, only_asks
+from brimful.search.signals import idf
+from brimful.search.spelling import Correction, corrections
+from brimful.search.terms import LANGUAGES, Form, FormWeights, WordForms, forms_of, is_stop_word, joined_forms, tells
 from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
-from brimful.text.cuts import merged
-from brimful.text.matches import matches_in
+from brimful.text.outline import merged
+from brimful.text.terms import matches_in
+
+# ---- listing: What is shown of documents that were only filtered, not asked anything? Their beginnings, the newest
+# first.
+
+
+def listed(ground: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tuple[Hit, ...]:
+    """The first unit of every document, then the second of every one, and so on; newest first, then by path.
+
+    Documents without a time come last. Scores only say the place in this order.
+    """
+    times, paths = ground.documents.times, ground.documents.paths
+    ranks = np.empty(len(times), np.int64)
+    ranks[np.lexsort((np.arange(len(times)), -times, times == NO_TIME))] = np.arange(len(times))
+    blocks = np.flatnonzero(allowed[ground.block_rows]) if len(ground) else np.zeros(0, np.int64)
+    blocks = _in_turn(blocks, ground.block_rows[blocks], ground.block_offsets[blocks], ranks, limit)
+    blocks.sort()
+    lasts = np.append(ground.block_firsts, len(ground))[blocks + 1] - 1
+    units = ground.between(ground.block_firsts[blocks], lasts, reach=0)
+    units = _in_turn(units, ground.rows[units], ground.offsets[units], ranks, limit)
+    rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
+    return tuple(
+        Hit.known(
+            paths[row],
+            start,
+            start + size,
+            1 / (place + 1),
+            time=None if times[row] == NO_TIME else int(times[row]),
+        )
+        for place, (row, start, size) in enumerate(zip(rows, starts, sizes, strict=True))
+    )
+
+
+def _in_turn(
+    items: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    limit: int,
+) -> NDArray[np.int64]:
+    """The first item of each document, then the second of each, at most so many."""
+    order = np.lexsort((offsets, rows))
+    sorted_rows = rows[order]
+    begins = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
+    turn = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+    return items[order[np.lexsort((ranks[sorted_rows], turn))[:limit]]]
+
+
+# ---- search: From a question to the places that matter: read it, find its words, weigh every place.
 
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
@@ -95,7 +146,7 @@ class Found:
 
 
 def search(
-    ground: Ground,
+    ground: CorpusColumns,
     question: str | Query,
     *,
     limit: int = 100,
@@ -179,12 +230,12 @@ def search(
     )
 
 
-def with_matches(ground: Ground, found: Found) -> Found:
+def with_matches(ground: CorpusColumns, found: Found) -> Found:
     """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
 
     Each hit's text is read for it, so this is for those who show less than a hit.
     """
-    told = [(only_asks(word.encode(), ground.languages), census, word) for word, census in found.census]
+    told = [(is_stop_word(word.encode(), ground.languages), census, word) for word, census in found.census]
     names = [found.forms[at] for at in sorted(range(len(told)), key=lambda at: (told[at], at))]
 
     def placed(hit: Hit) -> Hit:
@@ -196,14 +247,14 @@ def with_matches(ground: Ground, found: Found) -> Found:
     return replace(found, hits=tuple(placed(hit) for hit in found.hits))
 
 
-def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
+def _forms(ground: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
     """What each word stands for; the ground remembers the words of earlier questions.
 
     What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
     """
     joined: dict[bytes, list[Form]] = {}
     for pair in joined_forms(query, ground, weights=_WEIGHTS):
-        if not any(only_asks(word, ground.languages) for word in pair.words):
+        if not any(is_stop_word(word, ground.languages) for word in pair.words):
             for word in pair.words:
                 joined.setdefault(word, []).extend(pair.forms)
     asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
@@ -212,7 +263,9 @@ def _forms(ground: Ground, query: Query) -> tuple[WordForms, ...]:
     )
 
 
-def _near(ground: Ground, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None) -> Ids:
+def _near(
+    ground: CorpusColumns, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
+) -> Ids:
     """The units whose codes are nearest to what the question means; none where nothing is known of it."""
     if meaning is None or not meaning.any() or not settings.near_candidates or len(ground) > MOST_COMPARED:
         return np.zeros(0, np.int64)
@@ -227,24 +280,24 @@ class _Missing(NamedTuple):
 
 
 def _missing(
-    ground: Ground, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction]
+    ground: CorpusColumns, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction]
 ) -> tuple[_Missing, ...]:
     """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
     known = {word.words[0] for word in forms if word.forms}
     known |= {word for each in mended for word in each.word.split()} | set(_glued_names(ground, query))
-    rare = rarity(1, max(len(ground), 1))
+    rare = idf(1, max(len(ground), 1))
     return tuple(
         _Missing(asked.term, rare * tells(asked.term))
         for asked in query.terms
         if not asked.is_part
         and asked.term not in known
         and not asked.term[:1].isdigit()
-        and not only_asks(asked.term, (*ground.languages, "en"))
+        and not is_stop_word(asked.term, (*ground.languages, "en"))
         and not len(ground.titles.of(asked.term))
     )
 
 
-def _lacking(ground: Ground, query: Query, sought: Sequence[Sought], missing: Sequence[_Missing]) -> float:
+def _lacking(ground: CorpusColumns, query: Query, sought: Sequence[TermHits], missing: Sequence[_Missing]) -> float:
     """How much of what a question says are words that no document has; nothing where they decide nothing.
 
     In a few notes every word is rare or common by chance: there a word counts by how common it is anywhere.
@@ -259,11 +312,11 @@ def _lacking(ground: Ground, query: Query, sought: Sequence[Sought], missing: Se
         whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
     else:
         lost = sum(each.worth for each in missing)
-        whole = lost + sum(each.weight * rarity(each.census, len(ground)) for each in present)
+        whole = lost + sum(each.weight * idf(each.census, len(ground)) for each in present)
     return round(lost / whole, 6)
 
 
-def _words_decide(ground: Ground, query: Query, missing: Sequence[_Missing]) -> bool:
+def _words_decide(ground: CorpusColumns, query: Query, missing: Sequence[_Missing]) -> bool:
     """Whether words that no document has say that nothing answers.
 
     Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words.
@@ -273,31 +326,33 @@ def _words_decide(ground: Ground, query: Query, missing: Sequence[_Missing]) -> 
     names = _written_as_names(query)
     if len(words) + query.left_out > MOST_DECIDING or (names and names.isdisjoint(lost)):
         return False
-    counts = {language: sum(only_asks(word, (language,)) for word in words) for language in LANGUAGES}
+    counts = {language: sum(is_stop_word(word, (language,)) for word in words) for language in LANGUAGES}
     # A few notes have too few words to tell their language by: they are taken for English.
     languages = ground.languages or (("en",) if ground.length < FEW_NOTES else ())
     own = max((counts[language] for language in languages), default=-1)
     return max(counts.values(), default=0) <= own
 
 
-def _dated(ground: Ground, dates: Sequence[DateAsked]) -> list[Sought]:
+def _dated(ground: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
     """The dates that a question names, each in all its spellings."""
     found = []
     for date in dates:
         forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(ground.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
         if forms or any(len(ground.titles.of(name)) for name in singles):
-            found.append(Sought(date.name, 1.0, _placed(ground, forms), singles))
+            found.append(TermHits(date.name, 1.0, _placed(ground, forms), singles))
     return found
 
 
-def _sequence(query: Query, sought: Sequence[Sought]) -> list[int]:
+def _sequence(query: Query, sought: Sequence[TermHits]) -> list[int]:
     """The words of the question in its order, as numbers of what is sought; -1 for one that is not."""
     numbers = {each.word: at for at, each in enumerate(sought) if not each.is_literal}
     return [numbers.get(query.terms[at].term, -1) if at >= 0 else -1 for at in query.sequence]
 
 
-def _favour(ground: Ground, query: Query, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
+def _favour(
+    ground: CorpusColumns, query: Query, recent_days: int | None, settings: FieldSettings
+) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
     favour = None if recent_days is None else _recent(ground, recent_days)
     if not settings.priors:
@@ -306,20 +361,24 @@ def _favour(ground: Ground, query: Query, recent_days: int | None, settings: Fie
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
-def _senses(ground: Ground, forms: Sequence[WordForms], mended: Sequence[Correction]) -> tuple[Sense, ...]:
+def _senses(ground: CorpusColumns, forms: Sequence[WordForms], mended: Sequence[Correction]) -> tuple[Sense, ...]:
     """What a reader would mark: all that a word stands for, and what was looked for in its place."""
     found: dict[bytes, list[tuple[bytes, ...]]] = {}
     for word in forms:
         found.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
     for each in mended:
         found.setdefault(each.word, []).append((each.term,))
-    telling = [word for word in found if not only_asks(word, ground.languages)] or list(found)
+    telling = [word for word in found if not is_stop_word(word, ground.languages)] or list(found)
     return tuple(Sense(word.decode("utf-8", "replace"), tuple(found[word])) for word in telling if found[word])
 
 
 def _sought(
-    ground: Ground, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction], settings: FieldSettings
-) -> list[Sought]:
+    ground: CorpusColumns,
+    query: Query,
+    forms: Sequence[WordForms],
+    mended: Sequence[Correction],
+    settings: FieldSettings,
+) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
     repeated = {asked.term: asked.count for asked in query.terms}
@@ -328,7 +387,7 @@ def _sought(
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
     glued = _glued_names(ground, query)
     written = _written_as_names(query)
-    found: list[Sought] = []
+    found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
         asked = b" ".join(word.words)
@@ -337,7 +396,7 @@ def _sought(
         if key in seen or not (whole or asked in glued or len(ground.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
-        weight = settings.asking if only_asks(asked, ground.languages) else 1.0
+        weight = settings.asking if is_stop_word(asked, ground.languages) else 1.0
         if asked in parts:
             weight *= settings.part
         times = repeated.get(asked, 1)
@@ -346,19 +405,19 @@ def _sought(
             weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or only_asks(asked, ground.languages)
-        found.append(Sought(asked, weight, _placed(ground, whole), names, minor, asked in written))
+        minor = asked in parts or is_stop_word(asked, ground.languages)
+        found.append(TermHits(asked, weight, _placed(ground, whole), names, minor, asked in written))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
-        found.append(Sought(asked, 1.0, _placed(ground, whole), names))
+        found.append(TermHits(asked, 1.0, _placed(ground, whole), names))
     return [
         *_bounded(ground, found, settings),
         *(
-            Sought(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
+            TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
             for terms in query.phrases
         ),
         *(
-            Sought(b" ".join(terms), settings.quoted, ((THOUSAND, literal(ground, terms)),))
+            TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, literal(ground, terms)),))
             for terms in query.quoted
             if len(terms) > 1
         ),
@@ -379,7 +438,7 @@ def _written_as_names(query: Query) -> set[bytes]:
     return found
 
 
-def _glued_names(ground: Ground, query: Query) -> dict[bytes, list[bytes]]:
+def _glued_names(ground: CorpusColumns, query: Query) -> dict[bytes, list[bytes]]:
     """Names that are written as one word of two to four of the question's: `American Express`, AMERICANEXPRESS."""
     found: dict[bytes, list[bytes]] = {}
     wholes = [query.terms[at].term if at >= 0 else b" " for at in query.sequence]
@@ -387,16 +446,16 @@ def _glued_names(ground: Ground, query: Query) -> dict[bytes, list[bytes]]:
         for at in range(len(wholes) - size + 1):
             parts = wholes[at : at + size]
             name = b"".join(parts)
-            if name in ground.path_names and not only_asks(parts[0], ground.languages):
+            if name in ground.path_names and not is_stop_word(parts[0], ground.languages):
                 for part in parts:
                     found.setdefault(part, []).append(name)
     return found
 
 
-def _bounded(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) -> list[Sought]:
+def _bounded(ground: CorpusColumns, sought: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
     """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
-    worth = [rarity(each.census, len(ground)) for each in sought]
-    asks = [only_asks(each.word, ground.languages) for each in sought]
+    worth = [idf(each.census, len(ground)) for each in sought]
+    asks = [is_stop_word(each.word, ground.languages) for each in sought]
     most = settings.asking * max((one for one, only in zip(worth, asks, strict=True) if not only), default=inf)
     return [
         replace(each, weight=min(each.weight, most / one)) if only else each
@@ -404,7 +463,7 @@ def _bounded(ground: Ground, sought: Sequence[Sought], settings: FieldSettings) 
     ]
 
 
-def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
+def _placed(ground: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
     """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
     A group holds those before it too, and counts what its weight has over the next one's: they add up.
@@ -425,7 +484,7 @@ def _placed(ground: Ground, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Num
     return tuple(placed)
 
 
-def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
+def _allowed(ground: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
     """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
     if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
         return None
@@ -446,7 +505,7 @@ def _allowed(ground: Ground, query: Query) -> NDArray[np.bool_] | None:
     return allowed
 
 
-def _recent(ground: Ground, half_life_days: int) -> NDArray[np.int64]:
+def _recent(ground: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
     """What being recent is worth to each document, in thousandths: half as much again for the newest."""
     times = ground.documents.times
     known = times != NO_TIME
@@ -470,7 +529,7 @@ def _worth_something(field: Field) -> Field:
     return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
 
 
-def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
+def _documents(ground: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
     """The best documents, those of the same worth by path."""
     rows = np.flatnonzero(field.documents > 0)
     best = rows[np.argsort(-field.documents[rows], kind="stable")[:limit]]
@@ -478,7 +537,7 @@ def _documents(ground: Ground, field: Field, limit: int) -> tuple[tuple[str, flo
     return tuple((ground.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))
 
 
-def _hits(ground: Ground, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
+def _hits(ground: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
     rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
     paths = ground.documents.paths

@@ -1,30 +1,106 @@
-"""What else speaks for a place, beside how often it has the question's words?
+"""Where do the units lie that a question is asked of, and what speaks for each of them?
 
-That it has several of them in a row, as the question does; that it defines a name which the question uses; that its
-document is called by them.
+How often it has a word, how much that word says, runs of words, definitions, the name of its document.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Context as DecimalContext
+from decimal import Decimal
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.columns import Numbers
+from brimful import kernels
+from brimful.index.segments import Numbers
+from brimful.kernels import Columns
 from brimful.patterns import compiled
-from brimful.search.chosen import Chosen
-from brimful.search.rarity import plain_rarity
 from brimful.text.terms import terms_of
+
+if TYPE_CHECKING:
+    from brimful.search.columns import CorpusColumns, Ids
+    from brimful.search.field import TermHits
+
+
+# ---- rarity: How much does it say that a word stands somewhere? BM25's inverse document frequency, the same on every
+# machine.
+
+_DIGITS = DecimalContext(prec=20)
+
+
+@lru_cache(4_096)
+def plain_rarity(census: int, total: int) -> float:
+    """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
+
+    >>> plain_rarity(1, 1000) > plain_rarity(10, 1000) > plain_rarity(1000, 1000) > 0
+    True
+    """
+    census = min(census, total)
+    odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
+    return float(odds.ln(_DIGITS))
+
+
+def idf(census: int, total: int) -> float:
+    """The same for a passage, where rare words count for still more: to the power of five quarters."""
+    plain = plain_rarity(census, total)
+    return plain * sqrt(sqrt(plain))
+
+
+# ---- chosen: Where do the units lie that a question is asked of, and how often does each have a word?
+
+
+class Candidates:
+    """Some ascending units of a ground, with everything that is asked of them more than once."""
+
+    def __init__(self, ground: CorpusColumns, units: Ids) -> None:
+        self.units = units
+        self.extents: Numbers = ground.extents[units]
+        self.starts: Numbers = ground.starts[units]
+        self.ends: Numbers = ground.ends_of(units, self.extents)
+        self.sizes: Numbers = self.ends - self.starts
+        # The first of each plot, and one behind the last.
+        self.bounds: list[int] = np.append(units.searchsorted(ground.firsts), len(units)).tolist()
+        self._ground = ground
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @cached_property
+    def rows(self) -> Numbers:
+        """The document of each."""
+        return self._ground.owners[self.extents]
+
+    @cached_property
+    def offsets(self) -> Numbers:
+        """Where in its document each begins."""
+        return self._ground.offsets_of(self.units, self.extents)
+
+    def counts(self, places: Sequence[Numbers]) -> Numbers:
+        """How many of the positions lie in each."""
+        return kernels.count_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+
+    def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
+        """Of each plot the positions that lie in one of the units, and which of its units that is."""
+        found, units, behind = kernels.find_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+        return [
+            (found[first:last], units[first:last] - low)
+            for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
+        ]
+
+
+# ---- signals: What else speaks for a place, beside how often it has the question's words?
+#
+# That it has several of them in a row, as the question does; that it defines a name which the question uses; that its
+# document is called by them.
 
 Scores = NDArray[np.float64]
 
-if TYPE_CHECKING:
-    from brimful.search.field import Sought
-    from brimful.search.ground import Ground
 
 LEAST_RUN: Final = 4
 """Words in a row that say more than each by itself."""
@@ -48,7 +124,7 @@ _VALUE = compiled(
 )
 
 
-def runs(chosen: Chosen, sought: Sequence[Sought], sequence: Sequence[int]) -> Numbers:
+def runs(chosen: Candidates, sought: Sequence[TermHits], sequence: Sequence[int]) -> Numbers:
     """How many runs of four words of the question, in its order, begin in each unit.
 
     `sequence` has the number of each word of the question in `sought`, -1 for one that is not there. A longer run
@@ -85,7 +161,7 @@ def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, N
     return places[order], numbers[order], units[order]
 
 
-def definitions(ground: Ground, chosen: Chosen, sought: Sequence[Sought]) -> list[Numbers]:
+def definitions(ground: CorpusColumns, chosen: Candidates, sought: Sequence[TermHits]) -> list[Numbers]:
     """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
@@ -154,7 +230,7 @@ def _name(line: bytes) -> bytes:
     return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
 
 
-def called_by(ground: Ground, sought: Sequence[Sought]) -> Scores:
+def called_by(ground: CorpusColumns, sought: Sequence[TermHits]) -> Scores:
     """How clearly a question names each document, from nothing to one.
 
     How much of what the best named document shares with the question each one shares, times how much of its own name

@@ -13,8 +13,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import DocumentError
-from brimful.index.columns import Numbers
-from brimful.index.places import Places
+from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from brimful.errors import CorruptError, InputError
-from brimful.index.columns import Numbers
-from brimful.index.quantised import KEY_BYTES, Bytes, unpack
-from brimful.store.cursors import Cursor
-from brimful.store.schema import seal_of
+from brimful.index.segments import Numbers
+from brimful.index.vectors import KEY_BYTES, Bytes, unpack
+from brimful.store.format import Cursor, seal_of
 
 _AT_ONCE = 500
 _DAMAGED = "a remembered vector fails its checksum; verify the store, or purge() it: vectors are made again when needed"

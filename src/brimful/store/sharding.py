@@ -23,19 +23,17 @@ import numpy as np
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import InputError, StoreError
-from brimful.index.columns import Numbers
 from brimful.index.embedders import Embedder
-from brimful.index.places import Places
-from brimful.index.quantised import Bytes
+from brimful.index.segments import Numbers, Places
+from brimful.index.vectors import Bytes
 from brimful.store.address import Shards
-from brimful.store.cursors import Cursor
+from brimful.store.format import Cursor
 from brimful.store.merkle import Proof, all_buckets, state_root
-from brimful.store.preparing import Entry, Prepared, part_of, prepare, split
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSnapshot
+from brimful.store.snapshot import StoredSegment, StoredSnapshot
 from brimful.store.store import Adopted, Origins, Store
-from brimful.store.views import StoredSegment
+from brimful.store.writing import Entry, Prepared, part_of, prepare, split
 
 
 class ShardView(StoredSegment):

@@ -1,28 +1,372 @@
-"""What did a store hold at one moment? Reads that verify every byte they give."""
+"""What did a store hold at one moment?
+
+What is true of it as a whole, what stands where on the axis of each segment, and the snapshot over all of them. Every
+byte that it gives is verified.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
 
-from brimful.errors import CorruptError, DocumentError
-from brimful.index.columns import Numbers
-from brimful.index.places import NOWHERE, Places
-from brimful.store.cursors import Cursor
-from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove
-from brimful.store.meta import check_layout, checked_leaves, checked_roots, sealed_meta, stored_model
-from brimful.store.protocol import Documents, Heads, Row
-from brimful.store.shelf import Shelf, check_seal
-from brimful.store.tables import unpack_map
-from brimful.store.views import StoredSegment
+from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
+from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
+from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.format import (
+    BLOB_CODES,
+    CARDS,
+    EXTENTS,
+    HEADS,
+    PAGE,
+    SECTIONS,
+    TEXT,
+    UNITS,
+    BlobReader,
+    Cursor,
+    SegmentRow,
+    check_seal,
+    key_of,
+    seal_of,
+    unpack_cards,
+    unpack_map,
+    unpack_table,
+)
+from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
+from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Heads, Row
+from brimful.text.characters import TERM_RULES
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
+
+
+# ---- meta: What is true of a store as a whole, and by which rules were its terms made?
+
+_NO_PATH = "the hashes of the store do not lead to its state root; verify it, or index the sources again"
+
+
+def sealed_meta(cursor: Cursor, key: str) -> bytes:
+    """A value that every store has."""
+    value = find_meta(cursor, key)
+    if value is None:
+        raise CorruptError(f"the store has lost its {key}")
+    return value
+
+
+def find_meta(cursor: Cursor, key: str) -> bytes | None:
+    """A value of the store, None where there is none yet."""
+    found = cursor.fetch("SELECT value, seal FROM meta WHERE key = ?", (key,))
+    if not found:
+        return None
+    ((value, seal),) = found
+    check_seal(key, seal, key, value)
+    return bytes(value)
+
+
+def write_meta(cursor: Cursor, key: str, value: bytes) -> None:
+    """Note a value, with its seal."""
+    cursor.execute("DELETE FROM meta WHERE key = ?", (key,))
+    cursor.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+
+
+def stored_model(cursor: Cursor) -> str | None:
+    """Whose vectors the unit codes were made of; None in a store without any."""
+    name = find_meta(cursor, "model")
+    return name.decode() if name else None
+
+
+def layout_of(cursor: Cursor, generation: int) -> bytes:
+    """Which segments a generation has: where a row of them can't be found any more, the rest is not the corpus."""
+    hasher = blake3()
+    for number, seal in cursor.fetch("SELECT number, seal FROM segments ORDER BY number"):
+        hasher.update(f"{number!r}:{seal!r};".encode())
+    return generation.to_bytes(8, "big") + hasher.digest()
+
+
+def check_layout(cursor: Cursor, generation: int) -> None:
+    """Raise where segments are missing; a commit of a program that noted none can't be checked."""
+    noted = find_meta(cursor, "layout")
+    if noted is not None and noted[:8] == generation.to_bytes(8, "big") and noted != layout_of(cursor, generation):
+        raise CorruptError("the store has lost a segment; verify it, or index the sources again")
+
+
+def bucket_roots(cursor: Cursor) -> dict[int, bytes]:
+    """The root of each bucket that holds documents."""
+    found = cursor.fetch("SELECT number, root FROM buckets")
+    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+        raise CorruptError(_NO_PATH)
+    return dict(found)
+
+
+def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
+    """The leaves of documents, where they are hashes at all."""
+    found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
+    if len(found) != len(rows):
+        raise CorruptError(_NO_PATH)
+    return found
+
+
+def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
+    """The same, where they lead to the state root, which has a seal; they have none themselves."""
+    found = bucket_roots(cursor)
+    if state_root(found) != root:
+        raise CorruptError(_NO_PATH)
+    return found
+
+
+def write_rules(cursor: Cursor) -> None:
+    """Note by which rules terms are made from now on."""
+    write_meta(cursor, "term_rules", str(TERM_RULES).encode())
+    write_meta(cursor, "unicode", unicodedata.unidata_version.encode())
+
+
+def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
+    """Whether terms were made by other rules than today's.
+
+    Other term rules are refused: a question would be split differently from the text. Another version of Unicode
+    knows a few characters more, so reading goes on with a warning, and only adding is refused.
+    """
+    remedy = "rebuild it from its own text: SqliteStore(path, outdated=True).rebuild()"
+    rules, version = (sealed_meta(cursor, key).decode() for key in ("term_rules", "unicode"))
+    if rules != str(TERM_RULES) and refuse:
+        raise StoreVersionError(f"{path} has terms by rules {rules}, this program makes them by {TERM_RULES}; {remedy}")
+    if version != unicodedata.unidata_version and refuse:
+        warnings.warn(
+            f"{path} was indexed with Unicode {version}, this Python has {unicodedata.unidata_version}: words with "
+            f"characters that only one of them knows may not be found; {remedy}",
+            OutdatedWarning,
+            stacklevel=4,
+        )
+    return rules != str(TERM_RULES) or version != unicodedata.unidata_version
+
+
+# ---- views: What stands where on the axis of one segment? Columns that are read when first asked for.
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+class StoredSegment:
+    """A segment as one snapshot sees it."""
+
+    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
+        self._shelf, self._has_codes = shelf, coded
+        self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+        self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
+
+    @cached_property
+    def extents(self) -> Extents:
+        """What is live."""
+        packed, most = self._shelf.column(key_of(self.number, EXTENTS))
+        return Extents(*unpack_table(packed, width=4, most=most))
+
+    def extents_of(self, document: int) -> Numbers:
+        """Which of the extents are a document's, in their order."""
+        order, documents = self._by_document
+        first, last = documents.searchsorted((document, document + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_document(self) -> tuple[Numbers, Numbers]:
+        """The extents by document, and the document of each."""
+        order = np.argsort(self.extents.documents, kind="stable")
+        return order, self.extents.documents[order]
+
+    def cards(self) -> list[Card]:
+        """What is shown of the live documents that begin here."""
+        packed, most = self._shelf.column(key_of(self.number, CARDS))
+        cards = unpack_cards(packed, most=most)
+        if not self.dead:
+            return cards
+        begun = set(self.extents.documents[self.extents.starts == 0].tolist())
+        return [card for card in cards if card.number in begun]
+
+    @property
+    def units(self) -> Numbers:
+        """Where units begin."""
+        return self._column(UNITS).astype(np.int64)
+
+    @property
+    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """The same, in as few bytes as hold it: the column itself, no copy."""
+        return self._column(UNITS)
+
+    @property
+    def sections(self) -> Numbers:
+        """Where sections begin."""
+        return self._column(SECTIONS).astype(np.int64)
+
+    def units_in(self, start: int, end: int) -> Numbers:
+        """Where the units begin that begin in a range."""
+        return _between(self._column(UNITS), start, end)
+
+    def sections_in(self, start: int, end: int) -> Numbers:
+        """The same of sections."""
+        return _between(self._column(SECTIONS), start, end)
+
+    def _column(self, part: int) -> NDArray[np.int64] | NDArray[np.uint32]:
+        """Cuts are kept in half the bytes where that holds them: a gigabyte of text has millions."""
+        if part not in self._columns:
+            column = unpack_sorted(self._shelf.blob(key_of(self.number, part)))
+            self._columns[part] = column.astype(np.uint32) if self.length < 1 << 32 else column
+        return self._columns[part]
+
+    @cached_property
+    def heads(self) -> Heads:
+        """Where headings stand."""
+        packed, most = self._shelf.column(key_of(self.number, HEADS))
+        return Heads(*unpack_table(packed, width=3, most=most))
+
+    @property
+    def codes(self) -> Codes | None:
+        """A row for each unit."""
+        if not self._has_codes:
+            return None
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)
+        places = range(-(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        return np.concatenate([self._blob_of_codes(place) for place in places])
+
+    def codes_of(self, units: Numbers) -> Codes | None:
+        """The rows of some ascending units; None in a store without vectors."""
+        if not self._has_codes:
+            return None
+        if self._are_together:
+            return self._shelf.codes(self.number, 0)[units]
+        found = np.empty((len(units), CODE_BYTES), np.uint8)
+        places = units // BLOB_CODES
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        for place, low, high in zip(
+            places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
+        ):
+            found[low:high] = self._blob_of_codes(place)[units[low:high] - place * BLOB_CODES]
+        return found
+
+    def _blob_of_codes(self, place: int) -> Codes:
+        codes = self._shelf.codes(self.number, place)
+        count = len(self._column(UNITS))
+        if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
+            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
+        return codes
+
+    @cached_property
+    def _are_together(self) -> bool:
+        """Whether all codes are one blob, as earlier programs wrote them."""
+        return BLOB_CODES < len(self._column(UNITS)) == len(self._shelf.codes(self.number, 0))
+
+    @cached_property
+    def firsts(self) -> list[bytes]:
+        """The first term of every page."""
+        return self._shelf.firsts(self.number)
+
+    def positions(self, term: bytes) -> Numbers:
+        """Where a term stands in live text, ascending."""
+        positions = self.all_positions(term)
+        return positions[self.is_live(positions)] if self.dead and len(positions) else positions
+
+    def all_positions(self, term: bytes) -> Numbers:
+        """Where a term stands, in dead text too."""
+        place = bisect_right(self.firsts, term) - 1
+        return self._shelf.page(self.number, place).of(term) if place >= 0 else _NOTHING
+
+    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+        """Which positions lie in live text."""
+        bases, ends, *_ = self.extents
+        at = bases.searchsorted(positions, side="right") - 1
+        inside: NDArray[np.bool_] = (at >= 0) & (positions < ends[at])
+        return inside
+
+    def count(self, term: bytes) -> int:
+        """How often a term stands in live text."""
+        place = bisect_right(self.firsts, term) - 1
+        if place < 0:
+            return 0
+        count = self._shelf.page(self.number, place).count(term)
+        if not self.dead or not count:
+            return count
+        positions = self.all_positions(term)
+        bases, ends, *_ = self.extents
+        if len(positions) < len(bases):
+            return int(np.count_nonzero(self.is_live(positions)))
+        return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """The terms that begin so, sorted."""
+        found: list[bytes] = []
+        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
+            names, goes_on = self._shelf.page(self.number, place).beginning(prefix)
+            found += names
+            if not goes_on:
+                break
+        return found
+
+    def words(self) -> list[bytes]:
+        """The terms of letters, sorted, those of dead text included."""
+        places = range(len(self.firsts))
+        return [word for place in places for word in page_words(self._shelf.blob(key_of(self.number, PAGE, place)))]
+
+    def live_names(self, prefix: bytes = b"") -> list[bytes]:
+        """The terms that begin so in live text, sorted."""
+        if not self.dead:
+            return self.names(prefix)
+        found: list[bytes] = []
+        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
+            if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
+                break
+            postings = read_page(self._shelf.blob(key_of(self.number, PAGE, place)))
+            counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
+            names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
+            found += [name for name in names if name.startswith(prefix)]
+        return found
+
+    def pages(self) -> Iterator[Postings]:
+        """All postings, dead ones included, page by page."""
+        return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
+
+    def blobs(self) -> Iterator[tuple[int, int, bytes]]:
+        """All that is kept of it as it is stored, but for what names its documents: kind, place, bytes."""
+        for kind, place in self._shelf.places(self.number):
+            if kind not in (EXTENTS, CARDS):
+                yield kind, place, self._shelf.blob(key_of(self.number, kind, place))
+
+    def packed_block(self, place: int) -> bytes | None:
+        """A block of text as it is stored; None where there is none."""
+        return self._shelf.find(key_of(self.number, TEXT, place))
+
+    def changing(self) -> list[tuple[int, bytes]]:
+        """The keys and seals of the blobs that a commit may write anew: as long as they stay, so does the segment."""
+        keys = [key_of(self.number, kind) for kind in (EXTENTS, CARDS)]
+        return [(key, seal_of(key, self._shelf.blob(key))) for key in keys]
+
+    def contents(self) -> Iterator[bytes]:
+        """The text of each live extent."""
+        for base, end in zip(self.extents.bases.tolist(), self.extents.ends.tolist(), strict=True):
+            yield self.text(base, end)
+
+    def text(self, start: int, end: int) -> bytes:
+        """Bytes of the axis inside one extent."""
+        blocks = range(start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+        joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
+        begin = blocks.start * BLOCK_BYTES
+        if end - begin > len(joined):
+            raise CorruptError(f"segment {self.number} ends before byte {end}")
+        return joined[start - begin : end - begin]
+
+
+def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
+    first, last = column.searchsorted(np.array((start, end), column.dtype))
+    return column[first:last].astype(np.int64)
+
+
+# ---- snapshot: What did a store hold at one moment? Reads that verify every byte they give.
 
 _KEPT_DOCUMENTS = 4_096
 _ZERO = np.zeros(1, np.int64)
@@ -38,7 +382,7 @@ class StoredSnapshot:
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         check_layout(self._cursor, self.generation)
-        self._shelf = Shelf(self._cursor)
+        self._shelf = BlobReader(self._cursor)
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
 

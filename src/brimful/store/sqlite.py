@@ -1,10 +1,11 @@
-"""The embedded store: one SQLite file, one writer, many readers across processes."""
+"""The embedded store: one file, one writer at a time, many readers."""
 
 from __future__ import annotations
 
 import errno
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -15,15 +16,81 @@ import apsw
 
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.index.embedders import Embedder
-from brimful.store import locking, remembered
-from brimful.store.cursors import Cursor, SqliteCursor
+from brimful.store import remembered
+from brimful.store.format import APPLICATION_ID, DAMAGED, TABLES, VERSION, Cursor, SqliteCursor, fetch
 from brimful.store.pages import SUFFIX, checkpoint, next_version, version_of
-from brimful.store.preparing import Entry
-from brimful.store.schema import APPLICATION_ID, DAMAGED, TABLES, VERSION, fetch
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
+from brimful.store.writing import Entry
 
-__all__ = ["Entry", "Origins", "SqliteStore", "TakenError"]
+__all__ = [
+    "BESIDE_MILLISECONDS",
+    "LOCK_SUFFIX",
+    "LOG_BYTES",
+    "LOG_PAGES",
+    "Entry",
+    "Origins",
+    "SqliteStore",
+    "TakenError",
+    "opened_to_read",
+    "snapshot_of",
+    "turn",
+]
+
+
+# ---- locking: Whose turn is it to change a store in several steps?
+#
+# A commit is all or nothing by itself. Adding a folder takes many of them and decides names by what is there, so two
+# processes that add take turns: a lock on a file beside the store, which the system lets go with the process, however
+# it ends. The end is that of one after the other.
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    import msvcrt
+
+LOCK_SUFFIX = "-lock"
+"""What the name of the file has behind the store's."""
+
+_LOOK_SECONDS = 0.02
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+@contextmanager
+def turn(path: Path, *, wait_seconds: float | None) -> Iterator[None]:
+    """Hold the store for a change of several commits; None waits for as long as it takes."""
+    place = path.with_name(path.name + LOCK_SUFFIX)
+    try:
+        descriptor = os.open(place, _FLAGS, 0o600)
+    except OSError as error:
+        raise StoreError(
+            f"{place} can't be written ({error.strerror}), so {path} can't be changed; copy the store to a place that "
+            "you may write to, or name another one with --store"
+        ) from error
+    try:
+        until = None if wait_seconds is None else time.monotonic() + wait_seconds
+        while not _locked(descriptor):
+            if until is not None and time.monotonic() >= until:
+                raise StoreBusyError(f"another process is adding to {path}; try again when it has finished")
+            time.sleep(_LOOK_SECONDS)
+        yield
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        if "fcntl" in globals():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except OSError:
+        return False
+    return True
+
+
+# ---- sqlite: The embedded store: one SQLite file, one writer, many readers across processes.
 
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
@@ -106,12 +173,12 @@ class SqliteStore(Store):
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
-        return locking.turn(self.path, wait_seconds=wait_seconds)
+        return turn(self.path, wait_seconds=wait_seconds)
 
     def own_files(self) -> list[Path]:
         """The file, and those that are made beside it."""
         path = self.path.resolve()
-        suffixes = ("-wal", "-shm", "-journal", SUFFIX, locking.SUFFIX)
+        suffixes = ("-wal", "-shm", "-journal", SUFFIX, LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:

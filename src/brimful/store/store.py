@@ -27,30 +27,19 @@ from brimful.errors import (
     StoreFullError,
     StoreVersionError,
 )
-from brimful.index.build import Extent
-from brimful.index.coding import default_embedder
+from brimful.index.build import Extent, default_embedder
 from brimful.index.embedders import Embedder, check_same_model
-from brimful.index.quantised import Bytes
+from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Address, Shards
-from brimful.store.cursors import ChangedError, Cursor
-from brimful.store.laying import (
-    SEGMENT_BYTES,
-    Laid,
-    drop_segment,
-    grouped,
-    mask,
-    publish,
-    rename_card,
-    send,
-    write_blobs,
-    write_cards,
-    write_extents,
-    write_segment,
-)
-from brimful.store.merging import batches, crowded, merge
+from brimful.store.format import BlobReader, ChangedError, Cursor, check_seal, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.meta import (
+from brimful.store.protocol import Extents
+from brimful.store.remembered import KnownVectors
+from brimful.store.snapshot import (
+    COLUMNS,
+    StoredSegment,
+    StoredSnapshot,
     bucket_roots,
     check_rules,
     checked_leaves,
@@ -62,13 +51,31 @@ from brimful.store.meta import (
     write_meta,
     write_rules,
 )
-from brimful.store.preparing import Entry, Prepared, Row, built, model_of, pieces, prepare, row_of
-from brimful.store.protocol import Extents
-from brimful.store.remembered import KnownVectors
-from brimful.store.schema import seal_of
-from brimful.store.shelf import Shelf, check_seal
-from brimful.store.snapshot import COLUMNS, StoredSnapshot
-from brimful.store.views import StoredSegment
+from brimful.store.writing import (
+    SEGMENT_BYTES,
+    Entry,
+    Laid,
+    Prepared,
+    Row,
+    batches,
+    built,
+    crowded,
+    drop_segment,
+    grouped,
+    mask,
+    merge,
+    model_of,
+    pieces,
+    prepare,
+    publish,
+    rename_card,
+    row_of,
+    send,
+    write_blobs,
+    write_cards,
+    write_extents,
+    write_segment,
+)
 from brimful.text.kinds import kind_of
 
 BUSY_SECONDS = 10
@@ -570,5 +577,5 @@ def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int,
 
 
 def _views(cursor: Cursor) -> list[StoredSegment]:
-    shelf, coded = Shelf(cursor), stored_model(cursor) is not None
+    shelf, coded = BlobReader(cursor), stored_model(cursor) is not None
     return [StoredSegment(shelf, row, coded=coded) for row in shelf.segments()]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
-from brimful.assembly.receipt import Receipt
-from brimful.assembly.record import context_record, corrections_record
+from brimful.assembly.showing import context_record, corrections_record
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
+from brimful.receipts.receipt import Receipt
 from brimful.search.priors import ONE
 from brimful.search.search import Found
 from brimful.store.protocol import Listed
@@ -23,11 +23,11 @@ from brimful.windows.window import Window
 
 if TYPE_CHECKING:  # loaded only when it is asked for
     from brimful.assembly.citing import Checked
-    from brimful.assembly.offline import Findings
     from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
-    from brimful.store.ingest import Report
+    from brimful.ingest.folders import Report
+    from brimful.receipts.offline import Findings
 
 Record = Mapping[str, object]
 

@@ -9,8 +9,7 @@ and fails as scripted:
         assert provider.overflows == 1
 """
 
-from brimful.testing.meaning import FakeEmbedder, FakeReranker
-from brimful.testing.model import FakeModel
+from brimful.testing.model import FakeEmbedder, FakeModel, FakeReranker
 from brimful.testing.provider import Call, Fault, ScriptedProvider, first_sentence, unanswered_address
 
 __all__ = [

@@ -1,18 +1,27 @@
-"""Where can a text be cut so that the tokens of its parts add up?
-
-At a *joint*: a place that no token of any vocabulary here can cross, so that what is left and right of it is
-tokenised independently. A joint lies after a visible character and before a space, and after a letter and
-before a newline, a digit or closing punctuation.
-
-The vocabularies with a pre-tokeniser split there by their pattern, whatever follows; for the others
-`tests/text/test_joints.py` reads the vocabulary and finds no token that holds such a pair. The pairs left out
-are left out for a reason: `>` and a space meet in Gemma's token `> </`, U+2581 is the space itself in the
-SentencePiece vocabularies, and `h` and a digit meet in Gemma's `<h1>`.
-"""
+"""Where can a text be cut so that the tokens of its parts add up, and which prefix of it fits?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from brimful.errors import BudgetError, DocumentError, SpanError
 from brimful.patterns import compiled
+
+if TYPE_CHECKING:
+    from brimful.text.tokens import TokenCounter
+
+
+# ---- joints: Where can a text be cut so that the tokens of its parts add up?
+#
+# At a *joint*: a place that no token of any vocabulary here can cross, so that what is left and right of it is
+# tokenised independently. A joint lies after a visible character and before a space, and after a letter and
+# before a newline, a digit or closing punctuation.
+#
+# The vocabularies with a pre-tokeniser split there by their pattern, whatever follows; for the others
+# `tests/text/test_joints.py` reads the vocabulary and finds no token that holds such a pair. The pairs left out
+# are left out for a reason: `>` and a space meet in Gemma's token `> </`, U+2581 is the space itself in the
+# SentencePiece vocabularies, and `h` and a digit meet in Gemma's `<h1>`.
 
 # Letters by explicit ranges, so that a newer Unicode in Python than in the vocabulary's tables can't matter.
 LETTER = (
@@ -57,3 +66,99 @@ def words(text: str) -> list[str]:
     ['to', '  the', ' brim', ' > <', '']
     """
     return _WORD.findall(text)
+
+
+# ---- fitting: Which prefix of a text fits?
+
+_REACH = 16  # characters that a search looks beyond the first prefix that does not fit
+_LOOSE = 64  # bytes before the cut that are measured together with the marker
+
+
+def longest(cost: Callable[[str], int], text: str, max_tokens: int) -> str:
+    """The longest prefix found that fits: halving, then a walk, as a character more may be a token less.
+
+    >>> longest(len, "brimful", 4)
+    'brim'
+    """
+    fits, fails = 0, len(text) + 1
+    guess = 4 * max(max_tokens, 0) + _REACH
+    while guess < len(text) and cost(text[:guess]) <= max_tokens:
+        fits, guess = guess, 2 * guess
+    fails = min(fails, guess + 1)
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if cost(text[:middle]) <= max_tokens:
+            fits = middle
+        else:
+            fails = middle
+    end = fits
+    while (end := end + 1) <= min(fits + _REACH, len(text)):
+        if cost(text[:end]) <= max_tokens:
+            fits = end
+    return text[:fits]
+
+
+def truncate(counter: TokenCounter, text: str, max_tokens: int, *, marker: str) -> str:
+    """The longest fitting prefix, trailing white space cut, then the marker (CFS §4, the marker included)."""
+    if max_tokens < 0:
+        raise BudgetError(f"a text can't be cut to {max_tokens} tokens; give 0 or more")
+    if counter.count(text) <= max_tokens:
+        return text
+    prepared, raw = counter.prepare(text), text.encode()
+    limit = prepared.fit(0, max_tokens)
+    marker_tokens = counter.count(marker)
+    if marker_tokens > max_tokens:
+        return raw[:limit].decode()
+    # The last characters are tried one by one, since a token may reach from the text into the marker.
+    sure = min(limit, prepared.fit(0, max_tokens - marker_tokens))
+    kept = raw[: snap_back(raw, max(sure - _LOOSE, 0))].decode().rstrip()
+    measured = counter.measure(kept)
+    loose = raw[:limit].decode()[len(kept) :]
+    for end in range(len(loose), -1, -1):
+        ending = loose[:end].rstrip() + marker
+        if (measured + counter.measure(ending)).tokens <= max_tokens:
+            return kept + ending
+    return truncate(counter, kept, max_tokens, marker=marker)
+
+
+def surely_too_long(counter: TokenCounter, text: str, max_tokens: int) -> str:
+    """A prefix of a long text that can't fit, if there is one: what follows a joint only adds tokens."""
+    size = 16 * max(max_tokens, 0) + 256
+    while size < len(text):
+        head = text[: last_joint(text[:size])]
+        if counter.count(head) > max_tokens:
+            return head
+        size *= 4
+    return text
+
+
+def snap_back(raw: bytes, offset: int) -> int:
+    """The nearest start of a character at or before the offset.
+
+    >>> snap_back("é".encode(), 1)
+    0
+    """
+    while 0 < offset < len(raw) and raw[offset] & 0xC0 == 0x80:
+        offset -= 1
+    return offset
+
+
+def check_slice(raw: bytes, start: int, end: int) -> None:
+    """Raise a SpanError unless `[start, end)` is a slice of whole characters."""
+    length = len(raw)
+    if not 0 <= start <= end <= length:
+        raise SpanError(f"bytes {start} to {end} are not in a text of {length} bytes; give 0 <= start <= end")
+    for offset in (start, end):
+        if offset < length and raw[offset] & 0xC0 == 0x80:
+            raise SpanError(f"byte {offset} is inside a character that starts at {snap_back(raw, offset)}")
+
+
+def utf8(text: str) -> bytes:
+    """The text's bytes; a DocumentError for what UTF-8 can't hold."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            f"character {error.start} of the text is the lone surrogate U+{ord(text[error.start]):04X}, "
+            "which UTF-8 can't hold; decode the source strictly, or replace it"
+        ) from None

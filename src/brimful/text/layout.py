@@ -1,24 +1,41 @@
-"""Where may code be cut: statements, functions, classes?
-
-Definitions come from the outline (`structure`), statements from the lines and how far they are indented. In a language
-that the outline has no rules for, a line that defines something and that what follows is nested under is a definition.
-"""
+"""Where may code be cut, and which names does a piece of it use?"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
 from brimful.patterns import compiled
-from brimful.text.cuts import FILLED, SECTION_AIM, SECTION_LIMIT, UNIT_LIMIT, Cuts, break_long, gather, merged, settle
 from brimful.text.masking import is_known, mask
-from brimful.text.outline import Block, BlockKind, Outline
+from brimful.text.outline import (
+    FILLED,
+    SECTION_AIM,
+    SECTION_LIMIT,
+    UNIT_LIMIT,
+    Block,
+    BlockKind,
+    Cuts,
+    Outline,
+    break_long,
+    gather,
+    merged,
+    settle,
+)
 from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
+from brimful.text.structure import Definition as Defined
+
+# ---- layout: Where may code be cut: statements, functions, classes?
+#
+# Definitions come from the outline (`structure`), statements from the lines and how far they are indented. In a
+# language that the outline has no rules for, a line that defines something and that what follows is nested under is a
+# definition.
 
 STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""
@@ -329,3 +346,184 @@ def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int
             added.append(gather(units[low : high + 1]))
         added.append(cuts)
     return merged(*added) if len(content) else forced
+
+
+# ---- uses: Which names does a piece of code use, and where are they defined?
+
+UseKind = Literal["import", "function", "class", "variable"]
+
+_FUNCTIONS = frozenset(("function", "method"))
+_CLASSES = frozenset("class struct enum interface trait impl extension object module type table view".split())
+_NAME = compiled(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+")
+_LEAST_MEMBERS = 2_000  # bytes of a class in which the first member must begin
+# A line that gives a name a value or a type: `limit = 3`, `static int count;`, `let limit: u8 = 3`.
+_VARIABLE = compiled(
+    rb"\n(?P<indent>[ \t]*+)(?P<words>(?:[\w<>\[\],.?:&*-]+[ \t]+){0,6}?)[*&]*(?P<name>[A-Za-z_$][\w$]*+)"
+    rb"(?P<type>[ \t]*:[ \t]*[^=;\n]{1,80}+)?[ \t]*(?P<sign>(?:=(?![=>])|;)|(?=\r?\n|\Z))"
+)
+_NO_VARIABLE = frozenset(
+    b"return else import from package use using goto break continue pass end throw raise yield await delete del assert "
+    b"case default do done fi esac then begin module include require export if for while".split()
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class UsedDefinition:
+    """A name and the bytes that show what it is.
+
+    An import's statement, a function's or class's signature, the line of a variable. Several names
+    may share one import, and so the same bytes.
+    """
+
+    start: int
+    end: int
+    name: str
+    kind: UseKind
+
+
+def used_definitions(content: bytes, start: int, end: int, found: Structure) -> tuple[UsedDefinition, ...]:
+    r"""Definitions, outside `[start, end)`, of the names used inside it, sorted by where they stand.
+
+    Looked for at the outermost level of the source and among the members of the classes around the span, in every
+    language that the outline has rules for.
+
+    >>> from brimful.text.structure import structure
+    >>> code = b"import os\n\ndef here():\n    return os.getcwd()\n"
+    >>> [each.name for each in used_definitions(code, 11, len(code), structure(code, kind="code", language="python"))]
+    ['os']
+    """
+    if found.language is None or not has_rules(found.language) or start >= end:
+        return ()
+    code = _code(content, found.language)
+    used = {_text(name[0]) for name in _NAME.finditer(code, start, end) if _is_whole(code, *name.span(), start, end)}
+    around = {at for at, each in enumerate(found.definitions) if each.start <= start and end <= each.end}
+    candidates = (
+        *_imports(content, found, used),
+        *_defined(content, found.definitions, used, around),
+        *_variables(code, found.definitions, used, around),
+    )
+    outside = {each for each in candidates if each.end <= start or each.start >= end}
+    known: dict[tuple[int, str], UsedDefinition] = {}
+    for each in sorted(outside, key=lambda each: (each.start, each.name, each.kind == "variable", each.end, each.kind)):
+        known.setdefault((each.start, each.name), each)
+    return tuple(sorted(known.values()))
+
+
+@lru_cache(maxsize=4)
+def _code(content: bytes, language: str) -> bytes:
+    return mask(content, language).code
+
+
+def _is_whole(code: bytes, first: int, last: int, start: int, end: int) -> bool:
+    """Whether a name is not the rest of one that the span cuts."""
+    return (first > start or not _NAME.match(code, max(first - 1, 0), first)) and (
+        last < end or last == len(code) or not (code[last : last + 1].isalnum() or code[last : last + 1] in b"_$")
+    )
+
+
+def _imports(content: bytes, found: Structure, used: set[str]) -> Iterator[UsedDefinition]:
+    for start, end in found.imports:
+        for name in imported_names(content[start:end], found.language or ""):
+            if name in used:
+                yield UsedDefinition(start, end, name, "import")
+
+
+def _defined(
+    content: bytes, definitions: Iterable[Defined], used: set[str], around: set[int]
+) -> Iterator[UsedDefinition]:
+    """What is defined at the outermost level or beside the span; not what the span stands in, save classes."""
+    for at, each in enumerate(definitions):
+        kind: UseKind = "function" if each.kind in _FUNCTIONS else "class" if each.kind in _CLASSES else "variable"
+        if each.name not in used or each.parent not in (-1, *around) or (at in around and kind != "class"):
+            continue
+        line = content.rfind(b"\n", max(each.signature_start - 400, 0), each.signature_start) + 1
+        start = line if not content[line : each.signature_start].strip() else each.signature_start
+        end = each.signature_end
+        if kind == "variable":
+            newline = content.find(b"\n", each.signature_start, each.end)
+            end = newline if newline >= 0 else each.end
+            end = start + len(content[start : max(end, start)].rstrip())
+        if end > start:
+            yield UsedDefinition(start, end, each.name, kind)
+
+
+def _variables(
+    code: bytes, definitions: tuple[Defined, ...], used: set[str], around: set[int]
+) -> Iterator[UsedDefinition]:
+    """Lines that give a used name a value: at the margin, or as far in as the members of a class around the span."""
+    owners = [definitions[at] for at in sorted(around) if definitions[at].kind in _CLASSES]
+    places: list[tuple[int, int, bytes]] = [(0, len(code), b"")]
+    for owner in owners:
+        member = _MEMBER.search(code, owner.signature_end, min(owner.end, owner.signature_end + _LEAST_MEMBERS))
+        if member is not None:
+            places.append((owner.signature_end, owner.end, member[1]))
+    for low, high, indent in places:
+        for line in _VARIABLE.finditer(b"\n" + code[low:high]):
+            name = _text(line["name"])
+            words = line["words"].split()
+            if line["indent"] != indent or name not in used or not (line["sign"] or (words and line["type"])):
+                continue
+            if {line["name"], *words} & _NO_VARIABLE or (line["sign"] == b";" and not words):
+                continue
+            begin = low + line.start("indent") - 1
+            end = code.find(b"\n", begin)
+            yield UsedDefinition(
+                begin, begin + len(code[begin : end if end >= 0 else len(code)].rstrip()), name, "variable"
+            )
+
+
+_MEMBER = compiled(rb"\n([ \t]++)(?=[^\s{}])")
+
+
+# ---- names that an import binds
+
+_ITEM = compiled(
+    rb"(?P<path>[\w$*\x80-\xff]++(?:(?:\.|::|\\|/|-(?=\w))[\w$*\x80-\xff]++)*+)(?!\s*(?:::|\.|\\)\s*\{)"
+    rb"(?:\s+as\s+(?P<alias>[\w$]+)|\s*=>\s*(?P<renamed>\w+))?"
+)
+_SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
+_FROM = compiled(rb"\bfrom\s*[\"'`].*", re.DOTALL)
+_QUOTED = compiled(rb"(?:(?<![\w.])(?P<alias>[\w.]++)[ \t]++)?[\"`](?P<path>[^\"`\n]++)[\"`]")
+_WORDS = frozenset(
+    b"import from package use using static type typeof const let var export extern crate pub local require alias "
+    b"qualified open include hiding public final function * _ default global mut self super".split()
+)
+
+
+def imported_names(statement: bytes, language: str) -> list[str]:
+    r"""The names that an import binds: an alias where there is one, else the last part of each path.
+
+    >>> imported_names(b"from a.b import c as d, e", "python"), imported_names(b"use a::{b, c as d};", "rust")
+    (['d', 'e'], ['b', 'd'])
+    """
+    if statement.startswith(b"#"):
+        return []  # what a header brings in stands in the header
+    if language == "go":
+        items = [(each["alias"], each["path"]) for each in _QUOTED.finditer(statement)]
+        return _names(alias if alias and alias != b"import" else path.rpartition(b"/")[2] for alias, path in items)
+    words, first = statement, False
+    if language == "python":
+        before, is_from, after = statement.partition(b" import ")
+        words, first = (after, False) if is_from and before.startswith(b"from") else (statement, True)
+    elif language in _SCRIPTS:
+        words = statement.partition(b"=")[0] if b"require" in statement else _FROM.sub(b"", statement)
+    elif b"require" in statement:
+        words = statement.partition(b"=")[0]
+    return _names(
+        each["alias"] or each["renamed"] or _part(each["path"], first=first)
+        for each in _ITEM.finditer(words)
+        if each["path"] not in _WORDS or each["alias"]
+    )
+
+
+def _part(path: bytes, *, first: bool) -> bytes:
+    parts = re.split(rb"\.|::|\\|/", path)
+    return parts[0] if first else parts[-1]
+
+
+def _names(found: Iterable[bytes]) -> list[str]:
+    return sorted({_text(name) for name in found if name and name not in _WORDS})
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="replace")

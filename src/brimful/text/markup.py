@@ -1,21 +1,182 @@
-"""Which headings, lists, tables, quotations and code blocks does a text of prose have?
-
-Every format has its own marks: `#` is a heading in Markdown and nothing in plain text. One pattern a format jumps from
-mark to mark; what is fenced is passed as a whole, so nothing in it counts. An underlined title is one heading.
-"""
+"""Which headings, lists, tables, code blocks and messages does a text of prose have?"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
 from brimful.patterns import compiled
-from brimful.text import passages, titles
-from brimful.text.passages import Heading, Passage, Reading
+from brimful.text import passages
+from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, line_above
+from brimful.text.times import time_of
+
+# ---- titles: Which headings does a text have? What is done at each of their marks.
+#
+# Every handler gets the mark that `markup` found and answers where to go on. An underlined title is one heading.
+
+CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
+_LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
+
+
+def _add_heading(reading: Reading, start: int, end: int, level: int, title: bytes) -> int:
+    if 0 < len(title) <= LONGEST_TITLE:
+        reading.headings.append((start, end, level, title))
+    return end
+
+
+def _on_atx(reading: Reading, found: re.Match[bytes]) -> int:
+    line = found["atx"].rstrip()
+    start = found.start("atx") - 1
+    level = len(line) - len(line.lstrip(b"#"))
+    title = re.sub(rb"(?<![ \t])[ \t]++#++\Z", b"", line[level:]).strip()
+    _add_heading(reading, start, start + len(line), level, title)
+    return found.end()
+
+
+def _on_title(reading: Reading, found: re.Match[bytes]) -> int:
+    line = found["title"].rstrip()
+    start, level = found.start("title") - 1, len(found["signs"])
+    title = re.sub(rb"(?<![ \t])[ \t]++(?::[\w@:]+:|=++)\Z", b"", line[level:]).strip()
+    _add_heading(reading, start, start + len(line), level, title)
+    return found.end()
+
+
+def _on_wiki(reading: Reading, found: re.Match[bytes]) -> int:
+    line = found["wiki"].rstrip()
+    start, level = found.start("wiki") - 1, len(line) - len(line.lstrip(b"="))
+    _add_heading(reading, start, start + len(line), level, line.strip(b"= \t"))
+    return found.end()
+
+
+def _is_title(content: bytes, above: int, title: bytes) -> bool:
+    """A title has letters, is no list item, and stands below a blank line, a rule, a heading or the text's start."""
+    if not title or not _LETTER.search(title) or re.match(rb"(?:[-*+]|\d{1,9}[.)])[ \t]|[#|>]|\.\. ", title):
+        return False
+    if above == 0:
+        return True
+    _, before = line_above(content, above)
+    blank = content.rfind(b"\n", max(above - 2 - 200, 0), above - 1) + 1
+    if not content[blank : above - 1].strip():
+        return True
+    return bool(before) and (not before.strip(before[:1]) or before.startswith(b"#"))
+
+
+def _on_setext(reading: Reading, found: re.Match[bytes]) -> int:
+    content, rule = reading.content, found.start("setext") - 1
+    above, title = line_above(content, rule)
+    start = above + len(content[above:rule]) - len(content[above:rule].lstrip())
+    if above < rule and _is_title(content, above, title):
+        signs = found["setext"].strip()
+        _add_heading(reading, start, rule + len(signs), 1 if signs[:1] == b"=" else 2, title)
+    return found.end()
+
+
+def _on_rule(reading: Reading, found: re.Match[bytes]) -> int:
+    """A title of reStructuredText: as wide as its underline at most, perhaps with a line above too."""
+    content, rule = reading.content, found.start("rule") - 1
+    above, title = line_above(content, rule)
+    signs = found["rule"].strip()
+    if above >= rule or not _is_title(content, above, title) or len(signs) < len(title.decode(errors="ignore")):
+        return found.end()
+    over, line = line_above(content, above)
+    has_over = bool(above) and line == signs
+    if not has_over and content[above : above + 1] in b" \t":
+        return found.end()  # in a block that is indented
+    level = reading.ranks.setdefault((signs[:1], has_over), len(reading.ranks) + 1)
+    _add_heading(reading, over if has_over else above, rule + len(signs), level, title)
+    return found.end()
+
+
+_LATEX_LEVELS = {
+    b"part": 1, b"chapter": 1, b"section": 2, b"subsection": 3, b"subsubsection": 4, b"paragraph": 5,
+    b"subparagraph": 6,
+}  # fmt: skip
+
+
+def _on_command(reading: Reading, found: re.Match[bytes]) -> int:
+    depth, stop = 1, min(found.end() + LONGEST_TITLE, len(reading.text))
+    for sign in re.compile(rb"[{}]|\n\n").finditer(reading.text, found.end(), stop):
+        depth += {b"{": 1, b"}": -1}.get(sign[0], 1_000)
+        if not depth:
+            title = re.sub(rb"\\[A-Za-z]+\*?[ \t]*|[{}~]|\\", b" ", reading.text[found.end() : sign.start()])
+            start = found.start("command") - 1
+            level = _LATEX_LEVELS[found["word"]]
+            _add_heading(reading, start, sign.end() - 1, level, b" ".join(title.split()))
+            return sign.end()
+    return found.end()
+
+
+def _on_macro(reading: Reading, found: re.Match[bytes]) -> int:
+    begin = found.end()
+    end = reading.text.find(b"\n", begin)
+    end = end if end >= 0 else len(reading.text)
+    title = re.sub(rb"\\f.|\\&|\"", b"", reading.text[begin:end]).strip()
+    level = 1 if found["word"].upper() == b"SH" else 2
+    _add_heading(reading, found.start("macro") - 1, begin - 1 + len(reading.text[begin:end].rstrip()), level, title)
+    return begin
+
+
+def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
+    line = found["caps"].rstrip()
+    _add_heading(reading, found.start("caps") - 1, found.start("caps") - 1 + len(line), 1, line)
+    return found.end()
+
+
+def _on_inset(reading: Reading, found: re.Match[bytes]) -> int:
+    line = found["inset"]
+    start = found.start("inset") - 1 + len(line) - len(line.lstrip())
+    _add_heading(reading, start, start + len(line.strip()), 2, line.strip())
+    return found.end()
+
+
+def _on_alone(reading: Reading, found: re.Match[bytes]) -> int:
+    """A line of plain text between blank lines that is numbered as a chapter, or written in capitals."""
+    line = found["alone"].strip()
+    start = found.start("alone") - 1
+    if found["alone"][:1] in b" \t" or line[-1:] in b".,;:!?" or not _LETTER.search(line):
+        return found.start() + 1
+    numbered = re.match(rb"(\d{1,3}(?:\.\d{1,3})+)\.?[ \t]+(?=[A-Z\x80-\xff])", line)
+    if numbered is not None:
+        level = numbered[1].count(b".") + 1
+    elif re.match(rb"(?:" + CHAPTER + rb")\b", line) or (
+        len(re.findall(rb"[A-Z]", line)) >= 3 and line.upper() == line and not re.search(rb"[=|<>{}\[\]*_#$\\]", line)
+    ):
+        level = 1
+    else:
+        return found.start() + 1
+    _add_heading(reading, start, start + len(line), min(level, 6), line)
+    return found.end()
+
+
+def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
+    opened = reading.text.find(b">", found.end(), found.end() + 2_000)
+    closed = re.compile(rb"</h%b\s*>" % found["level"], re.IGNORECASE).search(
+        reading.text, found.end(), found.end() + 4_000
+    )
+    if opened < 0 or closed is None or closed.start() < opened:
+        return found.end()
+    title = re.sub(rb"<[^<>]*+>|\xc2\xb6", b"", reading.text[opened + 1 : closed.start()])
+    _add_heading(reading, found.start() - 1, closed.end() - 1, int(found["level"]), b" ".join(title.split()))
+    return closed.end()
+
+
+MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
+    "atx": _on_atx, "title": _on_title, "wiki": _on_wiki, "setext": _on_setext, "rule": _on_rule,
+    "command": _on_command, "macro": _on_macro, "caps": _on_caps, "inset": _on_inset, "alone": _on_alone,
+    "tag": _on_tag,
+}  # fmt: skip
+"""What to do at each mark, by the name of its group."""
+
+
+# ---- markup: Which headings, lists, tables, quotations and code blocks does a text of prose have?
+#
+# Every format has its own marks: `#` is a heading in Markdown and nothing in plain text. One pattern a format jumps
+# from mark to mark; what is fenced is passed as a whole, so nothing in it counts. An underlined title is one heading.
 
 Format = Literal["markdown", "rst", "asciidoc", "org", "latex", "roff", "man", "wiki", "html", "text"]
 
@@ -82,7 +243,7 @@ def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tu
     )
 
 
-_MARKS = {**titles.MARKS, **passages.MARKS}
+_MARKS = {**MARKS, **passages.MARKS}
 
 # The marks of each format. The text has a newline in front, so that each mark begins with one.
 
@@ -110,7 +271,7 @@ _CAPITALS = (  # with something below that is indented
     rb"\n(?P<caps>(?![ \t])(?=[^\n]{0,60}[A-Z]{2})[A-Z0-9\x80-\xff][A-Z0-9 ,/&'()\x80-\xff-]{1,60}+\r?(?=\n[ \t]+\S))"
 )
 _ALONE = (  # between blank lines
-    rb"\n(?<=\n\n)(?P<alone>(?:(?:" + titles.CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
+    rb"\n(?<=\n\n)(?P<alone>(?:(?:" + CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
     rb"|\d{1,3}(?:\.\d{1,3})+\.?[ \t]+[^\n]{1,80}|[^\na-z]{3,70})\r?(?=\n[ \t]*\r?\n|\n[ \t]+\S))"
 )
 _PATTERNS: dict[Format, tuple[bytes, ...]] = {
@@ -161,3 +322,96 @@ def _pattern(form: Format) -> re.Pattern[bytes]:
     if all(mark.startswith(rb"\n") for mark in marks):  # written once, so that the engine jumps from line to line
         return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
     return re.compile(b"|".join(marks))
+
+
+# ---- messages: Who said what, and when? The messages of mails, mailboxes and chats.
+
+_SAMPLE = 16_384  # bytes in which a chat must show itself
+_LEAST = 3
+_STAMP = rb"\[?(?P<stamp>\d[\d:/., TZAPMapm+-]{3,30})\]?[ \t]*+(?:-[ \t]+)?+"
+_TURN = compiled(
+    rb"\n(?:" + _STAMP + rb")?+(?:<[ @+~&%]?(?P<nick>[^>\n]{1,32})>"
+    rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
+    rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
+)
+_HEADER = compiled(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
+_MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
+_MBOX = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
+_ADDRESS = compiled(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: its bytes, who speaks, and when, in whole seconds of UTC."""
+
+    start: int
+    end: int
+    speaker: str
+    time: int | None = None
+
+
+def read_messages(content: bytes) -> tuple[Message, ...]:
+    r"""The messages of a text that is a mail, a mailbox or a chat; none of any other text.
+
+    >>> read_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n")[1]
+    Message(start=10, end=20, speaker='Bob', time=None)
+    """
+    if content.startswith(b"From ") and (starts := [found.start() for found in _MBOX.finditer(content)]):
+        edges = [*starts, len(content)]
+        return tuple(_mail(content, start, end, content.find(b"\n", start) + 1) for start, end in pairwise(edges))
+    if _is_mail(content):
+        return (_mail(content, 0, len(content), 0),)
+    return _chat(content)
+
+
+def _is_mail(content: bytes) -> bool:
+    """Do at least two of the headers of a mail stand at the beginning, one below the other?"""
+    names, position = set(), 0
+    for _ in range(40):
+        found = _HEADER.match(content, position, position + 4_000)
+        if found is None:
+            break
+        names.add(found["name"].lower())
+        position = found.end()
+    return b"from" in names and len(names & _MAIL_NAMES) >= 2
+
+
+def _mail(content: bytes, start: int, end: int, position: int) -> Message:
+    speaker, time = "", None
+    while (found := _HEADER.match(content, position, min(end, position + 4_000))) is not None:
+        name, value = found["name"].lower(), found["value"].strip()
+        if name == b"from" and not speaker:
+            speaker = _ADDRESS.sub("", value.decode(errors="replace")).strip(" \"'") or value.decode(errors="replace")
+        elif name == b"date" and time is None:
+            time = time_of(value)
+        position = found.end()
+    return Message(start, end, speaker, time)
+
+
+def _chat(content: bytes) -> tuple[Message, ...]:
+    """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are."""
+    sample = b"\n" + content[:_SAMPLE]
+    spoken = sum(1 for _ in _TURN.finditer(sample))
+    if spoken < _LEAST:
+        return ()
+    lines = sum(1 for line in sample.split(b"\n") if line.strip())
+    paragraphs = len(re.findall(rb"\n[ \t\r]*+\n(?=[^\s])", sample)) + 1
+    if spoken * 2 < lines and not (spoken * 10 >= paragraphs * 7 and paragraphs >= _LEAST):
+        return ()
+    turns = list(_TURN.finditer(b"\n" + content))
+    if _has_too_many_speakers(turns):
+        return ()
+    edges = [turn.start() for turn in turns] + [len(content)]
+    messages = []
+    for turn, (start, end) in zip(turns, pairwise(edges), strict=True):
+        stamp = turn["stamp"] or turn["when"]
+        time = time_of(stamp.strip(), epoch=True) if stamp is not None else None
+        speaker = (turn["nick"] or turn["speaker"]).decode(errors="replace").strip()
+        messages.append(Message(start, end, speaker, time))
+    return tuple(messages)
+
+
+def _has_too_many_speakers(turns: list[re.Match[bytes]]) -> bool:
+    """Where every speaker speaks once these are keys of a list, not people."""
+    names = {turn["nick"] or turn["speaker"] for turn in turns}
+    return len(turns) > 2 * _LEAST and len(names) * 10 > len(turns) * 9

@@ -1,18 +1,479 @@
-"""Where may data be cut: rows, elements, log entries?"""
+"""Where may data be cut: elements, rows, log entries?"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brimful.patterns import compiled
-from brimful.text.cuts import UNIT_LIMIT, break_long, gather, line_starts, settle
-from brimful.text.elements import read_json, read_json_lines, read_xml
 from brimful.text.kinds import kind_of
-from brimful.text.logs import read_log
-from brimful.text.outline import Outline, Record
-from brimful.text.rows import read_rows
+from brimful.text.outline import UNIT_LIMIT, Cuts, Outline, Record, break_long, gather, line_starts, settle
+from brimful.text.times import epoch_of, time_of
+
+# ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
+
+_LARGEST_LOAD = 65_536
+"""A larger record is read for its time and category by pattern, not by a full parse."""
+
+_TIME_KEYS = (
+    "timestamp", "time", "@timestamp", "datetime", "date", "ts", "created_at", "created", "createdAt",
+    "published_at", "published", "updated_at", "updated", "updatedAt", "event_time", "start_time", "modified",
+)  # fmt: skip
+_CATEGORY_KEYS = (
+    "category", "type", "kind", "level", "severity", "status", "class", "label", "group", "event", "topic",
+)  # fmt: skip
+_PAIR = compiled(
+    rb'"(' + b"|".join(re.escape(key.encode()) for key in (*_TIME_KEYS, *_CATEGORY_KEYS)) + rb')"\s*:\s*'
+    rb'("(?:[^"\\\n]++|\\.)*+"|-?\d+(?:\.\d+)?)'
+)
+_XML_TAG = compiled(
+    rb"<(?:(?P<close>/)[^<>]*+>|(?P<other>!--(?:.*?-->|.*)|!\[CDATA\[(?:.*?\]\]>|.*)|[?!][^>]*+(?:>|\Z))"
+    rb"|[A-Za-z_:\x80-\xff](?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+(?P<empty>/)?>)",
+    re.DOTALL,
+)
+
+
+def read_json_lines(content: bytes) -> list[Record]:
+    """One record a line."""
+    starts = line_starts(content)
+    spans = zip(starts.tolist(), np.append(starts[1:], len(content)).tolist(), strict=True)
+    return [_record(content, start, end) for start, end in spans]
+
+
+def read_json(content: bytes) -> list[Record]:
+    r"""Elements of the top array, or of the array that fills most of the top object, or its members.
+
+    >>> [(record.start, record.end) for record in read_json(b'[{"a": 1},\n {"a": 2}]')]
+    [(0, 11), (11, 21)]
+    """
+    found = _elements(*_signs(content), length=len(content))
+    return [] if found is None else _between(content, *found)
+
+
+def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
+    """Where elements begin, as `read_json` finds them, and where anything follows a comma, at any depth.
+
+    >>> [cuts.tolist() for cuts in json_cuts(b'[{"a":1,"b":2},{"a":[3,4]}]')]
+    [[15], [8, 15, 23]]
+    """
+    signs, kinds = _signs(content)
+    found = _elements(signs, kinds, length=len(content))
+    tops = np.array([] if found is None else found[2], np.int64)
+    return tops + 1, signs[kinds == 44] + 1
+
+
+def _signs(content: bytes) -> tuple[Cuts, NDArray[np.uint8]]:
+    """Where commas, brackets and braces stand outside of strings, and which they are."""
+    octets = np.frombuffer(content, dtype=np.uint8)
+    outside = _outside_strings(octets)
+    signs = np.flatnonzero(((octets == 44) | ((octets | 32) == 123) | ((octets | 32) == 125)) & outside)
+    return signs, octets[signs]
+
+
+def _elements(signs: Cuts, kinds: NDArray[np.uint8], *, length: int) -> tuple[int, int, list[int]] | None:
+    """Where the elements' brackets open and close, and the commas between them."""
+    opening, closing = (kinds | 32) == 123, (kinds | 32) == 125
+    depth = np.cumsum(opening.astype(np.int64) - closing)
+    tops = np.flatnonzero(opening)
+    if not len(tops):
+        return None
+    first = int(tops[0])
+    inner = _largest_array(signs, kinds, depth, first=first, length=length) if kinds[first] == 123 else None
+    if inner is None:
+        begin, level = first, int(depth[first])
+        after = np.flatnonzero(closing[first:] & (depth[first:] < level))
+        finish = first + int(after[0]) if len(after) else len(signs)
+    else:
+        begin, finish = inner
+        level = int(depth[begin])
+    commas = np.flatnonzero((kinds[begin:finish] == 44) & (depth[begin:finish] == level)) + begin
+    open_at = int(signs[begin])
+    close_at = int(signs[finish]) if finish < len(signs) else length
+    return open_at, close_at, signs[commas].tolist()
+
+
+def _outside_strings(octets: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """True where a byte is not inside a string.
+
+    A string can't hold a newline, so every line starts outside one: a missing quotation mark
+    spoils one line, not the rest of the text.
+    """
+    quotes = octets == 34
+    slashes = np.flatnonzero(octets == 92)
+    if len(slashes):
+        breaks = np.flatnonzero(np.diff(slashes) != 1) + 1
+        first = slashes[np.concatenate(([0], breaks))]
+        last = slashes[np.concatenate((breaks - 1, [len(slashes) - 1]))]
+        escaped = last[(last - first) % 2 == 0] + 1
+        escaped = escaped[escaped < len(octets)]
+        quotes[escaped] = False
+    marks = np.flatnonzero(quotes)
+    newlines = np.flatnonzero(octets == 10)
+    # Drop the last mark of every line that has an odd number of them.
+    line = np.searchsorted(newlines, marks)
+    if len(marks):
+        last_of_line = np.append(line[1:] != line[:-1], True)
+        counts = np.diff(np.concatenate(([0], np.flatnonzero(last_of_line) + 1)))
+        keep = np.ones(len(marks), dtype=np.bool_)
+        keep[np.flatnonzero(last_of_line)[counts % 2 == 1]] = False
+        marks = marks[keep]
+    flips = np.zeros(len(octets), dtype=np.int8)
+    flips[marks[0::2]] = 1
+    flips[marks[1::2]] = -1
+    outside: NDArray[np.bool_] = np.cumsum(flips, dtype=np.int8) == 0
+    return outside
+
+
+def _largest_array(
+    signs: Cuts, kinds: NDArray[np.uint8], depth: Cuts, *, first: int, length: int
+) -> tuple[int, int] | None:
+    """The array directly inside the top object that takes at least half of the text, if any."""
+    level = int(depth[first])
+    opened = np.flatnonzero((kinds == 91) & (depth == level + 1))
+    closed = np.flatnonzero((kinds == 93) & (depth == level))
+    best: tuple[int, int] | None = None
+    widest = length // 2
+    ends = np.searchsorted(closed, opened, side="right")
+    for begin, place in zip(opened.tolist(), ends.tolist(), strict=True):
+        finish = int(closed[place]) if place < len(closed) else len(signs)
+        width = (int(signs[finish]) if finish < len(signs) else length) - int(signs[begin])
+        if width > widest:
+            best, widest = (begin, finish), width
+    return best
+
+
+def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> list[Record]:
+    """Records between an opening sign, commas, and a closing sign, each with its own indentation."""
+    starts = [_element_start(content, open_at + 1)]
+    starts += [_element_start(content, comma + 1) for comma in commas]
+    if not content[:open_at].strip():
+        starts[0] = 0
+    rest = content[close_at:].strip(b" \t\r\n]}")
+    end = len(content) if not rest else min(close_at + 1, len(content))
+    edges = [*sorted({start for start in starts if start < end}), end]
+    return [_record(content, start, stop) for start, stop in pairwise(edges)]
+
+
+_BLANKS = compiled(rb"[ \t\r]*+\n|[ \t]*+")
+
+
+def _element_start(content: bytes, position: int) -> int:
+    """After the blanks that end a line; the next line's indentation belongs to its element."""
+    found = _BLANKS.match(content, position)
+    return found.end() if found is not None else position
+
+
+def _record(content: bytes, start: int, end: int) -> Record:
+    """A record with the time and category that its own keys give."""
+    if end - start <= _LARGEST_LOAD:
+        text = content[start:end].strip(b" \t\r\n,")
+        if text.startswith(b"{"):
+            try:
+                loaded = json.loads(text)
+            except (ValueError, RecursionError):
+                loaded = None
+            if isinstance(loaded, dict):
+                return Record(start, end, _time_in(loaded), _category_in(loaded))
+    time: int | None = None
+    category: str | None = None
+    for found in _PAIR.finditer(content, start, min(end, start + _LARGEST_LOAD)):
+        key, value = found[1].decode(), found[2].strip(b'"')
+        if key in _TIME_KEYS:
+            time = time_of(value, epoch=True) if time is None else time
+        elif category is None:
+            category = value.decode(errors="replace") or None
+        if time is not None and category is not None:
+            break
+    return Record(start, end, time, category)
+
+
+def _time_in(record: dict[str, object]) -> int | None:
+    for key in _TIME_KEYS:
+        value = record.get(key)
+        if isinstance(value, str):
+            time = time_of(value.encode(errors="replace"), epoch=True)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            time = epoch_of(value)
+        else:
+            continue
+        if time is not None:
+            return time
+    return None
+
+
+def _category_in(record: dict[str, object]) -> str | None:
+    for key in _CATEGORY_KEYS:
+        value = record.get(key)
+        if isinstance(value, str) and 0 < len(value) <= 80:
+            return value
+    return None
+
+
+def read_xml(content: bytes) -> list[Record]:
+    """The elements directly inside the root; a text without two of them has no records."""
+    starts: list[int] = []
+    depth = end = 0
+    for found in _XML_TAG.finditer(content):
+        kind = found.lastgroup
+        if kind == "other":
+            continue
+        if kind == "close":
+            depth -= 1
+            end = found.end() if depth == 1 else end
+        else:
+            if depth == 1:
+                starts.append(found.start())
+            if kind != "empty":
+                depth += 1
+            elif depth == 1:
+                end = found.end()
+    if len(starts) < 2:
+        return []
+    lines = [_line_or_self(content, start) for start in starts]
+    edges = [*sorted(set(lines)), max(end, lines[-1])]
+    newline = content.find(b"\n", edges[-1])
+    if newline >= 0 and not content[edges[-1] : newline].strip():
+        edges[-1] = newline + 1
+    return [Record(start, stop) for start, stop in pairwise(edges) if stop > start]
+
+
+def _line_or_self(content: bytes, position: int) -> int:
+    line = content.rfind(b"\n", 0, position) + 1
+    return line if not content[line:position].strip() else position
+
+
+# ---- rows: What are the rows of a table: CSV and TSV?
+
+_SAMPLE_ROWS, _SAMPLE_BYTES = 50, 2_048  # what is read of a table, and of each row, to know its columns
+_TIME_NAME = compiled(
+    r"(?:.*[_ .-])?(?:time|timestamp|date|datetime|ts|created|updated|modified|published|when|day)"
+    r"(?:[_ ]?(?:at|on|utc))?$"
+    r"|(?:event|start|end|log)(?:time|date)$|zeit|datum|zeitstempel|fecha"
+)
+_CATEGORY_NAME = compiled(
+    r"(?:.*[_ .-])?(?:category|type|kind|level|status|class|label|group|severity|genre|tag|topic"
+    r"|kategorie|typ)$"
+)
+_NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
+
+
+def read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
+    """Every row with its time and category where a column says so, and the header's bytes."""
+    separator = b"\t" if language == "tsv" else _separator(content)
+    starts = row_starts(content, separator)
+    ends = np.append(starts[1:], len(content))
+    sample = [
+        _cells(content[start : min(end, start + _SAMPLE_BYTES)], separator)
+        for start, end in zip(starts[:_SAMPLE_ROWS].tolist(), ends[:_SAMPLE_ROWS].tolist(), strict=True)
+    ]
+    sample = [cells for cells in sample if any(cells)]
+    header = bool(sample) and _has_header(sample)
+    names = [cell.decode(errors="replace").strip().lower() for cell in sample[0]] if header else []
+    body = sample[1:] if header else sample
+    when, by_name = _time_column(names, body)
+    category = next((index for index, name in enumerate(names) if _CATEGORY_NAME.match(name) and index != when), None)
+    records = _records(content, starts, ends, separator=separator, when=when, category=category, epoch=by_name)
+    if not header:
+        return records, None
+    blank = next((at for at, record in enumerate(records) if content[record.start : record.end].strip()), 0)
+    first = records.pop(blank)
+    return records, (first.start, first.start + len(content[first.start : first.end].rstrip(b"\r\n")))
+
+
+def _separator(content: bytes) -> bytes:
+    """The sign that divides the first lines most evenly."""
+    lines = [re.sub(rb'"[^"]*"', b"", line) for line in content[:16_384].split(b"\n")[:20] if line.strip()]
+    best = (0, 0, b",")
+    for rank, sign in enumerate((b",", b"\t", b";", b"|")):
+        counts = Counter(line.count(sign) for line in lines)
+        counts.pop(0, None)
+        if counts:
+            best = max(best, (max(counts.values()), -rank, sign))
+    return best[2]
+
+
+def _field(separator: bytes) -> bytes:
+    sign = re.escape(separator)
+    return rb'(?>[ ]*+"(?:[^"]++|"")*+"(?=' + sign + rb"|[\r\n]|\Z)|[^" + sign + rb"\r\n]*+)"
+
+
+def row_starts(content: bytes, separator: bytes | None = None) -> Cuts:
+    r"""Line starts, save those inside a quoted field; a quotation mark that nothing closes quotes nothing.
+
+    >>> row_starts(b'id,note\n1,"two\nlines"\n2,5" wide\n').tolist()
+    [0, 8, 22]
+    """
+    separator = separator or _separator(content)
+    starts = line_starts(content)
+    if b'"' not in content:
+        return starts
+    octets = np.frombuffer(content, dtype=np.uint8)
+    marks = np.flatnonzero(octets == 34)
+    if not (np.searchsorted(marks, starts) % 2).any():
+        return starts  # every line closes the quotation marks that it opens
+    sign = re.escape(separator)
+    quoted = re.compile(rb"(?:(?<=[\n" + sign + rb'])|\A)"(?:[^"]++|"")*+"(?=' + sign + rb"|[\r\n]|\Z)")
+    inside = [found.span() for found in quoted.finditer(content) if b"\n" in found[0]]
+    if not inside:
+        return starts
+    begins, ends = np.array(inside, dtype=np.int64).T
+    place = np.searchsorted(begins, starts, side="left") - 1
+    kept: Cuts = starts[(place < 0) | (starts >= ends[np.maximum(place, 0)])]
+    return kept
+
+
+def _cells(row: bytes, separator: bytes) -> list[bytes]:
+    cells = re.findall(
+        rb"(" + _field(separator) + rb")(?:" + re.escape(separator) + rb"|[\r\n]|\Z)", row.rstrip(b"\r\n")
+    )
+    if len(cells) > 1 and not cells[-1] and not row.rstrip(b"\r\n").endswith(separator):
+        cells.pop()
+    return [_plain(cell) for cell in cells]
+
+
+def _plain(cell: bytes) -> bytes:
+    cell = cell.strip()
+    return cell[1:-1].replace(b'""', b'"') if len(cell) > 1 and cell[:1] == cell[-1:] == b'"' else cell
+
+
+def _has_header(sample: list[list[bytes]]) -> bool:
+    """Names: filled, distinct, no numbers or times, and unlike the rows below or known as names."""
+    first, rest = sample[0], sample[1:]
+    if not first or not all(first) or len(set(first)) != len(first):
+        return False
+    if any(_NUMBER.match(cell) or time_of(cell) is not None or len(cell) > 80 for cell in first):
+        return False
+    names = [cell.decode(errors="replace").lower() for cell in first]
+    if any(_TIME_NAME.match(name) or _CATEGORY_NAME.match(name) or name in ("id", "name") for name in names):
+        return True
+    if not rest:
+        return False
+    typed = [cell for cells in rest for cell in cells if _NUMBER.match(cell) or time_of(cell) is not None]
+    longer = sum(map(len, rest[0])) > 2 * sum(map(len, first))
+    return bool(typed) or longer or all(re.fullmatch(r"[\w .#/-]+", name) for name in names)
+
+
+def _time_column(names: list[str], body: list[list[bytes]]) -> tuple[int | None, bool]:
+    """The column of times, by name and content, else by content alone; and whether a name said so."""
+    width = max((len(cells) for cells in body), default=0)
+    for index, name in enumerate(names):
+        if _TIME_NAME.match(name) and _share(body, index, epoch=True):
+            return index, True
+    return next((index for index in range(width) if _share(body, index, epoch=False)), None), False
+
+
+def _share(body: list[list[bytes]], index: int, *, epoch: bool) -> bool:
+    """Do at least two thirds of a column's filled cells read as times?"""
+    cells = [cells[index] for cells in body if index < len(cells) and cells[index]]
+    good = sum(time_of(cell, epoch=epoch) is not None for cell in cells)
+    return good > 0 and good * 3 >= len(cells) * 2
+
+
+def _records(
+    content: bytes,
+    starts: Cuts,
+    ends: Cuts,
+    *,
+    separator: bytes,
+    when: int | None,
+    category: int | None,
+    epoch: bool,
+) -> list[Record]:
+    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    wanted = sorted(column for column in (when, category) if column is not None)
+    if not wanted:
+        return [Record(start, end) for start, end in spans]
+    one, sign = _field(separator), re.escape(separator)
+    pattern, before = rb"", 0
+    for column in wanted:
+        pattern += rb"(?>%b%b){%d}(%b)" % (one, sign, column - before, one)
+        pattern += sign if column != wanted[-1] else b""
+        before = column + 1
+    match = re.compile(pattern).match
+    time_group = wanted.index(when) + 1 if when is not None else 0
+    category_group = wanted.index(category) + 1 if category is not None else 0
+    labels: dict[bytes, str | None] = {}
+    records: list[Record] = []
+    for start, end in spans:
+        found = match(content, start, end)
+        time = label = None
+        if found is not None:
+            if time_group:
+                time = time_of(_plain(found[time_group]), epoch=epoch)
+            if category_group:
+                cell = found[category_group]
+                if cell not in labels:
+                    labels[cell] = _plain(cell).decode(errors="replace") or None
+                label = labels[cell]
+        records.append(Record(start, end, time, label))
+    return records
+
+
+# ---- logs: What are the records of a log?
+
+_MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_LEVELS = rb"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|ALERT|EMERG|PANIC|VERBOSE"
+# A newline (one is put in front of the text) and what a first line starts with.
+_START = compiled(
+    rb"\n(?:<\d{1,3}>(?:\d )?)?[\[(]?(?P<stamp>\d{4}[-/.]\d\d[-/.]\d\d[T _,]|\d{8}[T_-]\d{6}|\d{1,2}/"
+    + _MONTH
+    + rb"/\d{4}"
+    rb"|(?:[A-Z][a-z]{2},? )?(?:\d{1,2} )?" + _MONTH + rb" [ \d]?\d[ ,]|\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
+    rb"|\d{9,10}(?:\.\d+|\d{3})?[\] ]|[IWEF]\d{4} \d\d:)"
+    rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}/" + _MONTH + rb"/\d{4}:)"
+    rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b"
+    rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
+)
+# Both start with plain letters, which lets the engine skip; a letter before is looked for afterwards.
+_LEVEL = compiled(rb"(" + _LEVELS + rb")(?![A-Za-z])")
+_QUIET_LEVEL = compiled(
+    rb"[\[<](trace|debug|info|notice|warn|warning|error|crit|alert|emerg|fatal)[\]>]"
+    rb"|(?:level|lvl|severity)=\"?(\w+)"
+)
+_KLOG = {b"I": "INFO", b"W": "WARNING", b"E": "ERROR", b"F": "FATAL"}
+_LEVEL_REACH = 120
+"""How far into a record its level is looked for."""
+
+
+def read_log(content: bytes) -> list[Record]:
+    r"""A record is a line that starts with a time stamp or a level, with the lines that continue it.
+
+    Without any such line every line is a record.
+
+    >>> [(log.end, log.category) for log in read_log(b"ERROR no\n  at x\nINFO ok\n")]
+    [(16, 'ERROR'), (24, 'INFO')]
+    """
+    text = b"\n" + content
+    found = [(match.start(), match.lastgroup, match.start(match.lastgroup or 0) - 1) for match in _START.finditer(text)]
+    if not found:
+        return []
+    edges = [start for start, _, _ in found] + [len(content)]
+    edges[0] = 0
+    records = []
+    for (start, kind, at), (low, high) in zip(found, pairwise(edges), strict=True):
+        time = None if kind == "level" else time_of(content, at, high, epoch=True)
+        level = None if kind == "access" else _level(content, start, high, at=at)
+        records.append(Record(low, high, time, level))
+    return records
+
+
+def _level(content: bytes, start: int, end: int, *, at: int) -> str | None:
+    reach = min(end, start + _LEVEL_REACH)
+    for found in _LEVEL.finditer(content, start, reach):
+        if not found.start() or not content[found.start() - 1 : found.start()].isalpha():
+            return found[1].decode()
+    if content[at + 5 : at + 6] == b" " and content[at : at + 1] in _KLOG:
+        return _KLOG[content[at : at + 1]]
+    quiet = _QUIET_LEVEL.search(content, start, reach)
+    return (quiet[1] or quiet[2]).decode(errors="replace").upper() if quiet is not None else None
+
+
+# ---- records: Where may data be cut: rows, elements, log entries?
 
 # The newline (one is put in front of the text) before a line that starts a top-level block.
 _TOP = {"yaml": compiled(rb"\n(?=[^\s#}\])])"), "toml": compiled(rb"\n(?=\[)"), "ini": compiled(rb"\n(?=\[)")}

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from brimful.patterns import compiled
-from brimful.text.brackets import Brackets
 from brimful.text.declarations import Found, Source
+from brimful.text.masking import Brackets
 
 _NAME = rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+"
 _BEFORE = (

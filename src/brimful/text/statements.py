@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from brimful.patterns import compiled
-from brimful.text.declarations import Found, Source
-from brimful.text.rules import NAME
+from brimful.text.declarations import NAME, Found, Source
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets

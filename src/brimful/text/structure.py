@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from brimful.patterns import compiled
-from brimful.text.brackets import Brackets
-from brimful.text.columns import declared_by_column, declared_in_python
-from brimful.text.declarations import Found, Source, declared
-from brimful.text.forms import declared_in_forms, is_form
-from brimful.text.imports import imports_in
+from brimful.text.declarations import Found, Source, declared, rule_of
 from brimful.text.kinds import Kind
-from brimful.text.markup import format_of, read_markup
-from brimful.text.masking import Masked, is_known, mask
-from brimful.text.messages import Message, read_messages
+from brimful.text.languages import declared_by_column, declared_in_forms, declared_in_python, imports_in, is_form
+from brimful.text.markup import Message, format_of, read_markup, read_messages
+from brimful.text.masking import Brackets, Masked, is_known, mask, one_branch
 from brimful.text.outline import Record
 from brimful.text.passages import Heading, Passage
-from brimful.text.preprocessor import one_branch
 from brimful.text.records import records_in
-from brimful.text.rules import rule_of
 from brimful.text.scripts import declared_in_script
 from brimful.text.statements import read_statements
 

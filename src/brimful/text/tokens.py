@@ -11,7 +11,7 @@ from operator import add
 from typing import Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
-from brimful.text import fitting
+from brimful.text import joints
 from brimful.text.bpe import BpeCounter
 
 __all__ = [
@@ -100,11 +100,11 @@ class ApproximateCounter:
 
     def count(self, text: str) -> int:
         """Bytes divided by four, rounded up."""
-        return (len(fitting.utf8(text)) + 3) // 4
+        return (len(joints.utf8(text)) + 3) // 4
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
-        return fitting.truncate(self, text, max_tokens, marker=marker)
+        return joints.truncate(self, text, max_tokens, marker=marker)
 
     def prepare(self, text: str) -> PreparedText:
         """The text's bytes."""
@@ -112,7 +112,7 @@ class ApproximateCounter:
 
     def measure(self, text: str) -> Measure:
         """The text's length in bytes."""
-        return _ApproximateMeasure(len(fitting.utf8(text)))
+        return _ApproximateMeasure(len(joints.utf8(text)))
 
 
 @final
@@ -147,8 +147,8 @@ class EstimatedCounter:
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
-        text = fitting.surely_too_long(self, text, max_tokens)
-        return fitting.truncate(self, text, max_tokens, marker=marker)
+        text = joints.surely_too_long(self, text, max_tokens)
+        return joints.truncate(self, text, max_tokens, marker=marker)
 
     def prepare(self, text: str) -> PreparedText:
         """The text prepared for every count that the estimate is made of."""
@@ -208,7 +208,7 @@ class _OwnCounter:
         return tokens
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        return fitting.truncate(self, text, max_tokens, marker=marker)
+        return joints.truncate(self, text, max_tokens, marker=marker)
 
     def prepare(self, text: str) -> PreparedText:
         return _OwnText(self, text)
@@ -275,15 +275,15 @@ class _ApproximateText:
     __slots__ = ("_raw",)
 
     def __init__(self, text: str) -> None:
-        self._raw = fitting.utf8(text)
+        self._raw = joints.utf8(text)
 
     def count(self, start: int, end: int) -> int:
-        fitting.check_slice(self._raw, start, end)
+        joints.check_slice(self._raw, start, end)
         return (end - start + 3) // 4
 
     def fit(self, start: int, max_tokens: int) -> int:
-        fitting.check_slice(self._raw, start, len(self._raw))
-        return fitting.snap_back(self._raw, min(start + 4 * max(max_tokens, 0), len(self._raw)))
+        joints.check_slice(self._raw, start, len(self._raw))
+        return joints.snap_back(self._raw, min(start + 4 * max(max_tokens, 0), len(self._raw)))
 
 
 @final
@@ -291,7 +291,7 @@ class _EstimatedText:
     __slots__ = ("_parts", "_percents", "_raw")
 
     def __init__(self, text: str, parts: tuple[PreparedText, ...], percents: tuple[int, ...]) -> None:
-        self._raw = fitting.utf8(text)
+        self._raw = joints.utf8(text)
         self._parts = parts
         self._percents = percents
 
@@ -302,7 +302,7 @@ class _EstimatedText:
         shares = zip(self._parts, self._percents, strict=True)
         end = min(part.fit(start, max_tokens * 100 // percent) for part, percent in shares)
         while end > start and self.count(start, end) > max_tokens:
-            end = fitting.snap_back(self._raw, end - 1)
+            end = joints.snap_back(self._raw, end - 1)
         return end
 
 
@@ -312,15 +312,15 @@ class _OwnText:
 
     def __init__(self, counter: _OwnCounter, text: str) -> None:
         self._counter = counter
-        self._raw = fitting.utf8(text)
+        self._raw = joints.utf8(text)
 
     def count(self, start: int, end: int) -> int:
-        fitting.check_slice(self._raw, start, end)
+        joints.check_slice(self._raw, start, end)
         return self._counter.count(self._raw[start:end].decode())
 
     def fit(self, start: int, max_tokens: int) -> int:
-        fitting.check_slice(self._raw, start, len(self._raw))
-        return start + len(fitting.longest(self._counter.count, self._raw[start:].decode(), max_tokens).encode())
+        joints.check_slice(self._raw, start, len(self._raw))
+        return start + len(joints.longest(self._counter.count, self._raw[start:].decode(), max_tokens).encode())
 
 
 def _largest(counts: Iterable[int], percents: tuple[int, ...]) -> int:

@@ -1,8 +1,8 @@
-"""From hits to windows: how much around each hit should be read?"""
+"""From hits to windows: how much around each hit should be read, and what would a reader miss?"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,15 +11,81 @@ from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
+from brimful.text.outline import Block, Record
+from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.tokens import TokenCounter
-from brimful.windows.coherence import coherence_of
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
-from brimful.windows.seams import seams_for, time_in
-from brimful.windows.sizing import Size, size_for
+from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.water import Line, field_cuts, water_line
-from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before
+from brimful.windows.waterline import Line, field_cuts, water_line
+from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
+
+# ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
+#
+# The beginning of a sentence, the rest of a paragraph or function, what a pronoun means, the heading or signature
+# above, and in data records of one kind that follow each other. All of it is read off the bytes that are shown, so it
+# holds for the window as it is shown: filling a budget changes it.
+
+PAUSE_SECONDS = 3_600
+"""Records further apart in time do not follow each other."""
+
+
+def coherence_of(document: Document, span: Span, seams: Sequence[Seam] = ()) -> Coherence:
+    """How well a reader understands these bytes by themselves, with the seams above them.
+
+    >>> page = Document("tea.md", "Tea came late. It was cold.\\n\\nCoffee came first.")
+    >>> [coherence_of(page, span).score for span in (Span(0, 47), Span(15, 29), Span(4, 20))]
+    [1.0, 0.5714, 0.4285]
+    """
+    outline = document.outline
+    edges = (span.start, span.end)
+    units = sum(outline.cut_before(edge) == edge for edge in edges)
+    sections = sum(outline.section_before(edge) == edge for edge in edges)
+    points_back = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
+    parts: list[tuple[str, float, int]] = [
+        ("edges", units / 2, 2),
+        ("blocks", sections / 2, 2),
+        ("antecedent", 0.0 if points_back else 1.0, 2),
+        ("heading", _has_heading(document, span, seams), 1),
+    ]
+    if document.kind == "data":
+        records = records_in(document, span)
+        parts += [("category", _of_one_kind(records), 1), ("pauses", _in_a_row(records), 1)]
+    return Coherence.of(*parts)
+
+
+def _has_heading(document: Document, span: Span, seams: Sequence[Seam]) -> float:
+    """Whether what explains the beginning stands in the window or above it: a heading, a signature, a header row."""
+    shown = {(seam.start, seam.end) for seam in seams}
+    starts = {seam.start for seam in seams}
+    if document.kind == "data":
+        header = document.outline.header
+        return float(header is None or header[0] >= span.start or header in shown)
+    blocks = document.outline.enclosing(span.start, min(span.start + 1, span.end))
+    above = [block for block in blocks if block.signature_start < span.start and _explains(document, block)]
+    said = above[-1:]
+    return float(not said or any(said[0].signature_start <= start < said[0].signature_end for start in starts))
+
+
+def _explains(document: Document, block: Block) -> bool:
+    return block.kind == "heading" if document.kind == "prose" else block.kind in ("function", "class")
+
+
+def _of_one_kind(records: Sequence[Record]) -> float:
+    """The share of records that are of the commonest category."""
+    counted = Counter(record.category for record in records)
+    return max(counted.values()) / len(records) if records else 1.0
+
+
+def _in_a_row(records: Sequence[Record]) -> float:
+    """The share of neighbours without a long pause between them, of those whose times are known."""
+    times = [record.time for record in records if record.time is not None]
+    pairs = list(pairwise(times))
+    return sum(abs(later - earlier) <= PAUSE_SECONDS for earlier, later in pairs) / len(pairs) if pairs else 1.0
+
+
+# ---- inflate: From hits to windows: how much around each hit should be read?
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,3 +302,51 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
     found = next((time for time in times if time is not None), time_in(document, core))
     return document.time if found is None else found
+
+
+# ---- tide: Which windows do the best hits make while the line between them and the others moves?
+#
+# Packing finds out where the water line lies by trying. From one try to the next most windows stay what they were, so
+# each is made once.
+
+
+class WindowCache:
+    """Windows of one question's hits, which come from a search: in order, each once, inside their documents."""
+
+    def __init__(self, settings: WindowSettings | None = None) -> None:
+        self._settings = settings or WindowSettings()
+        # What is kept holds its hits, so that none of their identities is given to another.
+        self._cut: dict[tuple[object, ...], Window] = {}
+        self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
+
+    def windows(self, above: Sequence[Hit], below: Sequence[Hit], known: Mapping[str, Document]) -> tuple[Window, ...]:
+        """Windows of the hits above the line, those that touch in one, and of each one below it by itself."""
+        hits: dict[str, tuple[list[Hit], list[Hit]]] = {}
+        for number, side in enumerate((above, below)):
+            for hit in side:
+                hits.setdefault(hit.path, ([], []))[number].append(hit)
+        windows = [window for path, sides in hits.items() for window in self._document(known[path], *sides)]
+        return tuple(sorted(windows, key=lambda window: window.order))
+
+    def _document(self, document: Document, above: Sequence[Hit], below: Sequence[Hit]) -> Sequence[Window]:
+        """The windows of one document; with the same hits they are the same."""
+        key = (*map(id, above), -1, *map(id, below))
+        if key not in self._shown:
+            cuts = field_cuts(
+                Line(tuple(above), tuple(below)),
+                {document.path: document},
+                whole_share=self._settings.whole_share,
+            )
+            windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
+            self._shown[key] = ((*above, *below), windows)
+        return self._shown[key][1]
+
+    def _window(self, cut: Cut, number: int) -> Window:
+        key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))
+        window = self._cut.get(key)
+        if window is None:
+            window = window_of(cut, number, self._settings)
+        elif window.sequence != number:
+            window = window.changed(sequence=number)
+        self._cut[key] = window
+        return window

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from brimful import Budget
-from brimful.assembly.receipt import Receipt
+from brimful.receipts.receipt import Receipt
 from brimful.settings import CFS, CFS_FIELD, FORMATS, WindowSettings
 from brimful.surfaces import records
 from tests.surfaces.http.conftest import problem

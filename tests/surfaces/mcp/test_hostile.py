@@ -12,7 +12,7 @@ import pytest
 from mcp import MCPError
 
 from brimful import limits
-from brimful.surfaces.mcp.messages import id_of, refusal_of
+from brimful.surfaces.mcp.transports import id_of, refusal_of
 from brimful.testing import Fault, ScriptedProvider
 from tests.surfaces.mcp.talking import WAIT_SECONDS, http_server, program, start
 from tests.surfaces.mcp.test_http import PLAIN, post

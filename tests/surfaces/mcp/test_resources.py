@@ -5,8 +5,8 @@ from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 import brimful
-from brimful.assembly.receipt import Receipt
-from brimful.surfaces.mcp.resources import DOCUMENTS, MOST_LISTED, RECEIPTS, Receipts, document_uri
+from brimful.receipts.receipt import Receipt
+from brimful.surfaces.mcp.schemas import DOCUMENTS, MOST_LISTED, RECEIPTS, Receipts, document_uri
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
 from tests.surfaces.mcp.talking import talking, text_of
 

@@ -53,8 +53,7 @@ from brimful.text.unseen import (
     CONTROL,
     INVISIBLE,
 )
-from brimful.windows.seams import Seam
-from brimful.windows.window import MARKER, Window
+from brimful.windows.window import MARKER, Seam, Window
 
 _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
 

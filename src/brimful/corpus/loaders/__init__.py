@@ -17,8 +17,7 @@ from functools import partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
-from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap
-from brimful.corpus.loaders.text import load_text
+from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text
 from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -65,7 +64,7 @@ _LOADERS: dict[str, Loader] = {
         (_load_pdf, "pdf"),
         (_load_office, "docx pptx xlsx docm pptm xlsm"),
         (_later("notebooks", "load_notebook"), "ipynb"),
-        (_later("mail", "load_message"), "eml"),
+        (_later("messages", "load_message"), "eml"),
     )
     for extension in extensions.split()
 }
@@ -146,7 +145,7 @@ def _is_mailbox(path: str, raw: bytes) -> bool:
 def _may_be_chat(path: str, raw: bytes) -> bool:
     if _extension(path) not in ("json", ""):
         return False
-    from brimful.corpus.loaders.chats import may_be_chat
+    from brimful.corpus.loaders.messages import may_be_chat
 
     return may_be_chat(raw[:CHAT_SNIFF_BYTES])
 
@@ -187,7 +186,7 @@ def _failed(path: str, error: Exception) -> Skipped:
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    from brimful.corpus.loaders.mail import load_message, split_mailbox
+    from brimful.corpus.loaders.messages import load_message, split_mailbox
 
     messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
     try:
@@ -198,7 +197,7 @@ def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | S
 
 def _chats(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     """The conversations of an export; nothing when the file is no export after all, and is stored as it is."""
-    from brimful.corpus.loaders.chats import conversations, load_chat
+    from brimful.corpus.loaders.messages import conversations, load_chat
 
     decoded = decode(raw, encoding=settings.encoding)
     chats = (

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
-from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, table_row
-from brimful.corpus.loaders.text import load_text
+from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.patterns import compiled
 from brimful.text.times import time_of

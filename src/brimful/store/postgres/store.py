@@ -1,4 +1,4 @@
-"""The server's store: what is one commit, one snapshot, one turn?"""
+"""The server's store: many writers, many readers, row-level security."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ from brimful.errors import DocumentError, StoreBusyError, StoreError
 from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.address import Address
-from brimful.store.cursors import Cursor
+from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
-from brimful.store.postgres.cursor import Connection, KeptBlobs, PostgresCursor
-from brimful.store.postgres.errors import translated
-from brimful.store.postgres.session import connected, prepared
-from brimful.store.preparing import Row
-from brimful.store.schema import Value
-from brimful.store.snapshot import StoredSnapshot
+from brimful.store.postgres.session import Connection, KeptBlobs, PostgresCursor, connected, prepared, translated
+from brimful.store.snapshot import StoredSegment, StoredSnapshot
 from brimful.store.store import Store
-from brimful.store.views import StoredSegment
+from brimful.store.writing import Row
+
+# ---- store: The server's store: what is one commit, one snapshot, one turn?
 
 BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
@@ -303,3 +301,20 @@ def _heard(connection: Connection) -> int | None:
     except psycopg.OperationalError:
         connection.close()
         return None
+
+
+# ---- terms: Which words does a corpus have, for those who look with SQL?
+#
+# A table of terms with how often each stands in live text, filled when asked for: questions never read it, so that
+# their answers are those of any other store. Where the server has pg_trgm, an index finds terms by likeness and by any
+# part.
+
+_AT_ONCE = 10_000
+
+
+def list_terms(address: Address) -> int:
+    """Write down all terms of a corpus that is there; returns how many."""
+    with PostgresStore(address, make=False) as store, store.snapshot() as now:
+        terms = now.terms()
+        counted = ((term.decode("utf-8", "backslashreplace"), now.census(term)) for term in terms)
+        return store.write_terms(counted, at_once=_AT_ONCE)

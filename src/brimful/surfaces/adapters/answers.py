@@ -1,16 +1,25 @@
-"""What does a framework get for a question? Texts that are within the budget when they are joined, with citations."""
+"""What does a framework get: for a question, and for texts that another retriever found?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from brimful.assembly.context import Context
+from brimful.assembly.pack import pack
 from brimful.budget import Budget, budget_of
+from brimful.corpus.documents import Document, Hit
 from brimful.engine import Engine
-from brimful.errors import SettingError, choose
-from brimful.settings import AskSettings, FormatName
+from brimful.errors import DocumentError, InputError, SettingError, choose
+from brimful.settings import DEFAULT_MODEL, AskSettings, FormatName, PackSettings
 from brimful.surfaces.records import answer_record
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.inflate import inflate
+from brimful.windows.window import Window
+
+# ---- answers: What does a framework get for a question? Texts that are within the budget when they are joined, with
+# citations.
 
 SHAPES: tuple[FormatName, ...] = ("windows", "plain", "markdown", "xml", "json")
 """`windows` gives one text a window; every other format one text in all, with its headers."""
@@ -89,3 +98,115 @@ def _citation(record: Mapping[str, Any]) -> dict[str, Any]:
         "terms": record["terms"],
         "filling": record["filling"],
     }
+
+
+# ---- fitting: How do texts that another retriever found fit into a budget, to the token?
+#
+# The order in which they come is their ranking. Each is kept whole, cut at a natural boundary, or left out; where the
+# documents they were cut from are given, windows are grown around them instead, and those that meet become one.
+
+
+class Brought(NamedTuple):
+    """A text that another retriever found, and the name of the document that it was cut from, if it has one."""
+
+    text: str
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is shown of a text: which of those brought (the best one first), and which bytes.
+
+    `start` and `end` count in the text that was brought, or in its source document where that was given.
+    """
+
+    numbers: tuple[int, ...]
+    text: str
+    start: int
+    end: int
+    cut_start: bool
+    cut_end: bool
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is noted beside a text's own metadata."""
+        return {
+            "ranks": list(self.numbers),
+            "start": self.start,
+            "end": self.end,
+            "cut_start": self.cut_start,
+            "cut_end": self.cut_end,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The budget, whose tokens, and how much two texts may have in common (None: anything)."""
+
+    budget: Budget | int
+    model: str = DEFAULT_MODEL
+    dedup_threshold: float | None = None
+    sources: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        budget_of(self.budget)
+        tokens_for(self.model)
+        PackSettings(dedup_threshold=self.dedup_threshold)
+        if self.sources is not None and not isinstance(self.sources, Mapping):
+            raise SettingError(f"sources is {type(self.sources).__name__}; give texts by the name of their document")
+
+    def context(self, brought: Sequence[Brought]) -> Context:
+        """What fits, and what was left out and why; a window's score is its rank from the end."""
+        return pack(
+            self._windows(brought),
+            budget=self.budget,
+            model=self.model,
+            format="windows",
+            dedup_threshold=self.dedup_threshold,
+        )
+
+    def kept(self, brought: Sequence[Brought]) -> list[Kept]:
+        """What is shown, in reading order; joined by empty lines it counts at most the budget."""
+        context = self.context(brought)
+        return [
+            Kept(_numbers(window), window.text, window.start, window.end, window.cut_start, window.cut_end)
+            for window in context.windows
+        ]
+
+    def _windows(self, brought: Sequence[Brought]) -> list[Window]:
+        ranked = [(number, each, float(len(brought) - number)) for number, each in enumerate(brought)]
+        for number, each, _ in ranked:
+            if not isinstance(each.text, str):
+                raise InputError(f"text {number} is {type(each.text).__name__}; only texts can be fitted")
+        if self.sources is None:
+            return [_whole(number, each.text, score) for number, each, score in ranked if each.text.strip()]
+        named = {each.source for _, each, _ in ranked}
+        documents = {name: Document(name, self._source(name)) for name in sorted(filter(None, named))}
+        hits = [_hit(documents, number, each, score) for number, each, score in ranked if each.text.strip()]
+        return list(inflate(hits, documents, budget=self.budget))
+
+    def _source(self, name: str) -> str:
+        assert self.sources is not None
+        if name not in self.sources:
+            raise DocumentError(f"{name!r} is not among the {len(self.sources)} sources given; add its text")
+        return self.sources[name]
+
+
+def _whole(number: int, text: str, score: float) -> Window:
+    """A text as a document of its own, so that it can be cut where a reader would."""
+    document = Document(f"{number:08}", text)
+    return Window.cut(document, 0, len(document), score=score, hits=(Hit(document.path, 0, 0, score, sequence=number),))
+
+
+def _hit(documents: Mapping[str, Document], number: int, brought: Brought, score: float) -> Hit:
+    if brought.source is None:
+        raise DocumentError(
+            f"text {number} does not name the document that it was cut from; name it, or give no sources"
+        )
+    found = Hit.of(documents[brought.source], brought.text)
+    return Hit(found.path, found.start, found.end, score, sequence=number)
+
+
+def _numbers(window: Window) -> tuple[int, ...]:
+    """Which of the texts brought a window shows, the best first."""
+    return tuple(sorted({hit.sequence for hit in window.hits}))

@@ -18,8 +18,7 @@ from brimful.engine import Engine
 from brimful.errors import MissingPartError
 from brimful.settings import DEFAULT_MODEL, FormatName
 from brimful.store.opening import place_of
-from brimful.surfaces.adapters.answers import answers, check_choices
-from brimful.surfaces.adapters.fitting import Brought, Fitting
+from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict

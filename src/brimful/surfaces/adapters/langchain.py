@@ -16,8 +16,7 @@ from brimful.corpus.skips import Reason
 from brimful.engine import Engine
 from brimful.errors import DocumentError, MissingPartError
 from brimful.settings import DEFAULT_MODEL, FormatName
-from brimful.surfaces.adapters.answers import answers, check_choices, check_engine
-from brimful.surfaces.adapters.fitting import Brought, Fitting
+from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices, check_engine
 
 try:
     from langchain_core.callbacks import (

@@ -14,8 +14,7 @@ from brimful.budget import Budget
 from brimful.engine import Engine
 from brimful.errors import MissingPartError
 from brimful.settings import DEFAULT_MODEL, FormatName
-from brimful.surfaces.adapters.answers import Answer, answers, check_choices, check_engine
-from brimful.surfaces.adapters.fitting import Brought, Fitting, Kept
+from brimful.surfaces.adapters.answers import Answer, Brought, Fitting, Kept, answers, check_choices, check_engine
 
 try:
     from llama_index.core.callbacks import CallbackManager

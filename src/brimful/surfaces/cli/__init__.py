@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = _without_colour(list(sys.argv[1:] if arguments is None else arguments))
     shown = _shown(words)
     if shown is None:
-        from brimful.surfaces.cli.failing import guarded
+        from brimful.surfaces.cli.dispatch import guarded
 
         return guarded(words)
     stream = sys.stdout if words else sys.stderr  # no command at all is a mistake
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stream.write(shown)
         stream.flush()
     except OSError as error:
-        from brimful.surfaces.cli.failing import unwritten
+        from brimful.surfaces.cli.dispatch import unwritten
 
         return unwritten(error)
     return 0 if words else 2

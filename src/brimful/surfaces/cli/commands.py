@@ -21,13 +21,13 @@ from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
-from brimful.search.synonyms import synonym_lines
+from brimful.search.pools import synonym_lines
 from brimful.settings import FieldSettings, LineNumbers, chosen, profiled
 from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.exits import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.stores import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
+from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
+from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
 
@@ -36,11 +36,11 @@ MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
-    from brimful.store.ingest import Report
+    from brimful.ingest.folders import Report
 
 
 def _nothing_yet() -> Report:
-    from brimful.store.ingest import Report  # what reads files is loaded when there are files to read
+    from brimful.ingest.folders import Report  # what reads files is loaded when there are files to read
 
     return Report()
 
@@ -213,7 +213,7 @@ def _previewed(
     """What bringing paths into their store would do; neither is touched, and no store is made."""
     checked_paths(paths)
     place = place_to_fill(store, paths, adding=adding) if paths else store_to_ask(store)
-    from brimful.store.ingest import preview
+    from brimful.ingest.folders import preview
 
     total = _nothing_yet()
     with ExitStack() as opened:
@@ -427,7 +427,7 @@ def _names(wanted: str, path: str) -> bool:
     """Whether a path of a document is meant: exactly, as something in a folder, or by a glob."""
     if path == wanted or path.startswith(wanted.rstrip("/") + "/"):
         return True
-    from brimful.corpus.ignores import glob_pattern
+    from brimful.corpus.skips import glob_pattern
 
     pattern = glob_pattern(wanted) if any(mark in wanted for mark in "*?[") else None
     return pattern is not None and re.fullmatch(pattern, path) is not None

@@ -14,21 +14,19 @@ from brimful.corpus.loaders import load
 from brimful.corpus.skips import Skipped
 from brimful.densify.captures import Capture
 from brimful.densify.densify import densify as condense
-from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.fit import fit_digest
-from brimful.densify.forecast import forecast
+from brimful.densify.extractive import ExtractiveModel, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
-from brimful.densify.running import Progress
+from brimful.densify.plan import DensifySettings, forecast
+from brimful.densify.run import Progress
 from brimful.engine import open as open_store
 from brimful.errors import InputError, StoreError
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.clipboard import copy as put_on_clipboard
-from brimful.surfaces.cli.exits import FOUND, NOTHING, PARTIAL, exit_of_code
-from brimful.surfaces.cli.stores import cache_folder, store_to_ask, store_to_fill
+from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store_to_fill
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of_code
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 
 MEMORY_NAME = "digests.db"

@@ -15,15 +15,23 @@ from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, choose
 from brimful.evaluation.axis import VOCABULARY
-from brimful.evaluation.make import make_set
-from brimful.evaluation.plot import plot
 from brimful.evaluation.properties import Properties, properties, summary
-from brimful.evaluation.run import Answerer, Cited, Result
+from brimful.evaluation.run import Answerer, Cited, Result, plot
 from brimful.evaluation.run import evaluate as run
-from brimful.evaluation.sets import SCOPES, SPLITS, EvaluationSet, Scope, ScopeChoice, Split, read_set, write_set
+from brimful.evaluation.sets import (
+    SCOPES,
+    SPLITS,
+    EvaluationSet,
+    Scope,
+    ScopeChoice,
+    Split,
+    make_set,
+    read_set,
+    write_set,
+)
 from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.surfaces.cli.commands import corpus_of
-from brimful.surfaces.cli.exits import FOUND
+from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.terminal import one_line, say, show
 
 

@@ -16,8 +16,8 @@ from brimful.errors import BrimfulError, InputError, MissingPartError
 from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
-from brimful.surfaces.cli.exits import FOUND, PROVIDER, STORAGE, USAGE, exit_of
-from brimful.surfaces.cli.stores import cache_folder, store_to_ask
+from brimful.surfaces.cli.configuration import cache_folder, store_to_ask
+from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_of
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
@@ -108,7 +108,7 @@ def _settings() -> Iterator[Finding]:
 
 def _store(store: str | None) -> Iterator[Finding]:
     from brimful.engine import open as open_store
-    from brimful.store.verify import glance
+    from brimful.store.upkeep import glance
 
     try:
         place = store_to_ask(store)

@@ -12,8 +12,8 @@ from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError
 from brimful.surfaces import records
 from brimful.surfaces.cli.commands import corpus_of, exit_for
-from brimful.surfaces.cli.exits import FOUND, NOTHING
-from brimful.surfaces.cli.stores import STORE_NAME, cache_folder
+from brimful.surfaces.cli.configuration import STORE_NAME, cache_folder
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.terminal import one_line, progress, say, show
 
 

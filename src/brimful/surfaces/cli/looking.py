@@ -1,4 +1,4 @@
-"""What does a store hold? Commands that only look: a map, a list, a document or some of its lines."""
+"""What does a store hold, and how does it move? A map, a list, a document or some of its lines; a copy."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from pathlib import Path
 from brimful.budget import budget_of
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import InputError
+from brimful.errors import InputError, choose
 from brimful.store.address import Address
+from brimful.store.opening import opened
 from brimful.store.protocol import Listed
+from brimful.store.upkeep import copy as copied
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
-from brimful.surfaces.cli.exits import FOUND, NOTHING
-from brimful.surfaces.cli.stores import cached_store, store_to_ask
-from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
+from brimful.surfaces.cli.configuration import cached_store, store_to_ask, store_to_fill
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, show, tint
 from brimful.text.vocabularies import tokens_for
+
+# ---- looking: What does a store hold? Commands that only look: a map, a list, a document or some of its lines.
 
 _MOST_WORDS = 2  # of `ls`
 _UNITS = ("", "k", "M", "G", "T")
@@ -152,3 +156,48 @@ def _copy(text: str, *, quiet: bool) -> None:
     by = copy(text)
     if not quiet:
         say(f"copied to the clipboard by {by}")
+
+
+# ---- moving: How does a person move a corpus, and set up a server for several of them?
+
+ACTIONS = ("roles", "terms")
+
+
+def copy(*, source: str, target: str, delete: bool, as_json: bool, quiet: bool) -> int:
+    """Copy a store, and say what was done."""
+    places = store_to_ask(source), store_to_fill(target, (), adding=False)
+    if str(places[0]) == str(places[1]):
+        raise InputError(f"{one_line(str(places[0]))} can't be copied to itself; name another store")
+    with opened(places[0]) as one, opened(places[1]) as two, progress("copying") as advance:
+        done = copied(one, two, delete=delete, progress=None if quiet else advance)
+    record = {"source": str(places[0]), "target": str(places[1]), **done._asdict()}
+    said = (
+        f"{done.copied:,} documents copied, {done.unchanged:,} were there, {done.deleted:,} deleted; root {done.root}\n"
+    )
+    show(records.as_json(record) if as_json else said)
+    return FOUND if done.copied + done.unchanged else NOTHING
+
+
+def postgres(*, action: str, role: str | None, readers: str | None, store: str | None, as_json: bool) -> int:
+    """Print a role's statements, or fill the table of terms."""
+    choose(action, ACTIONS, what="action")
+    place = store_to_fill(store, (), adding=False) if store else None
+    if not isinstance(place, Address):
+        raise InputError("name a corpus on a server: --store postgresql://USER@HOST/DATABASE?corpus=NAME")
+    if action == "roles":
+        return _roles(place, role, readers, as_json=as_json)
+    from brimful.store.postgres.store import list_terms
+
+    count = list_terms(place)
+    show(records.as_json({"store": str(place), "terms": count}) if as_json else f"{count:,} terms listed\n")
+    return FOUND if count else NOTHING
+
+
+def _roles(place: Address, role: str | None, readers: str | None, *, as_json: bool) -> int:
+    from brimful.store.postgres.layout import roles
+
+    if role is None:
+        raise InputError("name the role that may use the corpus: brimful postgres roles --role NAME")
+    script = roles(place.schema, place.corpus, role, readers=readers)
+    show(records.as_json({"store": str(place), "sql": script}) if as_json else script)
+    return FOUND

@@ -14,8 +14,8 @@ from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
-from brimful.search.repair import Correction
-from brimful.surfaces.cli.exits import FIXABLE
+from brimful.search.spelling import Correction
+from brimful.surfaces.cli.dispatch import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
 from brimful.windows.window import Window
 

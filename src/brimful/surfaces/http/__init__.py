@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimful.surfaces.http.serving import serve
-from brimful.surfaces.http.settings import ServeSettings
+from brimful.surfaces.http.serving import ServeSettings, serve
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

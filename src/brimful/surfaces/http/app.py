@@ -1,27 +1,162 @@
-"""What does the server offer? Routes behind a guard, and their description."""
+"""What does the server offer? Routes behind a guard, the page, its health, and a description of it all."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
 
 from brimful.engine import Engine
 from brimful.errors import suggest
-from brimful.settings import VERSION
-from brimful.surfaces.http import digests, documents, health, pages, problems, questions
-from brimful.surfaces.http.description import describe
-from brimful.surfaces.http.guard import Guard
-from brimful.surfaces.http.house import House
-from brimful.surfaces.http.problems import RefusedRequest
-from brimful.surfaces.http.settings import ServeSettings
+from brimful.search.query import KINDS
+from brimful.settings import FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION, AskSettings
+from brimful.surfaces import records
+from brimful.surfaces.http import answers, documents, questions, service
+from brimful.surfaces.http import documents as digests
+from brimful.surfaces.http.answers import MEDIA_TYPE, RefusedRequest, described, tagged_bytes, written
+from brimful.surfaces.http.guard import PAGE_POLICY, Guard
+from brimful.surfaces.http.service import Service
+from brimful.surfaces.http.serving import ServeSettings
+from brimful.surfaces.schemas import HealthBody, StatusBody
+from brimful.text.vocabularies import KNOWN_MODELS
+
+# ---- description: What does the OpenAPI description say? What FastAPI knows, with problems as they are sent.
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description of an application; the same one for the same routes."""
+    found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    for path in found["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+    schemas = found["components"]["schemas"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    found["security"] = [{}, {"token": []}]
+    return found
+
+
+# ---- pages: What does a browser get? The files of the page, read once at the start: no request names a file.
+
+FOLDER = Path(__file__).parent / "web"
+_KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+
+
+def page_routes() -> APIRouter:
+    """The page at `/`, and what it needs below `/assets/`."""
+    routes = APIRouter(include_in_schema=False)
+    files = {
+        each.relative_to(FOLDER).as_posix(): (each.read_bytes(), _KINDS[each.suffix])
+        for each in sorted(FOLDER.rglob("*"))
+        if each.suffix in _KINDS
+    }
+
+    def served(request: Request, name: str) -> Response:
+        if name not in files:
+            raise RefusedRequest("request.not_found", f"there is no {name[:100]!r} here")
+        content, kind = files[name]
+        return tagged_bytes(request, content, media_type=kind, headers={"content-security-policy": PAGE_POLICY})
+
+    @routes.get("/")
+    async def page(request: Request) -> Response:
+        return served(request, "index.html")
+
+    @routes.get("/assets/{name:path}")
+    async def asset(request: Request, name: str) -> Response:
+        return served(request, f"assets/{name}")
+
+    return routes
+
+
+# ---- health: Does the server live, is it ready, how busy is it, and what does it serve?
+
+
+def health_routes(house: Service) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(tags=["status"])
+
+    @routes.get("/v1/status", responses=described(StatusBody, tag=True))
+    async def status(request: Request) -> Response:
+        """What the store holds, what a request may choose from, and how much it may ask for."""
+        return await house.tagged(
+            request, lambda: {"version": VERSION, **records.status_record(house.engine), **_offered(house)}
+        )
+
+    @routes.get("/health/live", responses=described(HealthBody))
+    async def live() -> Response:
+        """Whether the server runs."""
+        return Response(written({"status": "live"}), media_type="application/json")
+
+    @routes.get("/health/ready", responses=described(HealthBody))
+    async def ready() -> Response:
+        """Whether the store can be asked; answered whatever else is at work."""
+        seconds = house.settings.ready_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await house.health.run(lambda: house.engine.root)
+        except TimeoutError as error:
+            raise RefusedRequest(
+                "request.busy", f"the store did not answer within {seconds:g} s; try again later"
+            ) from error
+        return Response(written({"status": "ready"}), media_type="application/json")
+
+    @routes.get(
+        "/metrics",
+        response_class=Response,
+        responses={**described(HealthBody), 200: {"content": {service.MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+    )
+    async def measured() -> Response:
+        """Requests, contexts and the store in numbers, as Prometheus reads them."""
+        found = await house.health.run(lambda: records.status_record(house.engine))
+        gauges = {f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}
+        return Response(house.metrics.text(gauges), media_type=service.MEDIA_TYPE)
+
+    return routes
+
+
+def _offered(house: Service) -> dict[str, object]:
+    settings = house.settings
+    names = ("body_bytes", "budget_tokens", "question_characters", "results", "passage_bytes", "seconds")
+    defaults = asdict(AskSettings())
+    return {
+        "choices": {
+            "formats": FORMATS,
+            "sizings": SIZINGS,
+            "strategies": STRATEGIES,
+            "packings": PACKINGS,
+            "fills": FILLS,
+            "orders": ORDERS,
+            "kinds": KINDS,
+            "models": KNOWN_MODELS,
+            "densify": settings.densify_models,
+        },
+        "limits": {name: getattr(settings, name) for name in names},
+        "defaults": {**{name: value for name, value in defaults.items() if name != "windows"}, "budget": 4_000},
+    }
+
+
+# ---- app: What does the server offer? Routes behind a guard, and their description.
 
 
 def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
     """The application over an open engine, which stays the caller's to close."""
-    house = House(engine, settings or ServeSettings())
+    house = Service(engine, settings or ServeSettings())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -37,10 +172,15 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         redoc_url=None,
         dependencies=[Depends(_known_parameters)],
     )
-    for router in (questions.router(house), documents.router(house), digests.router(house), health.router(house)):
+    for router in (
+        questions.router(house),
+        documents.document_routes(house),
+        digests.digest_routes(house),
+        health_routes(house),
+    ):
         app.include_router(router)
-    app.include_router(pages.router())
-    problems.install(app)
+    app.include_router(page_routes())
+    answers.install(app)
     app.add_middleware(Guard, settings=house.settings, metrics=house.metrics)
     described: dict[str, Any] = {}
 

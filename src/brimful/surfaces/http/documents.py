@@ -1,26 +1,42 @@
-"""Which documents are there, what do they say, and how do texts come in? No path here ever touches a file."""
+"""Which documents are there, how do texts come in, and what does a program condense?"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from brimful.corpus.documents import Document
+from brimful.densify.plan import DensifySettings
+from brimful.densify.run import Progress
+from brimful.errors import BrimfulError, DocumentError
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import described
-from brimful.surfaces.http.cursors import after_cursor, paged
-from brimful.surfaces.http.house import House
+from brimful.surfaces.http.answers import RefusedRequest, after_cursor, described, paged, problem_record
+from brimful.surfaces.http.service import Service
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
     AddedBody,
     AddRequest,
+    CaptureBody,
+    CaptureRequest,
+    CapturesBody,
+    DensifyRequest,
+    DigestBody,
     DocumentsBody,
     PassageBody,
     RemovedBody,
+    RetryRequest,
 )
 from brimful.text.spans import Span, check_span
+
+# ---- documents: Which documents are there, what do they say, and how do texts come in? No path here ever touches a
+# file.
 
 _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
@@ -33,7 +49,7 @@ Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes 
 DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=1_000)]
 
 
-def router(house: House) -> APIRouter:
+def document_routes(house: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1/documents", tags=["documents"])
 
@@ -66,7 +82,7 @@ def router(house: House) -> APIRouter:
     return routes
 
 
-def _passage(house: House, path: str, start: int, end: int | None, *, around: int) -> records.Record:
+def _passage(house: Service, path: str, start: int, end: int | None, *, around: int) -> records.Record:
     engine = house.engine
     with engine.one_state():
         house.check_stored(path)
@@ -78,10 +94,139 @@ def _passage(house: House, path: str, start: int, end: int | None, *, around: in
         return {**record, "root": engine.root}
 
 
-def _add(house: House, body: AddRequest) -> records.Record:
+def _add(house: Service, body: AddRequest) -> records.Record:
     documents = [Document(each.path, each.text, time=each.time) for each in body.documents]
     return {"added": house.engine.add_documents(documents), "root": house.engine.root}
 
 
-def _remove(house: House, paths: list[str]) -> records.Record:
+def _remove(house: Service, paths: list[str]) -> records.Record:
     return {"removed": house.engine.remove(*dict.fromkeys(paths)), "root": house.engine.root}
+
+
+# ---- digests: What does a program condense? A text once, with its progress as events, or to keep.
+
+_EVENTS = "text/event-stream"
+_QUIET_SECONDS = 15.0
+CaptureName = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it was captured")]
+
+
+def digest_routes(house: Service) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1", tags=["digests"])
+    digest = described(DigestBody, 400, 404, 413, 415, 501, 502)
+    digest[200]["content"] = {_EVENTS: {"schema": {"type": "string"}}}
+
+    @routes.post("/densify", responses=digest)
+    async def densify(request: Request, body: DensifyRequest) -> Response:
+        """Condense a text; who accepts `text/event-stream` gets `progress` events, then `digest` or `problem`."""
+        house.check_model(body.model)
+        if _EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(_events(house, body), media_type=_EVENTS)
+        return await house.run(lambda cancel: _digest(house, body, cancel=cancel))
+
+    @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
+    async def capture(body: CaptureRequest) -> Response:
+        """Store a text whole as `capture:name`, condense it, store the digest beside it; a failure is its status."""
+        house.check_model(body.model)
+        return await house.run(lambda cancel: _captured(house, body, cancel))
+
+    @routes.get("/captures", responses=described(CapturesBody, tag=True))
+    async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
+        """The captures by name, a page at a time."""
+        house.check_results(limit, most=house.settings.page_items)
+        after = None if cursor is None else after_cursor(cursor, of="captures")
+        return await house.tagged(
+            request, lambda: paged(records.captures_record(house.engine, after=after, limit=limit), of="captures")
+        )
+
+    @routes.get("/captures/one", responses=described(CaptureBody, 404, tag=True))
+    async def one(request: Request, name: CaptureName) -> Response:
+        """One capture."""
+        return await house.tagged(request, lambda: _one(house, name))
+
+    @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
+    async def retry(body: RetryRequest) -> Response:
+        """Try a failed or pending capture again, which pays only for what is missing; a done one stays as it is."""
+        return await house.run(lambda cancel: _retried(house, body, cancel))
+
+    return routes
+
+
+def _settings(house: Service, target_tokens: int | None = None) -> DensifySettings:
+    return DensifySettings(target_tokens=target_tokens, deadline_seconds=house.settings.densify_seconds)
+
+
+def _digest(
+    house: Service,
+    body: DensifyRequest,
+    *,
+    cancel: threading.Event,
+    progress: Callable[[Progress], None] | None = None,
+) -> records.Record:
+    if body.path is not None and house.engine.length(body.path) is None:
+        raise RefusedRequest(
+            "request.not_found", f"{body.path[:200]!r} is not in the store; paths are as they are cited"
+        )
+    source = house.engine.document(body.path) if body.path is not None else Document("text", body.text or "")
+    made = house.engine.densify(
+        source,
+        model=body.model,
+        settings=_settings(house, body.target_tokens),
+        progress=progress,
+        cancel=cancel,
+    )
+    return records.digest_record(made)
+
+
+async def _events(house: Service, body: DensifyRequest) -> AsyncIterator[str]:
+    """Progress as it is made, a sign of life where there is none, and how it ended."""
+    loop, cancel = asyncio.get_running_loop(), threading.Event()
+    told: asyncio.Queue[Progress] = asyncio.Queue()
+
+    def tell(progress: Progress) -> None:
+        loop.call_soon_threadsafe(told.put_nowait, progress)
+
+    work = asyncio.ensure_future(house.runs.run(lambda: _digest(house, body, cancel=cancel, progress=tell)))
+    try:
+        while not (work.done() and told.empty()):
+            waiting = asyncio.ensure_future(told.get())
+            await asyncio.wait({waiting, work}, timeout=_QUIET_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield _event("progress", asdict(waiting.result()))
+                continue
+            waiting.cancel()
+            if not work.done():
+                yield ": still at work\n\n"
+        try:
+            yield _event("digest", await work)
+        except BrimfulError as error:
+            yield _event("problem", problem_record(error.code, str(error)))
+        except RefusedRequest as error:
+            yield _event("problem", problem_record(error.code, error.detail))
+    finally:
+        cancel.set()
+        work.cancel()
+
+
+def _event(name: str, record: Mapping[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(record)}\n\n"
+
+
+def _captured(house: Service, body: CaptureRequest, cancel: threading.Event) -> records.Record:
+    settings = _settings(house)
+    made = house.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
+    return records.capture_record(made)
+
+
+def _one(house: Service, name: str) -> records.Record:
+    try:
+        return records.capture_record(house.engine.one_capture(name))
+    except DocumentError as error:
+        raise RefusedRequest("request.not_found", str(error)) from error
+
+
+def _retried(house: Service, body: RetryRequest, cancel: threading.Event) -> records.Record:
+    house.check_model(body.model or str(_one(house, body.name)["model"]))
+    settings = _settings(house)
+    made = house.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
+    return records.capture_record(made)

@@ -17,9 +17,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.surfaces.access import is_authorised, is_own_origin
-from brimful.surfaces.http.metrics import Metrics
-from brimful.surfaces.http.problems import RefusedRequest, problem
-from brimful.surfaces.http.settings import ServeSettings, is_served
+from brimful.surfaces.http.answers import RefusedRequest, problem
+from brimful.surfaces.http.service import Metrics
+from brimful.surfaces.http.serving import ServeSettings, is_served
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (

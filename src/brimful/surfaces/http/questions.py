@@ -15,14 +15,13 @@ from brimful import limits
 from brimful.assembly.citing import check_answer
 from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
-from brimful.assembly.receipt import Receipt
 from brimful.budget import Budget
 from brimful.errors import InputError, SettingError
+from brimful.receipts.receipt import Receipt
 from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import described, tagged_bytes
-from brimful.surfaces.http.house import House
-from brimful.surfaces.http.problems import RefusedRequest
+from brimful.surfaces.http.answers import RefusedRequest, described, tagged_bytes
+from brimful.surfaces.http.service import Service
 from brimful.surfaces.schemas import (
     AnswerRequest,
     BudgetBody,
@@ -46,7 +45,7 @@ _BESIDE = {"question", "limit", "priors"}
 ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
-def router(house: House) -> APIRouter:
+def router(house: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1", tags=["questions"])
 
@@ -97,7 +96,9 @@ def router(house: House) -> APIRouter:
 
 
 async def _asked(
-    house: House, body: ContextRequest, made: Callable[[House, ContextRequest, threading.Event | None], records.Record]
+    house: Service,
+    body: ContextRequest,
+    made: Callable[[Service, ContextRequest, threading.Event | None], records.Record],
 ) -> Response:
     """An answer; one that a provider condenses a part of keeps no worker from other questions."""
     if body.densify is None or body.densify.startswith("extractive:"):
@@ -105,7 +106,7 @@ async def _asked(
     return await house.run(lambda cancel: made(house, body, cancel))
 
 
-def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSettings, FieldSettings]:
+def _settings(house: Service, body: ContextRequest) -> tuple[Budget | int, AskSettings, FieldSettings]:
     house.check_question(body.question)
     budget = body.budget
     room: Budget | int = Budget(**budget.model_dump()) if isinstance(budget, BudgetBody) else budget
@@ -118,7 +119,7 @@ def _settings(house: House, body: ContextRequest) -> tuple[Budget | int, AskSett
     return room, settings, field
 
 
-def _context(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
+def _context(house: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     budget, settings, field = _settings(house, body)
     made = house.engine.context(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
     _keep(house, made.receipt)
@@ -127,19 +128,19 @@ def _context(house: House, body: ContextRequest, cancel: threading.Event | None)
     return records.answer_record(house.engine, made, prices=PRICED if body.prices else 0)
 
 
-def _explanation(house: House, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
+def _explanation(house: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     budget, settings, field = _settings(house, body)
     made = house.engine.explain(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
     _keep(house, made.context.receipt)
     return records.explanation_record(house.engine, made)
 
 
-def _keep(house: House, receipt: Receipt | None) -> None:
+def _keep(house: Service, receipt: Receipt | None) -> None:
     assert receipt is not None  # the engine gives every context one
     house.receipts.keep(receipt.id, receipt.to_json().encode())
 
 
-def _found(house: House, body: SearchRequest) -> records.Record:
+def _found(house: Service, body: SearchRequest) -> records.Record:
     house.check_question(body.question)
     house.check_results(body.limit, most=house.settings.results)
     with house.engine.one_state():
@@ -149,7 +150,7 @@ def _found(house: House, body: SearchRequest) -> records.Record:
         return {"question": body.question, **record, "root": house.engine.root}
 
 
-def _verified(house: House, body: VerifyRequest) -> records.Record:
+def _verified(house: Service, body: VerifyRequest) -> records.Record:
     receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
     if body.replay and receipt.question is not None:
         _settings(house, _asked_in(body.receipt))
@@ -172,7 +173,7 @@ def _asked_in(receipt: Mapping[str, Any]) -> ContextRequest:
         raise InputError(f"the receipt's question can't be asked again here: {where}: {first['msg']}") from error
 
 
-def _mapped(house: House, body: MapRequest) -> records.Record:
+def _mapped(house: Service, body: MapRequest) -> records.Record:
     house.check_budget(body.budget)
     if body.question is not None:
         house.check_question(body.question)
@@ -181,14 +182,14 @@ def _mapped(house: House, body: MapRequest) -> records.Record:
         return {**records.map_record(drawn), "root": house.engine.root}
 
 
-def _cited(house: House, body: CiteRequest) -> records.Record:
+def _cited(house: Service, body: CiteRequest) -> records.Record:
     with house.engine.one_state():
         cited = house.engine.cite(body.place)
         assert cited.document is not None
         return records.passage_record(house.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
 
 
-def _checked(house: House, body: AnswerRequest) -> records.Record:
+def _checked(house: Service, body: AnswerRequest) -> records.Record:
     if body.context is not None:
         return records.checked_record(check_answer(body.answer, parse(body.context, format=body.format)))
     receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))

@@ -1,15 +1,28 @@
-"""What does each tool return? Projections of `brimful.surfaces.records`, as models that publish their schema.
-
-Clients show a model either the text content of a result or its structured content, few show both. So each of the two
-says everything that is needed: the text of a context or a passage stands once in each, and nowhere twice in one.
-"""
+"""What does each tool return, as data and as text, and what can a client read by address?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
+from urllib.parse import quote
 
+from mcp.server.mcpserver import ResourceSecurity
+from mcp_types import Completion, Resource
 from pydantic import BaseModel, ConfigDict, Field
+
+from brimful.assembly.context import Context
+from brimful.assembly.context import Relevance as ContextRelevance
+from brimful.engine import Engine
+from brimful.errors import DocumentError, suggest
+from brimful.receipts.receipt import Receipt
+
+# ---- schemas: What does each tool return? Projections of `brimful.surfaces.records`, as models that publish their
+# schema.
+#
+# Clients show a model either the text content of a result or its structured content, few show both. So each of the two
+# says everything that is needed: the text of a context or a passage stands once in each, and nowhere twice in one.
 
 Natural = Annotated[int, Field(ge=0)]
 
@@ -222,3 +235,224 @@ class CaptureResult(Output):
     model: str
     digest: str
     original_bytes: Natural
+
+
+# ---- views: What does a model read where a client shows it the text of a result alone?
+#
+# Text of documents is indented, and their names are kept on one line, so that none can pass for a line of ours.
+
+NOTHING = "Use other words for the same thing, fewer filters, or name what a document on it would say."
+ANYWAY = "Call again with anyway = true to see what is nearest."
+
+
+def note(context: Context) -> str:
+    """What a model should know of an answer that is empty, or that lacks words of the question."""
+    about = context.relevance
+    if about is None:
+        return ""
+    if context.windows:
+        return " ".join(filter(None, (missing(about.missing), _filling(context, about))))
+    return nothing(about.reason or "", nearest=about.nearest)
+
+
+def _filling(context: Context, about: ContextRelevance) -> str:
+    numbers = [number for number, window in enumerate(context.windows, 1) if about.is_filling(window)]
+    return f"Passages that only fill the budget, in reading order: {ranges(numbers)}." if numbers else ""
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Growing numbers in few words.
+
+    >>> ranges([2, 3, 4, 7, 9, 10])
+    '2-4, 7, 9-10'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def missing(words: Sequence[str]) -> str:
+    """Which words of the question no document has."""
+    return f"No document has: {', '.join(map(one_line, words))}." if words else ""
+
+
+def nothing(reason: str, *, nearest: bool = False) -> str:
+    """Why there is no answer, and what to do next."""
+    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + ANYWAY if nearest else ''}"
+
+
+def one_line(text: str) -> str:
+    """With characters that steer or break lines written out.
+
+    >>> one_line("a\\nb")
+    'a\\\\nb'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def place(citation: Citation) -> str:
+    """A path with its lines."""
+    first, last = citation.lines
+    where = f"{one_line(citation.path)}, lines {first}-{last} (bytes {citation.start}-{citation.end})"
+    return f"{where}, {', '.join(map(one_line, citation.origins))}" if citation.origins else where
+
+
+def hits(found: SearchResult) -> str:
+    """A search's hits, best first."""
+    listed = (
+        f"{number}. {place(hit)}, score {hit.score:.3f}\n{indented(hit.text)}"
+        for number, hit in enumerate(found.hits, 1)
+    )
+    return "\n".join([*([found.note] if found.note else ()), *listed])
+
+
+def indented(text: str) -> str:
+    """Every line of a document's text behind four blanks."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def explanation(result: ExplainResult) -> str:
+    """Line by line: words, what is in, what is not, what has changed."""
+    return "\n".join(_explained(result))
+
+
+def _explained(result: ExplainResult) -> Iterator[str]:
+    for word, count in result.census.items():
+        yield f"{one_line(word)}: occurs {count} times"
+    for each in result.corrections:
+        yield f"{one_line(each.word)}: searched as {one_line(each.term)} too"
+    if result.relevance is not None and result.relevance.missing:
+        yield f"no document has: {', '.join(map(one_line, result.relevance.missing))}"
+    if result.relevance is not None and result.relevance.reason:
+        yield f"empty: {one_line(result.relevance.reason)}"
+    yield f"{result.tokens} of {result.budget} tokens, {len(result.windows)} windows, receipt {result.receipt}"
+    for window in result.windows:
+        terms = ", ".join(map(one_line, window.terms)) or "no word of the question"
+        prior = f"; {window.prior.kind}: counts {window.prior.counts:g}" if window.prior else ""
+        marks = f"{prior}; fills" if window.filling else prior
+        yield f"in  {one_line(window.path)} bytes {window.start}-{window.end}, score {window.score:.3f}: {terms}{marks}"
+    for omitted in result.omitted:
+        where = f"{one_line(omitted.path)} bytes {omitted.start}-{omitted.end}, score {omitted.score:.3f}"
+        price = f", enters at a budget of {omitted.enters_at}" if omitted.enters_at else ""
+        yield f"out {where}: {omitted.reason}{price}"
+    if result.omitted_total > len(result.omitted):
+        yield f"out {result.omitted_total - len(result.omitted)} more"
+    for finding in result.findings:
+        yield f"changed: {one_line(finding.message)}"
+
+
+def checked(result: CheckedResult) -> str:
+    """Each quotation and citation on a line of its own."""
+    lines = [
+        f'{each.verdict}: "{one_line(each.text)}" {", ".join(map(_lines, each.places))}'.rstrip()
+        for each in result.quotations
+    ]
+    lines += [f"{each.verdict}: {_lines(each.place)}" for each in result.citations]
+    lines += [f"changed: {one_line(each)}" for each in result.changed]
+    return "\n".join(lines) or "The answer quotes and cites nothing."
+
+
+def _lines(place: CitedPlace) -> str:
+    return f"{one_line(place.path)}:{place.first_line}-{place.last_line}"
+
+
+def captured(result: CaptureResult) -> str:
+    """Where a capture is, and what became of it."""
+    return f"stored as {one_line(result.path)} by {one_line(result.model)}\n{indented(result.digest)}"
+
+
+# ---- resources: What can a client read by address? Receipts of this server, and the documents of the corpus.
+
+RECEIPTS = "brimful://receipts/{id}"
+DOCUMENTS = "brimful://documents/{+path}"
+MOST_RECEIPTS = 256
+MOST_DOCUMENT_BYTES = 1 << 20
+MOST_LISTED = 200
+MOST_COMPLETED = 100  # the protocol's own limit
+
+AS_KEY = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False)
+"""Paths are keys of the store, looked up as they are: no file is opened, so nothing can be reached by `..`."""
+
+
+def receipt_uri(identity: str) -> str:
+    """Where a receipt is read."""
+    return f"brimful://receipts/{identity}"
+
+
+def document_uri(path: str) -> str:
+    """Where a document is read; every character but letters, digits, `_.-~/` is escaped.
+
+    >>> document_uri("a b/100%.md")
+    'brimful://documents/a%20b/100%25.md'
+    """
+    return f"brimful://documents/{quote(path, safe='/')}"
+
+
+class Receipts:
+    """The receipts that were asked for last, by id; shared by the threads of one server."""
+
+    def __init__(self, most: int = MOST_RECEIPTS) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, Receipt] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, receipt: Receipt) -> None:
+        """Keep one, and let go of the oldest that is too many."""
+        with self._lock:
+            self._kept[receipt.id] = receipt
+            self._kept.move_to_end(receipt.id)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    def get(self, identity: str) -> Receipt:
+        """One by its id."""
+        with self._lock:
+            found = self._kept.get(identity)
+            if found is not None:
+                self._kept.move_to_end(identity)
+                return found
+            close = suggest(identity[:100], self._kept)
+        raise DocumentError(
+            f"there is no receipt {identity!r:.100} here; {close}the last {self._most} of this server are kept, "
+            "call get_context for a new one"
+        )
+
+    def ids(self) -> list[str]:
+        """The newest first."""
+        with self._lock:
+            return list(reversed(self._kept))
+
+
+def read_document(engine: Engine, path: str) -> str:
+    """A document's whole text, if it is not too long to be read at once."""
+    document = engine.document(path)
+    if len(document) > MOST_DOCUMENT_BYTES:
+        raise DocumentError(
+            f"{path!r:.200} has {len(document)} bytes, a resource gives at most {MOST_DOCUMENT_BYTES}; "
+            "read it in parts with the tool read_span"
+        )
+    return document.content.decode()
+
+
+def listed(engine: Engine, receipts: Receipts) -> list[Resource]:
+    """Receipts, the newest first, then the first documents by path; the templates reach all of them."""
+    known = engine.ground.documents.paths[:MOST_LISTED]
+    return [
+        *(
+            Resource(uri=receipt_uri(each), name=f"receipt {each[:12]}", mime_type="application/json")
+            for each in receipts.ids()
+        ),
+        *(Resource(uri=document_uri(path), name=one_line(path), mime_type="text/plain") for path in known),
+    ]
+
+
+def completed(value: str, names: Sequence[str]) -> Completion:
+    """Names that begin like this, then those that contain it."""
+    begin = [each for each in names if each.startswith(value)]
+    hold = [each for each in names if value in each and not each.startswith(value)]
+    found = [*begin, *hold]
+    return Completion(values=found[:MOST_COMPLETED], total=len(found), has_more=len(found) > MOST_COMPLETED)

@@ -29,11 +29,17 @@ from brimful.engine import Engine
 from brimful.errors import BrimfulError, BudgetError, InputError, choose
 from brimful.settings import VERSION
 from brimful.surfaces import records
-from brimful.surfaces.mcp import resources
-from brimful.surfaces.mcp.resources import AS_KEY, DOCUMENTS, MOST_DOCUMENT_BYTES, RECEIPTS, Receipts
-from brimful.surfaces.mcp.schemas import ContextResult
+from brimful.surfaces.mcp import schemas
+from brimful.surfaces.mcp.schemas import (
+    AS_KEY,
+    DOCUMENTS,
+    MOST_DOCUMENT_BYTES,
+    RECEIPTS,
+    ContextResult,
+    Receipts,
+    place,
+)
 from brimful.surfaces.mcp.tools import tools_of
-from brimful.surfaces.mcp.views import place
 
 INSTRUCTIONS = (
     "Brimful answers from an indexed corpus of documents. Call get_context with the user's question and the tokens you "
@@ -70,7 +76,7 @@ class BrimfulServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Resource]:
         """Receipts and the first documents."""
-        return await asyncio.to_thread(resources.listed, self._engine, self._receipts)
+        return await asyncio.to_thread(schemas.listed, self._engine, self._receipts)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -116,7 +122,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         security=AS_KEY,
     )
     def document(path: str) -> str:
-        return _or_refuse(partial(resources.read_document, engine, path))
+        return _or_refuse(partial(schemas.read_document, engine, path))
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK leaves it untyped
     async def complete(
@@ -126,7 +132,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
     ) -> Completion | None:
         known = {("path", DOCUMENTS): lambda: engine.ground.documents.paths, ("id", RECEIPTS): receipts.ids}
         names = known.get((argument.name, getattr(reference, "uri", "")))
-        return None if names is None else await asyncio.to_thread(lambda: resources.completed(argument.value, names()))
+        return None if names is None else await asyncio.to_thread(lambda: schemas.completed(argument.value, names()))
 
 
 def _add_prompt(server: BrimfulServer, engine: Engine, receipts: Receipts) -> None:

@@ -1,27 +1,25 @@
-"""What can a model ask the engine to do? Seven tools; one of them writes.
-
-The methods are plain functions of the engine, so the server runs each in a thread: no call blocks another's progress.
-"""
+"""What can a model ask the engine to do, and what does it get that called a tool wrongly?"""
 
 from __future__ import annotations
 
 import threading
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ResourceLink, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from brimful import limits
 from brimful.assembly.context import why_empty
 from brimful.densify.plan import DensifySettings
 from brimful.engine import Engine
-from brimful.errors import InputError, SettingError
+from brimful.errors import BrimfulError, ChoiceError, InputError, SettingError, suggest
 from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Fill, Packing, Sizing, Strategy, profiled
 from brimful.surfaces import records
-from brimful.surfaces.mcp import views
-from brimful.surfaces.mcp.checked import make_tool, refusal
-from brimful.surfaces.mcp.resources import Receipts, receipt_uri
+from brimful.surfaces.mcp import schemas
 from brimful.surfaces.mcp.schemas import (
     CaptureResult,
     CheckedResult,
@@ -30,10 +28,74 @@ from brimful.surfaces.mcp.schemas import (
     MapResult,
     Output,
     PassageResult,
+    Receipts,
     SearchResult,
+    receipt_uri,
 )
 from brimful.surfaces.schemas import Text, Texts
 from brimful.text.spans import Span
+
+# ---- checked: What does a model get that called a tool wrongly? A message that names the value and the remedy.
+#
+# Errors are results with `isError`, as the protocol wants them: the model reads `code: message` and calls again.
+
+_SHOWN = 60  # characters of a value that is refused
+
+
+def refusal(code: str, message: str) -> CallToolResult:
+    """An error that the model reads."""
+    return CallToolResult(content=[TextContent(type="text", text=f"{code}: {message}")], is_error=True)
+
+
+class CheckedTool(Tool):
+    """A tool that takes no argument it does not know, and says of each one what is wrong with it."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002
+        """Run it; whatever the caller can correct is a result, anything else is left to the server."""
+        try:
+            self._check_names(arguments)
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                return refusal(SettingError.code, "; ".join(self._faults(cause)))
+            if isinstance(cause, BrimfulError):
+                return refusal(cause.code, str(cause))
+            raise
+        except InputError as error:
+            return refusal(error.code, str(error))
+
+    def _check_names(self, arguments: dict[str, Any]) -> None:
+        known = list(self.parameters["properties"])
+        for name in arguments:
+            if name not in known:
+                raise ChoiceError(
+                    f"{self.name} has no argument {name!r:.60}; {suggest(name, known)}arguments: {', '.join(known)}"
+                )
+
+    def _faults(self, error: ValidationError) -> Iterator[str]:
+        for each in error.errors(include_url=False, include_context=False):
+            name = str(each["loc"][0]) if each["loc"] else self.name
+            if each["type"] == "missing":
+                yield f"{name} is missing; {self.parameters['properties'][name].get('description', 'give it')}"
+                continue
+            value = repr(each["input"])
+            shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+            choices = self.parameters["properties"].get(name, {}).get("enum", ())
+            yield f"{name} is {shown}; {suggest(str(each['input'])[:_SHOWN], choices)}{each['msg']}"
+
+
+def make_tool(function: Any, **about: Any) -> CheckedTool:
+    """A tool from a method; its input schema says that there are no other arguments."""
+    tool = CheckedTool.from_function(function, **about)
+    assert isinstance(tool, CheckedTool)
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+# ---- tools: What can a model ask the engine to do? Seven tools; one of them writes.
+#
+# The methods are plain functions of the engine, so the server runs each in a thread: no call blocks another's progress.
 
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
@@ -233,7 +295,7 @@ class Tools:
         assert context.receipt is not None  # the engine gives every context one
         self.receipts.keep(context.receipt)
         record = records.answer_record(self.engine, context)
-        result = ContextResult.of({**record, "note": views.note(context)})
+        result = ContextResult.of({**record, "note": schemas.note(context)})
         link = ResourceLink(
             type="resource_link",
             uri=receipt_uri(context.receipt.id),
@@ -276,11 +338,11 @@ class Tools:
             operators=operators,
             repair=repair,
         )
-        note = views.missing(found.missing) if found.hits else views.nothing(why_empty(found))
+        note = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
         result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
         cut = [hit.model_copy(update={"text": hit.text[: limits.HIT_CHARACTERS]}) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
-        return _answer(result, views.hits(result))
+        return _answer(result, schemas.hits(result))
 
     def read_span(
         self,
@@ -361,7 +423,7 @@ class Tools:
         omitted = record["omitted"]
         assert isinstance(omitted, list)
         result = ExplainResult.of({**record, "omitted": omitted[: limits.OMITTED], "omitted_total": len(omitted)})
-        return _answer(result, views.explanation(result))
+        return _answer(result, schemas.explanation(result))
 
     def show_map(
         self,
@@ -391,7 +453,7 @@ class Tools:
         """Each quotation and citation with its verdict."""
         found = self.engine.check_answer(answer, self.receipts.get(receipt))
         result = CheckedResult.of(records.checked_record(found))
-        return _answer(result, views.checked(result))
+        return _answer(result, schemas.checked(result))
 
     def capture(
         self,
@@ -430,7 +492,7 @@ class Tools:
             code, _, message = done.message.partition(": ")
             return refusal(code, f"{message}; the text is kept as {done.name!r}, capture it again or with extractive:")
         result = CaptureResult.of(records.capture_record(done))
-        return _answer(result, views.captured(result))
+        return _answer(result, schemas.captured(result))
 
 
 def _answer(result: Output, text: str) -> CallToolResult:

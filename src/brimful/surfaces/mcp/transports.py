@@ -1,10 +1,11 @@
-"""How do clients connect? Over standard input and output, or over HTTP at `/mcp`."""
+"""How do clients connect, and is what they send a message that can be answered?"""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -17,16 +18,86 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.errors import SettingError
 from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
+from brimful.patterns import compiled
 from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
-from brimful.surfaces.mcp.messages import refusal_of, too_long
 from brimful.surfaces.serving import listen, make_server
+from brimful.text.strict_json import StrictJsonError, strict_json
+
+# ---- messages: Is this a message that can be answered? If not, what is answered instead, over either transport.
+#
+# The SDK passes over what it can't read, and whoever asked would wait for ever; so every message is read here first.
+
+_TOKEN = compiled(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
+_MOST_ID = 200
+
+
+def refusal_of(message: bytes) -> JSONRPCError | None:
+    """The error that answers a message, None where it can be read.
+
+    >>> refusal_of(b'{"jsonrpc": "2.0", "id": 7, "method": "ping"}')
+    >>> refusal_of(b'{"jsonrpc": "2.0", "id": 7, "method": ' + b"[" * 200 + b"]" * 200 + b"}").id
+    7
+    """
+    if len(message) > MESSAGE_BYTES:
+        return too_long()
+    try:
+        strict_json(message)
+        jsonrpc_message_adapter.validate_json(message, by_name=False)
+    except StrictJsonError as error:
+        return _refusal(PARSE_ERROR, str(error), message)
+    except ValidationError:
+        return _refusal(INVALID_REQUEST, "not a request, notification or response of JSON-RPC 2.0", message)
+    return None
+
+
+def too_long() -> JSONRPCError:
+    """What answers a message that is not read to its end."""
+    return _error(INVALID_REQUEST, f"it has more than {MESSAGE_BYTES} bytes; send less at once", None)
+
+
+def id_of(message: bytes) -> int | str | None:
+    """The id of a request, found without reading the rest, so that a refusal reaches whoever waits for it.
+
+    >>> id_of(b'{"params": {"id": 1}, "id": "a7"}'), id_of(b'{"method": "id", "params": [[['), id_of(b"7")
+    ('a7', None, None)
+    """
+    depth, before = 0, (b"", b"")
+    for found in _TOKEN.finditer(message):
+        text, opens, closes, number = found.groups()
+        if depth == 1 and before == (b'"id"', b":"):
+            return _plain(text, number)
+        depth += bool(opens) - bool(closes)
+        before = (before[1], found[0])
+    return None
+
+
+def _plain(text: bytes | None, number: bytes | None) -> int | str | None:
+    if number is not None:
+        return int(number) if len(number) <= 15 else None
+    if text is not None and len(text) <= _MOST_ID and b"\\" not in text:
+        return text[1:-1].decode("utf-8", "replace")
+    return None
+
+
+def _refusal(code: int, why: str, message: bytes) -> JSONRPCError:
+    return _error(code, why, id_of(message))
+
+
+def _error(code: int, why: str, identity: int | str | None) -> JSONRPCError:
+    return JSONRPCError(
+        jsonrpc="2.0", id=identity, error=ErrorData(code=code, message=f"the message is refused: {why}")
+    )
+
+
+# ---- transports: How do clients connect? Over standard input and output, or over HTTP at `/mcp`.
 
 PATH = "/mcp"
 _LAST_PORT = 65_535

@@ -1,0 +1,225 @@
+"""How does a context leave: as JSON, the same from every surface, and to a provider?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from brimful.assembly.context import Condensed, Context, Match, Omitted
+from brimful.assembly.formats.markdown import fenced
+from brimful.assembly.formats.plain import MAP, QUESTION, with_backslashes
+from brimful.assembly.formats.xml import as_text
+from brimful.errors import FormatError, InputError
+from brimful.search.spelling import Correction
+from brimful.settings import FormatName
+from brimful.windows.window import Cluster, Coherence, Window
+
+if TYPE_CHECKING:
+    from brimful.assembly.formats import Payload
+
+
+# ---- record: What does a context look like as JSON? The same record from every surface.
+
+
+def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
+    """A context with its citations and its account.
+
+    `prices` is for how many of what was left out the budget is worked out at which it enters: each costs packings.
+    """
+    return {
+        "question": context.question,
+        "text": context.text,
+        "prompt": context.prompt if context.with_question or context.map_text else None,
+        "payload": None if isinstance(context.payload, str) else context.payload,
+        "tokens": context.tokens,
+        "content_tokens": context.content_tokens,
+        "budget": context.budget.available,
+        "account": asdict(context.account),
+        "model": context.model,
+        "exact": context.exact,
+        "format": context.format,
+        "packing": context.packing,
+        "truncated": context.truncated,
+        "windows": [
+            _window(*each) | {"filling": context.relevance is not None and context.relevance.is_filling(each[0])}
+            for each in zip(context.windows, context.matches, strict=True)
+        ],
+        "clusters": [_cluster(each, context.windows) for each in context.clusters],
+        "read": None if context.read is None else asdict(context.read),
+        "relevance": None if context.relevance is None else asdict(context.relevance),
+        "digests": [_digest(digest) for digest in context.digests],
+        "receipt": context.receipt.id if context.receipt else None,
+        "corrections": corrections_record(context.corrections),
+        "omitted": [
+            _omitted(each) | ({"enters_at": each.enters_at if number < prices else None} if prices else {})
+            for number, each in enumerate(context.omitted)
+        ],
+    }
+
+
+def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, object]]:
+    """Which words were searched for in place of others."""
+    return [
+        {
+            "word": each.word.decode("utf-8", "replace"),
+            "term": each.term.decode("utf-8", "replace"),
+            "how": each.how,
+            "distance": each.distance,
+            "weight": each.weight,
+        }
+        for each in corrections
+    ]
+
+
+def _digest(digest: Condensed) -> dict[str, object]:
+    return {
+        "path": digest.path,
+        "model": digest.model,
+        "source": digest.source,
+        "sentences": [
+            {
+                "start": span.start,
+                "end": span.end,
+                "text": digest.document.text(span.start, span.end),
+                "sources": [[each.start, each.end] for each in sources],
+            }
+            for span, sources in digest.sentences
+        ],
+    }
+
+
+def _coherence(coherence: Coherence) -> dict[str, object]:
+    parts = [
+        {"name": each.name, "value": each.value, "weight": each.weight, "why": each.why} for each in coherence.parts
+    ]
+    return {"score": coherence.score, "parts": parts}
+
+
+def _cluster(cluster: Cluster, windows: Sequence[Window]) -> dict[str, object]:
+    """A cluster, whose windows are named by their number in the context."""
+    numbers = {window.id: number for number, window in enumerate(windows)}
+    return {
+        "strategy": cluster.strategy,
+        "coherence": _coherence(cluster.coherence),
+        "windows": [numbers[window.id] for window in cluster.windows],
+    }
+
+
+def _omitted(omitted: Omitted) -> dict[str, object]:
+    window = omitted.window
+    return {
+        "path": window.path,
+        "start": window.start,
+        "end": window.end,
+        "score": window.score,
+        "reason": omitted.reason,
+        "duplicate_of": omitted.duplicate_of,
+    }
+
+
+def _window(window: Window, found: Iterable[Match]) -> dict[str, object]:
+    best = min(window.hits, key=lambda hit: hit.order, default=None)
+    return {
+        "path": window.path,
+        "start": window.start,
+        "end": window.end,
+        "lines": window.lines,
+        "length": len(window.document) if window.document else None,
+        "score": window.score,
+        "lexical": best.lexical if best else None,
+        "semantic": best.semantic if best else None,
+        "text": window.text,
+        "terms": sorted({term for hit in window.hits for term in hit.terms}),
+        "matches": [match._asdict() for match in found],
+        "coherence": _coherence(window.coherence),
+        "strategy": window.strategy,
+        "also_in": list(window.also_in),
+    }
+
+
+# ---- sending: How is a context sent? As the arguments of the providers' own clients, with the question behind it.
+#
+# The budget covers the context alone, as it was counted. The system prompt, the question and what a provider adds
+# around messages belong to the reserves of the `Budget`; with `with_question` and `map_percent` the engine takes what
+# they cost from the room for the context, so that `Context.prompt` is within the budget.
+
+Message = dict[str, object]
+
+
+def question_part(format: FormatName, question: str) -> str:  # noqa: A002
+    """A question as it stands behind a context of that format.
+
+    >>> question_part("xml", "Is 3 < 4?")
+    '<question>Is 3 &lt; 4?</question>\\n'
+    """
+    if format == "xml":
+        return f"<question>{as_text(question)}</question>\n"
+    if format == "json":
+        return json.dumps({"question": question}, ensure_ascii=False) + "\n"
+    if format in ("plain", "messages"):
+        return f"\n{QUESTION}\n{question}\n"
+    return question if format == "anthropic" else f"\n{question}\n"
+
+
+def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
+    """A map of the corpus as it stands before a context of that format; its names are not to be taken for headers."""
+    if format == "xml":
+        return f"<map>\n{as_text(drawn)}</map>\n"
+    if format == "json":
+        return json.dumps({"map": drawn}, ensure_ascii=False) + "\n"
+    if format == "markdown":
+        return f"### Map\n\n{fenced(drawn)}\n"
+    return f"{MAP}\n{with_backslashes(drawn)}\n"
+
+
+def prompt_of(context: Context) -> Payload:
+    """Map, context and question in one, as far as they were asked for."""
+    form = context.format
+    question = context.question if context.with_question else None
+    if question is None and context.map_text is None:
+        return context.payload
+    if form == "windows":
+        raise FormatError("windows are for programs that write their own prompt; ask with another format")
+    before = "" if context.map_text is None else map_part(form, context.map_text)
+    after = "" if question is None else question_part(form, question)
+    if form == "anthropic":
+        assert isinstance(context.payload, list)
+        texts: list[list[Message]] = [[{"type": "text", "text": part}] if part else [] for part in (before, after)]
+        return [*texts[0], *context.payload, *texts[1]]
+    text = f"{before}{context.text}{after if context.text or before else after.lstrip()}"
+    return [{"role": "user", "content": text}] if form == "messages" else text
+
+
+def openai_messages(context: Context, *, system: str | None, question: str | None) -> list[Message]:
+    """An optional system message, then one user message: the text as it was counted, an empty line, the question."""
+    if context.format == "anthropic":
+        raise FormatError("this context was counted as blocks for Anthropic; ask with format='messages' for this shape")
+    asked = _question(context, question)
+    gap = "" if not (context.text and asked) else "\n" if context.text.endswith("\n") else "\n\n"
+    content = f"{context.text}{gap}{asked}"
+    messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
+    return [*messages, {"role": "user", "content": content}]
+
+
+def anthropic_arguments(context: Context, *, system: str | None, question: str | None) -> dict[str, object]:
+    """`messages` with one search result a document, citations enabled, then the question; `system` if there is one."""
+    if context.format != "anthropic":
+        raise FormatError(
+            f"this context was counted as {context.format}, which search result blocks may exceed; "
+            "ask with format='anthropic'"
+        )
+    asked = _question(context, question)
+    assert isinstance(context.payload, list)
+    blocks = [*context.payload, *([{"type": "text", "text": asked}] if asked else [])]
+    messages = [{"role": "user", "content": blocks}]
+    return {"messages": messages} if system is None else {"system": system, "messages": messages}
+
+
+def _question(context: Context, question: str | None) -> str:
+    """The one given, or the context's own; an empty one leaves it out."""
+    asked = context.question or "" if question is None else question
+    if not context.text and not asked:
+        raise InputError("there is nothing to send: the context is empty and no question is given")
+    return asked

@@ -1,0 +1,603 @@
+"""What is finished, what is next, and how does each request end well?
+
+Calls with their retries, what a run holds on to, its parts, and the merges of their partials.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from types import TracebackType
+from typing import Literal, Self, TypeVar
+
+from blake3 import blake3
+
+from brimful.corpus.documents import Document
+from brimful.densify.digest import Gap, Partial, from_merge, from_part
+from brimful.densify.failures import learn, silently_truncated
+from brimful.densify.memory import Memory
+from brimful.densify.model import Completion, Model, Stop
+from brimful.densify.plan import (
+    Allowances,
+    DensifySettings,
+    Part,
+    Slicer,
+    allowances,
+    groups_of,
+    halved,
+    halved_merge,
+    missing,
+)
+from brimful.densify.prompts import Task, prompt
+from brimful.errors import (
+    AuthError,
+    CancelledError,
+    ContextLimitError,
+    ProviderError,
+    QuotaError,
+    RateLimitError,
+    RefusedError,
+    RequestSizeError,
+    SettingError,
+)
+from brimful.limits import COUNTED_TOKENS
+from brimful.text.spans import Span, merge_spans
+from brimful.text.strict_json import whole_characters
+
+# ---- calls: How is one request made to end well: how many at once, how often, how long between?
+#
+# Parallelism is bounded for each endpoint across all runs of the process. A request that may pass later is tried again
+# after the time that the provider asked for, or after a doubling wait; a second run of the same text pays for none of
+# it.
+
+_NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
+_HOPELESS = frozenset({400, 404, 405, 410, 415, 422})
+_LANES: dict[str, _Lane] = {}
+_LANES_LOCK = threading.Lock()
+
+
+class _Lane:
+    """The calls that one endpoint serves at once."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._busy = 0
+        self._free = threading.Condition()
+
+    @contextmanager
+    def place(self, stop: Stop) -> Iterator[None]:
+        """Wait for a free place, and hold it within the block."""
+        with self._free:
+            while self._busy >= self.width:
+                stop.check()
+                self._free.wait(0.05)
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._busy -= 1
+                self._free.notify()
+
+
+def bound_parallel(endpoint: str, calls: int) -> None:
+    """Let an endpoint serve at most so many calls at once, for every run of this process from now on."""
+    if calls < 1:
+        raise SettingError(f"{calls} calls at once get nothing done; give at least 1")
+    with _LANES_LOCK:
+        _LANES.setdefault(endpoint, _Lane(calls)).width = calls
+
+
+def _lane(endpoint: str, width: int) -> _Lane:
+    """The endpoint's lane; the first run decides its width, `bound_parallel` changes it."""
+    with _LANES_LOCK:
+        return _LANES.setdefault(endpoint, _Lane(width))
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run has paid, counted as it goes."""
+
+    calls: int = 0
+    retries: int = 0
+    overflows: int = 0
+    remembered: int = 0
+    tokens_sent: int = 0
+    tokens_received: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, **counts: int) -> None:
+        """Add to the named counts."""
+        with self._lock:
+            for name, count in counts.items():
+                setattr(self, name, getattr(self, name) + count)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Everything that a request needs beside its prompt."""
+
+    model: Model
+    settings: DensifySettings
+    stop: Stop
+    ledger: Ledger
+    sleep: Callable[[float], None]
+
+    def ask(self, prompt: str, *, max_output_tokens: int) -> Completion:
+        """The answer, after at most `attempts` requests."""
+        counted = self.model.count(prompt)
+        for attempt in range(1, self.settings.attempts + 1):
+            try:
+                return self._once(prompt, counted, max_output_tokens)
+            except _NEVER_AGAIN:
+                raise
+            except ProviderError as error:
+                if attempt == self.settings.attempts or not self._may_pass(error):
+                    raise
+                self._wait(error, attempt)
+                self.ledger.add(retries=1)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, prompt: str, counted: int, max_output_tokens: int) -> Completion:
+        with _lane(self.model.endpoint, self.settings.parallel).place(self.stop):
+            self.stop.check()
+            self.ledger.add(calls=1, tokens_sent=counted)
+            answer = _sound(self.model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop))
+        if silently_truncated(answer.input_tokens, counted, exact=self.model.counter.exact):
+            raise ContextLimitError(
+                f"{self.model.name} read {answer.input_tokens} of {counted} tokens and said nothing; send less at once",
+                status=200,
+                body=None,
+            )
+        self.ledger.add(tokens_received=answer.output_tokens or self.model.count(answer.text))
+        return answer
+
+    def _may_pass(self, error: ProviderError) -> bool:
+        """Whether another try can end differently; a wait beyond `longest_wait_seconds` is not waited for."""
+        if error.status in _HOPELESS and not isinstance(error, RateLimitError):
+            return False
+        return (error.wait_seconds or 0) <= self.settings.longest_wait_seconds
+
+    def _wait(self, error: ProviderError, attempt: int) -> None:
+        grown = self.settings.first_wait_seconds * 2 ** (attempt - 1)
+        asked = error.wait_seconds
+        self.sleep(min(asked if asked is not None else grown, self.settings.longest_wait_seconds))
+        self.stop.check()
+
+
+def _sound(answer: Completion) -> Completion:
+    """An answer that can be written down, with counts that a model could have counted."""
+    return replace(
+        answer,
+        text=whole_characters(answer.text),
+        input_tokens=_counted(answer.input_tokens),
+        output_tokens=_counted(answer.output_tokens),
+    )
+
+
+def _counted(tokens: int | None) -> int | None:
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= COUNTED_TOKENS else None
+
+
+# ---- running: What does a run hold on to, and how does it end: done, stopped, out of time, or failed?
+
+_LOOK_SECONDS = 0.05
+"""How often a run that waits looks whether it should end."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: of the current stage's requests, how many are answered; and the calls made so far."""
+
+    stage: Literal["parts", "merges"]
+    done: int
+    total: int
+    calls: int
+
+
+class Run:
+    """One source through one model. Threads ask; the caller's own thread decides."""
+
+    def __init__(
+        self,
+        *,
+        document: Document,
+        slicer: Slicer,
+        memory: Memory,
+        caller: Caller,
+        progress: Callable[[Progress], None] | None,
+        cancel: threading.Event | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.document, self.slicer, self.memory, self.caller = document, slicer, memory, caller
+        self.gaps: list[Gap] = []
+        self.finished: list[Span] = []
+        self.parts = 0
+        self._progress, self._cancel, self._clock = progress, cancel, clock
+        self._begun = clock()
+        self._pool = ThreadPoolExecutor(caller.settings.parallel, thread_name_prefix="brimful-densify")
+        model = caller.model
+        self.source = bytes.fromhex(document.id)
+        self.limit = self._known_limit()
+        self.allowances = allowances(self.limit, model.counter, caller.settings, small=model.small)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:  # what is paid for was waited for in `settle`; nothing else is worth waiting for
+            self.caller.stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    # ---- limits
+
+    def _known_limit(self) -> int | None:
+        """What the user, the provider or a table tells, and no more than an error has named since."""
+        model = self.caller.model
+        if self.caller.settings.profile == "seed":
+            return None
+        learnt = self.memory.limit(model.endpoint, model.name, "named")
+        return learnt if learnt is not None else self._told_limit()
+
+    def _told_limit(self) -> int | None:
+        """What the model says, asked in a thread: the run's end does not wait for a provider that does not say it."""
+        asked = self._pool.submit(self.caller.model.limit)
+        try:
+            self.first_done({asked})
+        except BaseException:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return asked.result()
+
+    def overflowed_before(self) -> int | None:
+        """The smallest request that this model ever refused as too long, where no limit was named."""
+        model = self.caller.model
+        return self.memory.limit(model.endpoint, model.name, "overflowed")
+
+    def learn(self, error: ProviderError, tokens: int) -> Allowances | None:
+        """What an overflow of a request of so many tokens teaches, remembered; allowances if it named a limit."""
+        model, settings = self.caller.model, self.caller.settings
+        self.caller.ledger.add(overflows=1)
+        found = learn(error.body)
+        limit = found.ours(tokens) if found else None
+        if limit is None or limit >= tokens + self.allowances.reserve or limit == self.limit:
+            self.memory.keep_limit(model.endpoint, model.name, "overflowed", tokens)
+            return None
+        self.memory.keep_limit(model.endpoint, model.name, "named", limit)
+        if settings.profile == "seed":
+            return None
+        self.limit = limit
+        return allowances(limit, model.counter, settings, small=model.small)
+
+    # ---- asking
+
+    def recipe(self, task: Task) -> bytes:
+        """What an answer depends on beside its text."""
+        model, settings = self.caller.model, self.caller.settings
+        parts = (model.name, model.endpoint, settings.profile, str(settings.target_tokens))
+        return blake3(prompt(task).identity + "\0".join(parts).encode()).digest(16)
+
+    def ask(self, task: Task, text: str, *, tokens: int) -> str:
+        """One answer from the model, not remembered yet."""
+        whole = prompt(task).render(text, words=self.allowances.words(tokens))
+        return self.caller.ask(whole, max_output_tokens=self.allowances.reserve).text.strip()
+
+    def request_tokens(self, task: Task, text: str) -> int:
+        """What a request costs as it is sent."""
+        return self.caller.model.count(prompt(task).render(text, words=1_000))
+
+    def submit(self, work: Callable[[], Answer]) -> Future[Answer]:
+        """Let a thread do it."""
+        return self._pool.submit(work)
+
+    def first_done(self, futures: set[Future[Answer]]) -> set[Future[Answer]]:
+        """Wait for the next answers, and for the wish to end or the end of the time."""
+        while True:
+            self.check()
+            done, _ = wait(futures, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+
+    def settle(self, futures: set[Future[Answer]]) -> None:
+        """Wait for what is under way, so that nothing that is paid for is lost, before an error is raised."""
+        for future in futures:
+            future.cancel()
+        while pending := {future for future in futures if not future.done()}:
+            self.check()
+            wait(pending, timeout=_LOOK_SECONDS)
+
+    def check(self) -> None:
+        """Raise a CancelledError when the run should end."""
+        if self._cancel is not None and self._cancel.is_set():
+            raise CancelledError("the run was stopped; what was finished is remembered, so run it again to go on")
+        deadline = self.caller.settings.deadline_seconds
+        if deadline is not None and self._clock() - self._begun > deadline:
+            raise CancelledError(
+                f"the deadline of {deadline} s has passed; what was finished is remembered, so run it again to go on"
+            )
+
+    def report(self, stage: Literal["parts", "merges"], done: int, total: int) -> None:
+        """Tell how far the run is."""
+        if self._progress is not None:
+            self._progress(Progress(stage, done, total, self.caller.ledger.calls))
+
+    # ---- coverage
+
+    def covered(self) -> tuple[Span, ...]:
+        """The ranges that reached a partial, blank ones between them included."""
+        named = [gap.span for gap in self.gaps]
+        length = len(self.document)
+        blank = [span for span in missing([*self.finished, *named], length) if not self.slicer.text(span).strip()]
+        return tuple(merge_spans([*self.finished, *blank]))
+
+
+# ---- parting: Which parts are still to be condensed, and what if one is too long after all?
+
+
+class Parting:
+    """The first stage: every range of the source becomes part of a partial.
+
+    A part that overflows halves the allowance; it is cut anew together with the parts that were not sent yet. Partials
+    that are finished stay, whatever the allowance becomes.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._done: dict[Span, str] = {}
+        self._waiting: deque[Part] = deque()
+        self._open: dict[Future[str], Part] = {}
+        self._most: int | None = None  # larger parts of earlier runs are not taken up
+        self._failed: ProviderError | None = None
+
+    def condense(self) -> list[Partial]:
+        """The partials of the whole source, in reading order."""
+        run = self._run
+        self._take_up()
+        rest = missing([*self._done, *(gap.span for gap in run.gaps)], len(run.document))
+        self._waiting = deque(self._first_cut(rest))
+        try:
+            self._work()
+        except ProviderError:
+            run.settle(set(self._open))
+            raise
+        run.finished = sorted(self._done)
+        run.parts = len(self._done)
+        if not self._done and self._failed is not None:
+            raise self._failed
+        return [from_part(self._done[span], span) for span in sorted(self._done)]
+
+    def start_smaller(self) -> bool:
+        """Prepare to condense everything in smaller parts, as merges failed; False where they are at their smallest."""
+        run = self._run
+        longest = max((run.slicer.part(span.start, span.end).tokens for span in self._done), default=0)
+        after = halved(run.allowances, longest, run.caller.settings)
+        if after is None:
+            return False
+        run.allowances = after
+        self._most = after.part
+        self._done = {}
+        return True
+
+    # ---- planning
+
+    def _take_up(self) -> None:
+        """What an earlier run of this source has finished."""
+        run = self._run
+        recipe = run.recipe("part")
+        for known in run.memory.places(recipe, run.source):
+            size = run.slicer.part(known.span.start, known.span.end).tokens
+            if self._most is None or size <= self._most:
+                self._done[known.span] = known.text
+                run.caller.ledger.add(remembered=1)
+
+    def _first_cut(self, rest: list[Span]) -> list[Part]:
+        """The whole text as one part where it is likely to fit, else parts."""
+        run, settings = self._run, self._run.caller.settings
+        known = run.limit is not None or run.caller.model.small
+        if known or self._done:
+            return run.slicer.cut(rest, run.allowances.part)
+        whole = [run.slicer.part(span.start, span.end) for span in rest]
+        before = run.overflowed_before()
+        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in whole), default=0)
+        if before is not None and tokens >= before:
+            while before is not None and run.allowances.part >= before:
+                after = halved(run.allowances, before, settings)
+                before, run.allowances = (before, after) if after else (None, run.allowances)
+            return run.slicer.cut(rest, run.allowances.part)
+        return whole
+
+    # ---- working
+
+    def _work(self) -> None:
+        run = self._run
+        while self._waiting or self._open:
+            while self._waiting and len(self._open) < run.caller.settings.parallel:
+                part = self._waiting.popleft()
+                self._open[run.submit(self._task(part))] = part
+            for future in run.first_done(set(self._open)):
+                part = self._open.pop(future)
+                self._finish(part, future)
+            total = len(self._done) + len(self._waiting) + len(self._open)
+            run.report("parts", len(self._done), total)
+
+    def _task(self, part: Part) -> Callable[[], str]:
+        """What a thread does: look it up, else ask, and remember the answer before anything else happens."""
+        run = self._run
+        text = run.slicer.words(part)
+        recipe = run.recipe("part")
+        key = run.memory.key(recipe, [text])
+
+        def condense() -> str:
+            span = Span(part.start, part.end)
+            known = run.memory.find(key)
+            if known is not None:
+                run.caller.ledger.add(remembered=1)
+            answer = known if known is not None else run.ask("part", text, tokens=part.tokens)
+            run.memory.keep(key, answer, recipe=recipe, source=run.source, span=span)
+            return answer
+
+        return condense
+
+    def _finish(self, part: Part, future: Future[str]) -> None:
+        run = self._run
+        try:
+            self._done[Span(part.start, part.end)] = future.result()
+        except ContextLimitError as error:
+            tokens = run.request_tokens("part", run.slicer.words(part))
+            self._cut_anew(part, run.learn(error, tokens), error)
+        except RequestSizeError as error:
+            self._cut_anew(part, None, error)
+        except ProviderError as error:
+            if not run.caller.settings.allow_gaps:
+                raise
+            run.gaps.append(Gap(Span(part.start, part.end), str(error)))
+            self._failed = error
+
+    def _cut_anew(self, part: Part, learnt: Allowances | None, error: ProviderError) -> None:
+        """Smaller parts for what overflowed and for what was not sent yet."""
+        run = self._run
+        after = learnt if learnt is not None and learnt.part < part.tokens else None
+        if after is None and part.tokens <= run.allowances.part:
+            after = halved(run.allowances, part.tokens, run.caller.settings)
+        elif after is None:  # cut under a larger allowance than today's: today's has not been tried
+            after = run.allowances
+        if after is None:
+            raise type(error)(
+                f"{run.caller.model.name} refuses even a part of {part.tokens} tokens as too long, and no part is cut "
+                f"smaller than {run.caller.settings.floor_tokens}; take a model with a larger limit",
+                status=error.status,
+                body=error.body,
+            ) from error
+        run.allowances = after
+        rest = merge_spans([Span(each.start, each.end) for each in (part, *self._waiting)])
+        self._waiting = deque(run.slicer.cut(rest, run.allowances.part))
+
+
+# ---- merging: How do many partials become one text?
+#
+# By passes: neighbours are grouped while they fit the merge allowance, each group becomes one partial. A pass that
+# leaves no fewer partials ends it, and they are joined instead (DENS, non-reducing merge guard).
+
+_BETWEEN = "\n\n"
+
+
+class Merging:
+    """The second stage. A merge that overflows is regrouped under half the allowance, with its partials kept."""
+
+    def __init__(self, run: Run, partials: Sequence[Partial]) -> None:
+        self._run = run
+        self.partials = list(partials)
+        self.passes = 0
+        self.joined = False
+
+    def merge(self) -> None:
+        """Pass after pass, until one partial is left or no pass makes them fewer."""
+        settings = self._run.caller.settings
+        while len(self.partials) > 1 and not self._is_short_enough():
+            before, allowance = len(self.partials), self._run.allowances.merge
+            groups = self._groups()
+            if len(groups) >= before or self.passes >= settings.most_passes:
+                self.joined = True
+                return
+            self.passes += 1
+            self._pass(groups)
+            if len(self.partials) >= before and self._run.allowances.merge >= allowance:
+                self.joined = True
+                return
+        self.joined = len(self.partials) > 1
+
+    def _is_short_enough(self) -> bool:
+        """Partials that are together within the wanted size need no call to be one text."""
+        target = self._run.caller.settings.target_tokens
+        return target is not None and self._run.caller.model.count(_BETWEEN.join(self._texts())) <= target
+
+    def _texts(self) -> list[str]:
+        return [partial.text for partial in self.partials]
+
+    def _groups(self) -> list[range]:
+        sizes = [self._run.caller.model.count(text) for text in self._texts()]
+        return groups_of(sizes, self._run.allowances.merge, between=self._between())
+
+    def _between(self) -> int:
+        return self._run.caller.model.count(_BETWEEN) + 1
+
+    def _pass(self, groups: list[range]) -> None:
+        """One request for each group of several; a partial alone waits for the next pass."""
+        run = self._run
+        merged: dict[int, list[Partial]] = {
+            group.start: [self.partials[group.start]] for group in groups if len(group) == 1
+        }
+        waiting = [group for group in groups if len(group) > 1]
+        opened: dict[Future[str], range] = {}
+        total = len(waiting)
+        try:
+            while waiting or opened:
+                while waiting and len(opened) < run.caller.settings.parallel:
+                    group = waiting.pop(0)
+                    opened[run.submit(self._task(group))] = group
+                for future in run.first_done(set(opened)):
+                    group = opened.pop(future)
+                    merged[group.start] = self._finish(group, future)
+                run.report("merges", total - len(waiting) - len(opened), total)
+        except ProviderError:
+            run.settle(set(opened))
+            raise
+        self.partials = [partial for start in sorted(merged) for partial in merged[start]]
+
+    def _task(self, group: range) -> Callable[[], str]:
+        run = self._run
+        texts = [self.partials[at].text for at in group]
+        key = run.memory.key(run.recipe("merge"), texts)
+
+        def merge() -> str:
+            known = run.memory.find(key)
+            if known is not None:
+                run.caller.ledger.add(remembered=1)
+                return known
+            whole = _BETWEEN.join(texts)
+            answer = run.ask("merge", whole, tokens=run.caller.model.count(whole))
+            run.memory.keep(key, answer)
+            return answer
+
+        return merge
+
+    def _finish(self, group: range, future: Future[str]) -> list[Partial]:
+        """The merged partial; the group's own partials where it overflowed."""
+        inputs = [self.partials[at] for at in group]
+        try:
+            return [from_merge(future.result(), inputs)]
+        except (ContextLimitError, RequestSizeError) as error:
+            self._regroup(inputs, error)
+            return inputs
+
+    def _regroup(self, inputs: Sequence[Partial], error: ProviderError) -> None:
+        run = self._run
+        whole = _BETWEEN.join(partial.text for partial in inputs)
+        tokens = run.caller.model.count(whole)
+        learnt = None
+        if isinstance(error, ContextLimitError):
+            learnt = run.learn(error, run.request_tokens("merge", whole))
+        if learnt is not None and learnt.merge < tokens:
+            run.allowances = learnt
+            return
+        if tokens > run.allowances.merge:  # grouped under a larger allowance than today's
+            return
+        sizes = [run.caller.model.count(partial.text) for partial in inputs]
+        pair = min(one + two for one, two in pairwise(sizes)) + self._between()
+        after = halved_merge(run.allowances, tokens, pair=pair)
+        if after is None:
+            raise ContextLimitError(
+                f"{run.caller.model.name} refuses to merge even two partials of {tokens} tokens; take a larger model",
+                status=error.status,
+                body=error.body,
+            ) from error
+        run.allowances = after

@@ -1,0 +1,1 @@
+"""Folders, files and texts into a store: the one way in."""

@@ -1,0 +1,450 @@
+"""How does a folder become documents, and a store stay what the folder holds while it changes?"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from brimful.corpus.reading import ATTEMPTS
+from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.sources import Found, Root, root_of, walk
+from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.errors import DocumentError, StoreBusyError
+from brimful.index.build import default_embedder
+from brimful.ingest.workers import (
+    File,
+    Outcome,
+    Taken,
+    Workers,
+    batches_of,
+    helpers_for,
+    index_batch,
+    stamp_of,
+    time_of,
+)
+from brimful.store.store import Origins, Store, TakenError
+from brimful.store.writing import Entry
+
+# ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
+
+Done = Literal["added", "changed", "renamed", "removed"]
+_KEEP = ("unreadable", "changing")
+"""Reasons that may pass: what was stored of such a file stays."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What adding a place did, file by file."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
+
+    def note(self, done: Done, path: str) -> None:
+        """Count a file, and name it."""
+        setattr(self, done, getattr(self, done) + 1)
+        self.files.append((done, path))
+
+
+def ingest(
+    store: Store,
+    place: str | os.PathLike[str],
+    *,
+    settings: SourceSettings | None = None,
+    progress: Callable[[Found], None] | None = None,
+    wait_seconds: float | None = None,
+) -> Report:
+    """Bring the store up to date with a file, folder or glob.
+
+    A file whose stat is as before costs that stat. Changed files are read again, vanished ones forgotten, and
+    a renamed one keeps its indexed content. Adding the same place again is how it is updated. Processes that add
+    take turns: the end is that of one after the other. `wait_seconds` bounds how long to wait for a turn.
+    """
+    root = root_of(place)
+    with store.turn(_prefix(root), wait_seconds=wait_seconds):
+        return _ingest(store, root, settings or SourceSettings(), progress)
+
+
+def _ingest(store: Store, root: Root, settings: SourceSettings, progress: Callable[[Found], None] | None) -> Report:
+    prefix = _prefix(root)
+    report = Report()
+    known = store.origins(prefix)
+    store.remember_root(prefix, root.path.name)
+    fresh: list[Found] = []
+    kept: set[str] = set()
+    own = {os.fspath(path) for path in store.own_files()}
+    for found in walk(root, settings=settings):
+        if isinstance(found, Found) and found.location in own:
+            report.skipped.append(Skipped(found.path, "special", "part of the store itself"))
+        elif isinstance(found, Skipped):
+            report.skipped.append(found)
+            if found.reason in _KEEP:
+                # A folder's path ends with a slash and stands for all that is in it.
+                folder = found.path if found.path.endswith("/") else f"{found.path}/"
+                kept.update(name for name in known if name == found.path or name.startswith(folder))
+        elif found.path in known and known[found.path].stamp == stamp_of(found):
+            report.unchanged += 1
+            kept.add(found.path)
+        else:
+            fresh.append(found)
+    gone = {name: known[name] for name in known if name not in kept}
+    fresh = _rename(store, prefix, fresh, gone, report)
+    reading = _Reading(store, gone, prefix, _Names(store, root.path.name, prefix), settings, report, progress)
+    reading.take_in([found for found in fresh if found.size <= LONG_BYTES])
+    for found in fresh:
+        if found.size > LONG_BYTES:
+            reading.take_in_long(found)
+    store.tidy()
+    given = reading.given
+    vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
+    for name in sorted(gone):
+        if not any(path in given for path in gone[name].paths):
+            report.note("removed", name)
+    if vanished:
+        store.remove_of(prefix, vanished)
+    return report
+
+
+def preview(
+    place: str | os.PathLike[str], store: Store | None = None, *, settings: SourceSettings | None = None
+) -> Report:
+    """What `ingest` would find by stats alone, for a store or for none yet; nothing is read or written.
+
+    A file that moved counts as added and removed, and what only its bytes can tell (a binary, a secret) is not told.
+    """
+    root = root_of(place)
+    known = {} if store is None else store.origins(_prefix(root))
+    own = set() if store is None else {os.fspath(path) for path in store.own_files()}
+    report = Report()
+    seen: set[str] = set()
+    for found in walk(root, settings=settings or SourceSettings()):
+        if isinstance(found, Skipped):
+            report.skipped.append(found)
+        elif found.location not in own:
+            seen.add(found.path)
+            if found.path not in known:
+                report.added += 1
+            elif known[found.path].stamp == stamp_of(found):
+                report.unchanged += 1
+            else:
+                report.changed += 1
+    report.removed = sum(1 for name in known if name not in seen)
+    return report
+
+
+class _Reading:
+    """Files on their way into the store; long ones come when the others are in, one by one."""
+
+    def __init__(
+        self,
+        store: Store,
+        gone: dict[str, Origins],
+        prefix: str,
+        names: _Names,
+        settings: SourceSettings,
+        report: Report,
+        progress: Callable[[Found], None] | None,
+    ) -> None:
+        self._store, self._gone, self._prefix, self._names = store, gone, prefix, names
+        self._settings, self._report, self._progress = settings, report, progress
+        self.given: set[str] = set()  # paths that documents were stored under
+
+    def take_in(self, fresh: list[Found]) -> None:
+        """Read and index files that can be held, in batches; with a helper where there is much to do."""
+        batches = [[self._file(found) for found in batch] for batch in batches_of(fresh)]
+        embedder = self._store.embedder() if batches else None
+        is_alone = self._store.parts == 1 and (embedder is None or embedder is default_embedder())
+        size = sum(found.size for found in fresh)
+        helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
+        work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
+        task = (self._settings, embedder is not None)
+        with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
+            for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
+                taken = self._written(batch, indexed)
+                for file, outcome in zip(batch, taken.outcomes, strict=True):
+                    self._tell(file.found)
+                    self._note(file.found, outcome)
+                if taken.prepared is not None:
+                    self._store.tidy()
+
+    def take_in_long(self, found: Found) -> None:
+        """Store a file that is not held; one that does not hold still keeps what was stored of it."""
+        self._tell(found)
+        file = self._file(found)
+        text = streamed_file(found, settings=self._settings)
+        if isinstance(text, LongText):
+            refusal = self._add_long(file, text)
+            skipped = [refusal.at(found.path)] if refusal is not None else []
+            self._note(found, Outcome([] if skipped else [file.folder + text.path], skipped))
+        elif isinstance(text, Skipped):
+            self._note(found, Outcome([], [text]))
+        else:
+            taken = self._written(
+                [file], index_batch([file], self._settings, self._store.embedder(), parts=self._store.parts)
+            )
+            self._note(found, taken.outcomes[0])
+
+    def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
+        """Commit a batch; where a text was stored under one of its paths meanwhile, once more under other names."""
+        for prefix in (self._prefix, self._prefix, None):
+            if taken.prepared is None:
+                break
+            try:
+                self._store.write(taken.prepared, prefix=prefix)
+            except TakenError:
+                self._names = self._names.again()
+                files = [self._file(file.found) for file in batch]
+                taken = index_batch(files, self._settings, self._store.embedder(), parts=self._store.parts)
+            else:
+                break
+        return taken
+
+    def _add_long(self, file: File, text: LongText) -> Refusal | None:
+        for _ in range(ATTEMPTS):
+            try:
+                document = LongDocument.of(file.folder + text.path, text, time=time_of(file.found))
+                self._store.add([Entry(document, rule=text.rule, origin=file.origin, stamp=stamp_of(file.found))])
+            except Refusal as refusal:
+                last = refusal
+                if refusal.reason != "changing":
+                    break
+            else:
+                return None
+        return last
+
+    def _tell(self, found: Found) -> None:
+        if self._progress:
+            self._progress(found)
+
+    def _file(self, found: Found) -> File:
+        return File(found, self._names.folder_of(found.path), f"{self._prefix}{found.path}")
+
+    def _note(self, found: Found, outcome: Outcome) -> None:
+        self._report.skipped.extend(outcome.skipped)
+        if outcome.paths:
+            self._report.note("changed" if found.path in self._gone else "added", found.path)
+        if any(skip.reason in _KEEP for skip in outcome.skipped):
+            self._gone.pop(found.path, None)
+        self.given.update(outcome.paths)
+
+
+def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
+    """Give files that only moved their new path; returns the files that are still to be read."""
+    by_stamp = {origin.stamp: name for name, origin in sorted(gone.items(), reverse=True) if len(origin.paths) == 1}
+    left = []
+    for found in fresh:
+        old = by_stamp.get(stamp_of(found)) if found.path not in gone else None
+        if old is not None and store.rename(gone[old].paths[0], found.path, origin=f"{prefix}{found.path}"):
+            report.note("renamed", found.path)
+            del gone[old], by_stamp[stamp_of(found)]
+        else:
+            left.append(found)
+    return left
+
+
+def left_out(store: Store, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
+    """Everything below a place that a store does not have, with the reason; what only its bytes can tell is read."""
+    settings = settings or SourceSettings()
+    root = root_of(place)
+    prefix = _prefix(root)
+    known, own = store.origins(prefix), {os.fspath(path) for path in store.own_files()}
+    skipped: list[Skipped] = []
+    for found in walk(root, settings=settings):
+        if isinstance(found, Skipped):
+            skipped.append(found)
+        elif found.location in own:
+            skipped.append(Skipped(found.path, "special", "part of the store itself"))
+        elif found.path not in known:
+            skipped += index_batch([File(found, "", f"{prefix}{found.path}")], settings, None).outcomes[0].skipped
+    return skipped
+
+
+class _Names:
+    """Folders for documents: none, but the root's name where another root has their paths."""
+
+    def __init__(self, store: Store, name: str, prefix: str) -> None:
+        self._store, self._name, self._prefix = store, name, prefix
+        self._folders = ("", f"{name}/", f"{prefix.strip('/')}/") if store.has_others(prefix) else ("",)
+
+    def again(self) -> _Names:
+        """The same by what is there now."""
+        return _Names(self._store, self._name, self._prefix)
+
+    def folder_of(self, path: str) -> str:
+        """What to put in front of the paths of a file's documents."""
+        *first, last = self._folders
+        return next((each for each in first if not self._store.is_taken(each + path, prefix=self._prefix)), last)
+
+
+def _prefix(root: Root) -> str:
+    return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
+
+
+def place_of(prefix: str) -> str:
+    """The file, folder or glob that a root's prefix stands for, as `ingest` takes it.
+
+    >>> place_of("/notes//"), place_of("/notes?*.md//")
+    ('/notes', '/notes/*.md')
+    """
+    path = prefix.removesuffix("//")
+    folder, mark, glob = path.rpartition("?")
+    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
+
+
+# ---- watching: What changed since the last look?
+
+DEBOUNCE_MS = 400
+"""How long changes are gathered at most before they are told."""
+
+TICK_MS = 500
+"""How often `changes` says that nothing happened."""
+
+
+def watch(
+    roots: Iterable[Root | str | Path],
+    on_change: Callable[[frozenset[Path]], None],
+    *,
+    stop: threading.Event,
+    debounce_ms: int = DEBOUNCE_MS,
+    poll: bool = False,
+    ignore: Iterable[Path] = (),
+) -> None:
+    """Call `on_change` with the changed paths below the roots, gathered for a moment, until `stop` is set.
+
+    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
+    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
+    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
+    The paths only say where to look: what was added, changed or removed is for the next walk to tell.
+    """
+    for paths in changes(roots, stop=stop, debounce_ms=debounce_ms, poll=poll, ignore=ignore):
+        if paths:
+            on_change(paths)
+
+
+def changes(
+    roots: Iterable[Root | str | Path],
+    *,
+    stop: threading.Event,
+    debounce_ms: int = DEBOUNCE_MS,
+    poll: bool = False,
+    ignore: Iterable[Path] = (),
+) -> Iterator[frozenset[Path]]:
+    """The same as an iterator. It gives an empty set twice a second when nothing happens; the first set of all says
+    that the watch has begun.
+    """
+    import watchfiles
+
+    wanted = [root if isinstance(root, Root) else root_of(root) for root in roots]
+    folders = sorted({root.path if root.path.is_dir() else root.path.parent for root in wanted})
+    quiet = tuple(Path(path).resolve() for path in ignore)
+
+    def matters(change: watchfiles.Change, name: str) -> bool:
+        path = Path(name)
+        if change == watchfiles.Change.modified and path.is_dir():
+            return False  # whatever happened in it is told by itself
+        if any(path.is_relative_to(folder) for folder in quiet):
+            return False
+        return any(_is_below(path, root.path) for root in wanted)
+
+    for found in watchfiles.watch(
+        *folders,
+        watch_filter=matters,
+        debounce=debounce_ms,
+        step=min(50, debounce_ms),
+        stop_event=stop,
+        rust_timeout=TICK_MS,
+        force_polling=poll,
+        ignore_permission_denied=True,
+        recursive=any(root.path.is_dir() for root in wanted),
+        yield_on_timeout=True,
+    ):
+        yield frozenset(Path(name) for _, name in found)
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    if path == root:
+        return True
+    if not path.is_relative_to(root):
+        return False
+    return not any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
+# ---- following: How does a store stay what a folder holds while the folder changes?
+
+_LOOK_SECONDS = 0.5
+"""How often a place is looked at that is gone, or whose file system tells of no changes."""
+
+
+def watch_into(
+    store: Store,
+    place: str | os.PathLike[str],
+    *,
+    settings: SourceSettings | None = None,
+    stop: threading.Event,
+    debounce_ms: int = DEBOUNCE_MS,
+    poll: bool = False,
+) -> Iterator[Report]:
+    """Bring the store up to date with a place, then after every change until `stop` is set; a report each time.
+
+    Only what changed is read. A file that can't be read stands in the report's `skipped` and keeps what was stored of
+    it. While another process writes, a change waits; while the place itself is gone, everything stored of it stays.
+    The first report comes when the watch has begun, so no change falls between the two. `poll` looks at every file's
+    stat twice a second instead of asking the system, for network file systems.
+    """
+    root_of(place)  # a place that never was is the caller's mistake
+    last: Report | None = None
+    while not stop.is_set():
+        try:
+            for report in _looks(store, place, settings, stop, debounce_ms, poll=poll):
+                if last is None or _tells(report, last):
+                    yield report
+                last = report
+        except (DocumentError, FileNotFoundError):
+            pass  # the place is gone for now
+        stop.wait(_LOOK_SECONDS)
+
+
+def _looks(
+    store: Store,
+    place: str | os.PathLike[str],
+    settings: SourceSettings | None,
+    stop: threading.Event,
+    debounce_ms: int,
+    *,
+    poll: bool,
+) -> Iterator[Report]:
+    """A look at the place at the beginning and after every change, until it is gone; when polling, one look."""
+    root = root_of(place)
+    noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
+    is_due = True
+    for changed in (frozenset[Path](),) if poll else noticed:
+        if is_due or changed:
+            report = _brought_up(store, place, settings)
+            is_due = report is None
+            if report is not None:
+                yield report
+        if not root.path.exists():
+            return
+
+
+def _brought_up(store: Store, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
+    """What a look at the place did; None where another process was writing and it must be repeated."""
+    try:
+        return ingest(store, place, settings=settings, wait_seconds=0)
+    except StoreBusyError:
+        return None
+
+
+def _tells(report: Report, last: Report) -> bool:
+    """Whether a report says something that the last one did not."""
+    done = report.added + report.changed + report.renamed + report.removed
+    return bool(done) or report.skipped != last.skipped

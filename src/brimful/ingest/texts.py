@@ -1,0 +1,165 @@
+"""How do a string and a stream become documents?"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import IO, BinaryIO
+
+from brimful.corpus.documents import Document, check_path
+from brimful.corpus.loaders import Loaded, load
+from brimful.corpus.reading import BLOCK_BYTES, given, stream_blocks
+from brimful.corpus.secrets import secret_of
+from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
+from brimful.errors import DocumentError
+from brimful.ingest.folders import Report
+from brimful.store.store import Store
+from brimful.store.writing import Entry
+from brimful.text.kinds import kind_of
+
+
+def add_text(
+    store: Store,
+    path: str,
+    text: str,
+    *,
+    time: int | None = None,
+    title: str | None = None,
+    settings: SourceSettings | None = None,
+) -> Report:
+    """Store a string as the document of that path, as it is; one that holds a credential is listed instead.
+
+    >>> from pathlib import Path
+    >>> from brimful.store.sqlite import SqliteStore
+    >>> with SqliteStore(Path(tempfile.mkdtemp(), "store.db")) as store:
+    ...     add_text(store, "tea.md", "Tea at four.").added, add_text(store, "tea.md", "Tea at five.").changed
+    (1, 1)
+    """
+    settings = settings or SourceSettings()
+    _check_free(store, path)
+    content = given(path, text).content
+    secret = None if settings.allows("secret") else secret_of(path, content)
+    if secret:
+        return Report(skipped=[Skipped(path, "secret", secret)])
+    document: Document | LongDocument
+    if len(content) > LONG_BYTES:
+        long = LongText(path, *kind_of(path, content), "utf-8", partial(_slices, content))
+        document = LongDocument.of(path, long, time=time)
+    else:
+        document = Document(path, content, time=time)
+    return _put(store, [Entry(document, title=title)])
+
+
+def ingest_stream(
+    store: Store,
+    path: str,
+    stream: BinaryIO | None = None,
+    *,
+    time: int | None = None,
+    settings: SourceSettings | None = None,
+) -> Report:
+    """Store what a stream gives, standard input by default, as if it were a file of that path.
+
+    Of a stream longer than a few megabytes a copy is kept on disk while it is indexed, not in memory.
+    """
+    settings = settings or SourceSettings()
+    _check_free(store, path)
+    if not settings.allows("secret") and (secret := secret_of(path, b"")):
+        return Report(skipped=[Skipped(path, "secret", secret)])
+    with tempfile.SpooledTemporaryFile(max_size=LONG_BYTES) as spool:
+        try:
+            size = _copied(stream or sys.stdin.buffer, spool, settings)
+            entries, skipped = _entries(path, spool, size, time, settings)
+        except Refusal as refusal:
+            return Report(skipped=[refusal.at(path)])
+        report = _put(store, entries)
+    report.skipped.extend(skipped)
+    report.removed = _forget_members(store, path, len(entries)) if entries else 0
+    return report
+
+
+def _entries(
+    path: str, spool: IO[bytes], size: int, time: int | None, settings: SourceSettings
+) -> tuple[list[Entry], list[Skipped]]:
+    """The documents of a stream, and what is left out."""
+    long = streamed(path, partial(_again, spool), settings=settings) if size > LONG_BYTES else None
+    if isinstance(long, LongText):
+        return [Entry(LongDocument.of(path, long, time=time), rule=long.rule)], []
+    if isinstance(long, Skipped):
+        return [], [long]
+    settings.check_whole(size)
+    loaded = load(path, b"".join(_again(spool)), settings=settings)
+    entries = [
+        Entry(
+            Document(
+                each.path,
+                each.content,
+                time=each.time if each.time is not None else time,
+                kind=each.kind,
+                language=each.language,
+            ),
+            rule=each.rule,
+            title=each.title,
+            source_map=each.source_map,
+        )
+        for each in loaded
+        if isinstance(each, Loaded)
+    ]
+    return entries, [each for each in loaded if isinstance(each, Skipped)]
+
+
+def _put(store: Store, entries: Sequence[Entry]) -> Report:
+    """Store what is new or different."""
+    report = Report()
+    fresh = []
+    with store.snapshot() as now:
+        for entry in entries:
+            row = now.row(entry.document.path)
+            report.added += row is None
+            is_same = row is not None and (row.id, row.time) == (entry.document.id, entry.document.time)
+            report.unchanged += is_same
+            report.changed += row is not None and not is_same
+            if not is_same:
+                fresh.append(entry)
+    if fresh:
+        store.add(fresh)
+    return report
+
+
+def _check_free(store: Store, path: str) -> None:
+    check_path(path)
+    owner = store.owner(path)
+    if owner:
+        raise DocumentError(f"{path!r} is the document of a file ({owner}); give the text another path")
+
+
+def _copied(stream: BinaryIO, spool: IO[bytes], settings: SourceSettings) -> int:
+    size = 0
+    for block in stream_blocks(stream):
+        size += len(block)
+        if size > settings.max_bytes and not settings.allows("too_large"):
+            raise Refusal("too_large", f"more than max_bytes = {settings.max_bytes}")
+        spool.write(block)
+    return size
+
+
+def _again(spool: IO[bytes]) -> Iterator[bytes]:
+    spool.seek(0)
+    while block := spool.read(BLOCK_BYTES):
+        yield block
+
+
+def _slices(content: bytes) -> Iterator[bytes]:
+    for start in range(0, len(content), BLOCK_BYTES):
+        yield content[start : start + BLOCK_BYTES]
+
+
+def _forget_members(store: Store, path: str, count: int) -> int:
+    """Forget the documents that an earlier, longer stream of the same name had; returns how many."""
+    stale: list[str] = []
+    while store.owner(name := f"{path}#{count + 1 + len(stale):04d}") == "":
+        stale.append(name)
+    return store.remove(stale) if stale else 0

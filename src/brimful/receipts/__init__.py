@@ -1,0 +1,1 @@
+"""What went into a context, provable later: written, read back without trust, checked."""

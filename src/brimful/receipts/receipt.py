@@ -1,0 +1,454 @@
+"""What went into a context, from which state, and why did the rest not? A record that anyone can check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, NamedTuple
+
+from blake3 import blake3
+
+from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, written
+from brimful.assembly.formats import Showing, form_for
+from brimful.budget import Budget
+from brimful.corpus.documents import Document
+from brimful.errors import DocumentError, FormatError
+from brimful.receipts.notation import (
+    UNLESS_EMPTY,
+    Hash,
+    Moment,
+    Natural,
+    Score,
+    canonical,
+    parsed,
+    plain,
+    read_as,
+    written_fields,
+)
+from brimful.settings import FormatName, LineNumbers, Packing
+from brimful.store.merkle import Proof, leaf_hash
+from brimful.store.protocol import Row, Snapshot
+from brimful.windows.window import Seam, SeamKind, Window, goes_on_after, goes_on_before
+
+# ---- cited: What does a receipt say of each document and window that it cites or leaves out?
+
+
+class Sibling(NamedTuple):
+    """A hash beside the way from a document to the state root."""
+
+    side: Literal["left", "right"]
+    hash: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class CitedDocument:
+    """A document that windows were cut from, with the proof that it is under the state root.
+
+    `rule` says how its bytes came from a file: "utf-8" as they are, "pdf" and the like converted. `language` is what
+    some formats name above its windows.
+    """
+
+    path: str
+    id: str
+    content_hash: Hash
+    length: Natural
+    time: Moment | None
+    rule: str
+    language: str | None
+    proof: tuple[Sibling, ...] = field(repr=False)
+
+    def root(self) -> str:
+        """The state root that the proof leads to."""
+        leaf = leaf_hash(self.path, self.time, bytes.fromhex(self.content_hash))
+        steps = tuple((step.side == "left", bytes.fromhex(step.hash)) for step in self.proof)
+        return Proof(steps).root(leaf).hex()
+
+
+class CitedSeam(NamedTuple):
+    """Bytes `[start, end)` of a window's document that are shown before it, and their hash."""
+
+    kind: SeamKind
+    start: Natural
+    end: Natural
+    hash: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class CitedWindow:
+    """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
+
+    With the document it is all that a format needs in order to write the window again. `sequence` is part of the id of
+    a window that another retriever brought, and `line` the first line that it says it has.
+    """
+
+    path: str
+    start: Natural
+    end: Natural
+    id: str
+    hash: Hash
+    score: Score
+    terms: tuple[str, ...]
+    time: Moment | None
+    cut_start: bool = field(default=False, metadata=UNLESS_EMPTY)
+    cut_end: bool = field(default=False, metadata=UNLESS_EMPTY)
+    seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    sequence: int = field(default=0, metadata=UNLESS_EMPTY)
+    line: Natural = field(default=Natural(0), metadata=UNLESS_EMPTY)
+    coherence: Score | None = field(default=None, metadata=UNLESS_EMPTY)
+    cluster: str | None = field(default=None, metadata=UNLESS_EMPTY)  # windows with the same one are linked
+    also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedWindow:
+    """A candidate that is not in the context, and why (`Omitted` has the reasons)."""
+
+    path: str
+    start: Natural
+    end: Natural
+    score: Score
+    reason: Reason
+    duplicate_of: str | None
+    enters_at: Natural | None
+
+
+class DigestSource(NamedTuple):
+    """Bytes `[start, end)` of a document that a digest condenses, and their hash."""
+
+    start: Natural
+    end: Natural
+    hash: Hash
+
+
+class DigestSentence(NamedTuple):
+    """Bytes `[start, end)` of a digest, and the numbers of the sources that they came from."""
+
+    start: Natural
+    end: Natural
+    sources: tuple[Natural, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedDigest:
+    """A text that a model wrote from parts of a document. It stands here, since no source has it."""
+
+    path: str
+    model: str
+    text: str = field(repr=False)
+    source: str
+    sources: tuple[DigestSource, ...] = field(repr=False)
+    sentences: tuple[DigestSentence, ...] = field(repr=False)
+
+
+# ---- receipt: What went into a context, from which state, and why did the rest not? A record that anyone can check.
+#
+# A receipt's `id` is a hash over everything that two runs on the same state have in common. The run's own facts
+# (when, how long, by which version, at which generation) stand in `run`, outside of it (ruling 10), and so does the
+# question's text, which its hash stands for.
+
+VERSION = 3
+MOST_OVERLAP = 8
+"""Windows of one document show it so many times over, at most, beside what `most_shown` allows each: so the work of a
+check grows with the documents and the receipt, not with their product."""
+_ANY_DOCUMENT_BYTES = 1 << 16
+_ANY_WINDOW_BYTES = 1 << 14
+_OUTSIDE = ("id", "question", "run")
+_UNKNOWN = Hash("0" * 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The account of one context (ContextMetadata).
+
+    It holds none of the text but what a model wrote: `windows` say which bytes of `documents` stand there, `blocks` how
+    many of them under each header, and `format` how they are written. Whoever has the documents can write it again.
+    """
+
+    version: Natural
+    id: Hash
+    question: str | None
+    question_hash: Hash
+    state_root: Hash
+    settings: Mapping[str, object]
+    model: str
+    exact: bool
+    format: FormatName
+    packing: Packing
+    include_metadata: bool
+    line_numbers: LineNumbers
+    budget: Budget
+    tokens: Natural
+    content_tokens: Natural
+    truncated: bool
+    documents: tuple[CitedDocument, ...] = field(repr=False)
+    windows: tuple[CitedWindow, ...] = field(repr=False)
+    blocks: tuple[Natural, ...] = field(repr=False)
+    corrections: tuple[Mapping[str, object], ...] = field(repr=False)
+    omitted: tuple[OmittedWindow, ...] = field(repr=False)
+    context_hash: Hash
+    run: Mapping[str, object] = field(compare=False)
+    digests: tuple[CitedDigest, ...] = field(default=(), repr=False, metadata=UNLESS_EMPTY)
+
+    @property
+    def showing(self) -> Showing:
+        """What its text tells of each window beside the window's own."""
+        return Showing(self.include_metadata, self.line_numbers)
+
+    def to_json(self) -> str:
+        """One line of JSON; the same receipt has the same bytes everywhere."""
+        return canonical(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Receipt:
+        """Read a receipt back. Whatever is not one, or was changed since, is a FormatError that names the field."""
+        found = parsed(text)
+        version = found.get("version") if isinstance(found, dict) else VERSION
+        if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
+            known = f"this program reads version {VERSION}"
+            raise FormatError(f"version: {str(version)[:20]} is not known, {known}; use the program that wrote it")
+        receipt = read_as(cls, found, where="")
+        if receipt.id != receipt.hashed():
+            raise FormatError("id: it is not the hash of this receipt, so something in it was changed; get it again")
+        if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
+            raise FormatError("question: it is not the one that question_hash stands for; get the receipt again")
+        return receipt
+
+    def hashed(self) -> Hash:
+        """The hash over everything but the id itself, the question's text and the run's own facts."""
+        inside = {name: value for name, value in written_fields(self) if name not in _OUTSIDE}
+        return hash_of(canonical(inside))
+
+    def without_question(self) -> Receipt:
+        """The same receipt, with the same id, that keeps only the question's hash."""
+        return replace(self, question=None)
+
+
+def make_receipt(
+    context: Context,
+    *,
+    question: str,
+    snapshot: Snapshot,
+    settings: Mapping[str, object],
+    corrections: Iterable[object] = (),
+    keep_question: bool = True,
+    prices: bool = False,
+    run: Mapping[str, object] | None = None,
+) -> Receipt:
+    """The receipt for a context that was made from this snapshot.
+
+    `settings` are all that change output, as JSON values or settings dataclasses, so that a replay can use them;
+    `corrections` likewise. `prices` also works out the budget at which each omitted window would enter, which costs
+    many packings. `run` holds what may differ from run to run; the generation is added to it.
+    """
+    rows = _rows(context, snapshot)
+    _check_text(context, rows, snapshot)
+    draft = Receipt(
+        version=Natural(VERSION),
+        id=_UNKNOWN,
+        question=_checked(question) if keep_question else None,
+        question_hash=hash_of(_checked(question)),
+        state_root=Hash(snapshot.root.hex()),
+        settings=_mapping(settings, "settings"),
+        model=context.model,
+        exact=context.exact,
+        format=context.format,
+        packing=context.packing,
+        include_metadata=context.include_metadata,
+        line_numbers=context.line_numbers,
+        budget=context.budget,
+        tokens=Natural(context.tokens),
+        content_tokens=Natural(context.content_tokens),
+        truncated=context.truncated,
+        documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
+        digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
+        windows=tuple(map(_window, context.windows)),
+        blocks=tuple(Natural(len(block.windows)) for block in context.blocks if block.windows),
+        corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
+        omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
+        context_hash=hash_of(context.text),
+        run=_mapping({"generation": snapshot.generation, **(run or {})}, "run"),
+    )
+    return replace(draft, id=draft.hashed())
+
+
+def hash_of(value: str | bytes) -> Hash:
+    """The BLAKE3 of some bytes, or of a text's UTF-8."""
+    return Hash(blake3(value.encode() if isinstance(value, str) else value).hexdigest())
+
+
+def _checked(question: str) -> str:
+    if not isinstance(question, str):
+        raise FormatError(f"question must be text, got {type(question).__name__}")
+    return str(plain(question, where="question"))
+
+
+def _mapping(value: object, where: str) -> Mapping[str, object]:
+    found = plain(value, where=where)
+    if not isinstance(found, dict):
+        raise FormatError(f"{where} must be a mapping or a dataclass, got {type(value).__name__}")
+    return found
+
+
+def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    sources = {each.path: each.source for each in context.digests}
+    for window in context.windows:
+        path = sources.get(window.path, window.path)
+        row = rows.get(path) or snapshot.row(path)
+        if row is None:
+            raise DocumentError(f"{path!r} is not in this snapshot; add it, or use the snapshot that was asked")
+        rows[path] = row
+    return rows
+
+
+def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
+    steps = snapshot.prove(row.path).siblings
+    return CitedDocument(
+        path=row.path,
+        id=row.id,
+        content_hash=Hash(row.content_hash.hex()),
+        length=Natural(row.length),
+        time=None if row.time is None else Moment(row.time),
+        rule=row.rule,
+        language=row.language,
+        proof=tuple(Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
+    )
+
+
+def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
+    spans = sorted({span for said in digest.sentences for span in said.sources})
+    numbers = {span: Natural(number) for number, span in enumerate(spans)}
+    return CitedDigest(
+        path=digest.path,
+        model=digest.model,
+        text=digest.document.content.decode(),
+        source=digest.source,
+        sources=tuple(
+            DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
+            for start, end in ((span.start, span.end) for span in spans)
+        ),
+        sentences=tuple(
+            DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
+            for span, sources in digest.sentences
+        ),
+    )
+
+
+def _window(window: Window) -> CitedWindow:
+    return CitedWindow(
+        path=window.path,
+        start=Natural(window.start),
+        end=Natural(window.end),
+        id=window.id,
+        hash=hash_of(window.text),
+        score=Score(repr(window.score)),
+        terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
+        time=None if window.time is None else Moment(window.time),
+        cut_start=window.cut_start,
+        cut_end=window.cut_end,
+        seams=tuple(
+            CitedSeam(seam.kind, Natural(seam.start), Natural(_end(seam)), hash_of(seam.text)) for seam in window.seams
+        ),
+        sequence=0 if window.document is not None else window.sequence,
+        line=Natural((window.document is None and window.line) or 0),
+        coherence=None if window.document is None else Score(repr(window.coherence.score)),
+        cluster=window.cluster,
+        also_in=window.also_in,
+    )
+
+
+def _end(seam: Seam) -> int:
+    return seam.start + len(seam.text.encode())
+
+
+def _omitted(omitted: Omitted, *, prices: bool) -> OmittedWindow:
+    window = omitted.window
+    price = omitted.enters_at if prices else None
+    return OmittedWindow(
+        path=window.path,
+        start=Natural(window.start),
+        end=Natural(window.end),
+        score=Score(repr(window.score)),
+        reason=omitted.reason,
+        duplicate_of=omitted.duplicate_of,
+        enters_at=None if price is None else Natural(price),
+    )
+
+
+_Read = Callable[[int, int], bytes]
+
+
+def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -> None:
+    """Refuse a context whose text could not be written again from the snapshot's documents."""
+    digests = {each.path: each for each in context.digests}
+    shown: dict[str, list[int]] = {}
+    for window in context.windows:
+        if window.path in digests:
+            made = digest_document(window.path, digests[window.path].document.content)
+            _check_window(window, made, read=partial(_part, made.content))
+            continue
+        row = rows[window.path]
+        _check_window(window, row, read=_reader(row, snapshot))
+        sizes = shown.setdefault(window.path, [])
+        sizes.append(len(window.span) + sum(len(seam.text.encode()) for seam in window.seams))
+    for path, sizes in shown.items():
+        if sum(sizes) > most_shown(rows[path].length, len(sizes)):
+            raise DocumentError(
+                f"{path}: its windows show it more than {MOST_OVERLAP} times over; leave out those that overlap"
+            )
+    text = "".join(
+        part.text for _, part in written(context.blocks, form=form_for(context.format), showing=context.showing)
+    )
+    if text != context.text:
+        raise FormatError("the context's text is not what its windows say; pack it again")
+
+
+def most_shown(length: int, windows: int) -> int:
+    """How many bytes so many windows of a document of that length may show together, their seams included."""
+    return MOST_OVERLAP * length + _ANY_DOCUMENT_BYTES + windows * _ANY_WINDOW_BYTES
+
+
+def _part(content: bytes, start: int, end: int) -> bytes:
+    return content[start:end]
+
+
+def _reader(row: Row, snapshot: Snapshot) -> _Read:
+    return lambda start, end: snapshot.read(row.number, min(start, row.length), min(end, row.length))
+
+
+def _check_window(window: Window, source: Row | Document, *, read: _Read) -> None:
+    """Refuse a window that its source does not have: other bytes, other edges, a seam from elsewhere."""
+    own = window.document
+    if own is not None and (own.id, own.language) != (source.id, source.language):
+        raise _other_bytes(window, window.start, window.end)
+    if own is not None:
+        # The window's own copy has the document's id, so that the store need not be read again.
+        read = partial(_part, own.content)
+        if (window.cut_start, window.cut_end) != (goes_on_before(own, window.start), goes_on_after(own, window.end)):
+            raise DocumentError(
+                f"{window.path} [{window.start}, {window.end}): its edges are marked otherwise than the document goes "
+                "on there; make it with Window.cut"
+            )
+    elif window.line is not None and read(0, window.start).count(b"\n") + 1 != window.line:
+        raise DocumentError(
+            f"{window.path} [{window.start}, {window.end}): it does not begin in line {window.line}; "
+            "leave `line` out or correct it"
+        )
+    if read(window.start, window.end) != window.text.encode():
+        raise _other_bytes(window, window.start, window.end)
+    for seam in window.seams:
+        start, end = seam.start, _end(seam)
+        if start < window.end and window.start < end:
+            raise DocumentError(
+                f"{window.path} [{window.start}, {window.end}): a seam at {start} lies inside the window; drop it"
+            )
+        if read(start, end) != seam.text.encode():
+            raise _other_bytes(window, start, end)
+
+
+def _other_bytes(window: Window, start: int, end: int) -> DocumentError:
+    return DocumentError(
+        f"{window.path} [{start}, {end}): the snapshot has other bytes there; "
+        "make the receipt from the snapshot that the windows were cut from"
+    )

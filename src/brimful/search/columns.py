@@ -1,0 +1,572 @@
+"""Where do units lie, to which document does each belong, under which headings? Columns over a snapshot."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful import kernels
+from brimful.index.segments import Numbers, Places, Postings, sequence
+from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, chance_score, similarities
+from brimful.kernels import Columns
+from brimful.search.priors import FileKinds
+from brimful.search.query import AskedTerm
+from brimful.search.signals import Candidates, PathNames
+from brimful.search.spelling import Spellings
+from brimful.search.terms import Form, FormWeights, forms_of
+from brimful.store.format import ByteLru
+from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.text.outline import merged
+from brimful.text.stems import SNOWBALL, STOP_WORDS
+from brimful.text.terms import query_terms, terms_of
+
+# ---- ground: Where do units lie, and to which document does each belong? Columns over a whole snapshot.
+#
+# The live units of all segments are numbered one after the other. Which number a unit has is history; what is said of
+# it (its neighbours within its extent, its document, its place there) is not, and only that decides anything.
+
+BLOCK_UNITS = 16
+"""Neighbouring units that are looked at together when a question is first narrowed down."""
+
+BEYOND_CHANCE = 4
+"""Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
+
+DEEPEST = 6
+"""Levels of headings."""
+
+_LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
+_LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
+_LEAST_SHARE = 10  # one in so many of the commonest language's
+_KEPT_TERMS = 4_096
+_KEPT_PLACES_BYTES = 24 << 20
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentUnits:
+    """The live units of one segment."""
+
+    view: SegmentView
+    first: int  # the number of its first unit
+    starts: NDArray[np.int64] | NDArray[np.uint32]  # where its units begin on the axis, in as few bytes as hold it
+    live: Numbers  # the extents of the view that have units
+    counts: Numbers  # how many each of these has
+    stored: Numbers | None  # which of the view's units each is, where some are dead
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class Column:
+    """A number for each unit, worked out for those that are asked for: units are millions, a question needs few."""
+
+    def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
+        self._size, self._of = size, of
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __getitem__(self, units: Ids | int | slice) -> Numbers:
+        return self._of(np.arange(self._size)[units] if isinstance(units, slice) else np.asarray(units))
+
+    def tolist(self) -> list[int]:
+        """All of them."""
+        found: list[int] = self[:].tolist()
+        return found
+
+
+class CorpusColumns:
+    """Everything that a question is asked of, at one moment."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.documents: Documents = snapshot.documents()
+        self.plots: list[SegmentUnits] = []
+        self._rows: list[Numbers] = []  # of each plot, the document of every extent
+        count = 0
+        for view in snapshot.segments():
+            plot = _plot(view, count)
+            if len(plot):
+                self.plots.append(plot)
+                self._rows.append(self.documents.rows_of(view.extents.documents))
+                count += len(plot)
+        self._size = count
+        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its plot
+        sizes = _joined([plot.counts for plot in self.plots])
+        self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
+        self.extent_firsts = self._behind - sizes
+        self.owners = _joined([rows[plot.live] for rows, plot in zip(self._rows, self.plots, strict=True)])
+        self._ends = _joined([plot.view.extents.ends[plot.live] for plot in self.plots])
+        shifts = [(plot.view.extents.starts - plot.view.extents.bases)[plot.live] for plot in self.plots]
+        self._shifts = _joined(shifts)
+        self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
+        self.rows = Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
+        self.sizes = Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
+        self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
+        self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
+        self.census = lru_cache(_KEPT_TERMS)(self._census)
+        self.places: ByteLru[bytes, tuple[Numbers, ...]] = ByteLru(
+            self._places, size=lambda found: sum(column.nbytes for column in found), most_bytes=_KEPT_PLACES_BYTES
+        )
+        self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
+        self._parents: dict[int, Numbers] = {}
+
+    def _starts_of(self, units: Ids) -> Numbers:
+        if not units.ndim:
+            return self._starts_of(units[None]).reshape(())
+        starts = np.empty(len(units), np.int64)
+        within = self.firsts.searchsorted(units, side="right") - 1
+        bounds = np.append(np.flatnonzero(np.diff(within, prepend=-1)), len(units)).tolist()
+        for low, high in pairwise(bounds):
+            plot = self.plots[int(within[low])]
+            starts[low:high] = plot.starts[units[low:high] - plot.first]
+        return starts
+
+    def _extents_of(self, units: Ids) -> Numbers:
+        return self.extent_firsts.searchsorted(units, side="right") - 1
+
+    def offsets_of(self, units: Ids, extents: Numbers) -> Numbers:
+        """Where in their documents units of these extents begin."""
+        return self.starts[units] + self._shifts[extents]
+
+    def ends_of(self, units: Ids, extents: Numbers) -> Numbers:
+        """Where units of these extents end on their axis: where the next one of the same begins, or with it."""
+        following = np.minimum(units + 1, self._size - 1)
+        last = units + 1 == self._behind[extents]
+        return np.where(last, self._ends[extents], self.starts[following])
+
+    def behind(self, extent: int) -> int:
+        """The unit behind the last one of an extent."""
+        return int(self._behind[extent])
+
+    @cached_property
+    def block_rows(self) -> Numbers:
+        """The document of each block."""
+        return self.rows[self.block_firsts].astype(np.int32)
+
+    @cached_property
+    def block_offsets(self) -> Numbers:
+        """Where in its document each block begins."""
+        return self.offsets[self.block_firsts]
+
+    def __len__(self) -> int:
+        return self._size
+
+    @cached_property
+    def description(self) -> str:
+        """A hash of the titles, kinds and languages."""
+        return self.documents.description()
+
+    @cached_property
+    def firsts(self) -> Numbers:
+        """The number of the first unit of each plot."""
+        return np.array([plot.first for plot in self.plots], np.int64)
+
+    @cached_property
+    def document_sizes(self) -> NDArray[np.float64]:
+        """How long each document is against the others on average."""
+        lengths = self.documents.lengths
+        return lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
+
+    @cached_property
+    def length(self) -> int:
+        """Bytes of all live text."""
+        return int(self.documents.lengths.sum())
+
+    @cached_property
+    def unit_size(self) -> int:
+        """Bytes of a unit on average."""
+        total = int(self._ends.sum()) - int(self.starts[self.extent_firsts].sum())
+        return max(total // max(len(self), 1), 1)
+
+    def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
+        """The units from each first to its last, ascending, and so many more on both sides, within their extents."""
+        if not len(firsts):
+            return firsts
+        low = np.maximum(firsts - reach, self.extent_firsts[self.extents[firsts]])
+        high = np.minimum(lasts + reach, self._behind[self.extents[lasts]] - 1)
+        low = np.maximum(low, np.concatenate(([0], np.maximum.accumulate(high)[:-1] + 1)))
+        sizes = np.maximum(high - low + 1, 0)
+        steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        units: Ids = np.repeat(low, sizes) + steps
+        return units
+
+    # ---- words
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """All terms that begin so, in bytewise order; what only deleted text says is none."""
+        return _merged([plot.view.live_names(prefix) for plot in self.plots])
+
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All words that end so, by their letters from behind."""
+        backwards, wanted = self._backwards, suffix[::-1]
+        first = bisect_left(backwards, wanted)
+        return [word[::-1] for word in backwards[first : bisect_left(backwards, wanted + b"\xff", lo=first)]]
+
+    @cached_property
+    def _backwards(self) -> list[bytes]:
+        """The words of the corpus from behind, sorted; whoever asks counts them too."""
+        return sorted({word[::-1] for plot in self.plots for word in plot.view.words()})
+
+    def _census(self, term: bytes) -> int:
+        return self.snapshot.census(term)
+
+    def _places(self, term: bytes) -> tuple[Numbers, ...]:
+        """Where a term stands on the axis of each plot."""
+        return Columns(plot.view.positions(term) for plot in self.plots)
+
+    def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
+        """What a word of a question stands for; where it stands in the question does not matter."""
+        return forms_of(asked, self, languages=self.languages or ("en",), weights=weights)
+
+    def spellings(self) -> Spellings:
+        """The words of the corpus by their spelling."""
+        return self._spellings
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        words = (word for plot in self.plots for word in plot.view.words())
+        return Spellings(list(dict.fromkeys(words)))  # whoever asks counts them too
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the corpus: those of whose own little words it has several, the commonest first.
+
+        One such word may be a name, a number in hexadecimals or another language's: how many different ones there are
+        decides, against the language that has most.
+        """
+        found = {
+            language: [count for word in own if (count := self.census(word))] for language, own in _TELLING.items()
+        }
+        told = {language: sum(counts) for language, counts in found.items()}
+        most, widest = max(told.values(), default=0), max(map(len, found.values()), default=0)
+        known = [
+            name
+            for name, counts in found.items()
+            if len(counts) >= _LEAST_TOLD
+            and len(counts) * _LEAST_BREADTH >= widest
+            and told[name] * _LEAST_SHARE >= most
+        ]
+        return tuple(sorted(known, key=lambda name: (-told[name], name)))
+
+    # ---- units
+
+    def units_of(self, places: Sequence[Numbers]) -> Ids:
+        """The unit of each position, plot by plot, ascending."""
+        found = [
+            plot.starts.searchsorted(positions.astype(plot.starts.dtype), side="right") - 1 + plot.first
+            for plot, positions in zip(self.plots, places, strict=True)
+            if len(positions)
+        ]
+        return _joined(found)
+
+    def blocks_with(self, places: Sequence[Numbers]) -> Ids:
+        """The blocks that have any of the positions, ascending."""
+        return kernels.find_blocks(Columns.of(places), *self._blocks)
+
+    def blocks_of(self, units: Ids) -> Ids:
+        """The blocks that some units stand in, ascending."""
+        return merged(self.block_firsts.searchsorted(units, side="right") - 1)
+
+    @cached_property
+    def _blocks(self) -> tuple[Columns, Numbers]:
+        """Where the blocks of each plot begin on its axis, and the number of its first block."""
+        bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)])
+        starts = [
+            plot.starts[self.block_firsts[first:last] - plot.first].astype(np.int64)
+            for plot, (first, last) in zip(self.plots, pairwise(bounds.tolist()), strict=True)
+        ]
+        return Columns(starts), bounds[:-1]
+
+    def units_with(self, term: bytes) -> list[int]:
+        """The units that hold a term, by path and place."""
+        found = merged(self.units_of(self.places(term)))
+        order = np.lexsort((self.offsets[found], self.rows[found]))
+        ranked: list[int] = found[order].tolist()
+        return ranked
+
+    def text(self, unit: int) -> bytes:
+        """What a unit says."""
+        number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
+        return self.snapshot.read(number, start, start + int(self.sizes[unit]))
+
+    def counts_in(self, places: Sequence[Numbers], units: Ids) -> Numbers:
+        """How many of the positions lie in each of some ascending units."""
+        return Candidates(self, units).counts(places)
+
+    def document_counts(self, places: Sequence[Numbers]) -> Numbers:
+        """How many of the positions lie in each document, by row."""
+        counts = np.zeros(len(self.documents), np.int64)
+        self.add_document_counts(counts, places)
+        return counts
+
+    def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
+        """Add so much for each of the positions to the count of its document, by row."""
+        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
+
+    @cached_property
+    def _extents(self) -> tuple[Columns, Columns]:
+        """Where the extents of each plot begin on its axis, and the rows of their documents."""
+        return Columns([plot.view.extents.bases for plot in self.plots]), Columns(self._rows)
+
+    def codes(self, units: Ids) -> Codes | None:
+        """The codes of some ascending units; None in a store without vectors."""
+        codes = np.zeros((len(units), CODE_BYTES), np.uint8)
+        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
+        for number, plot in enumerate(self.plots):
+            low, high = bounds[number], bounds[number + 1]
+            if low < high:
+                local = units[low:high] - plot.first
+                stored = plot.view.codes_of(local if plot.stored is None else plot.stored[local])
+                if stored is None:
+                    return None
+                codes[low:high] = stored
+        return codes
+
+    def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
+        """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
+
+        Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
+        may be looked at, by row. What is no more alike than many units are by chance is not near.
+        """
+        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
+        for plot in self.plots:
+            codes = plot.view.codes
+            if codes is None:
+                continue
+            likeness = similarities(codes if plot.stored is None else codes[plot.stored], meaning)
+            known = likeness >= max(least, NOTHING + 1)
+            if allowed is not None:
+                known &= allowed[self.rows[plot.first : plot.first + len(plot)]]
+            found = np.flatnonzero(known)
+            if len(found) > limit:
+                of_found = likeness[found]
+                found = found[of_found >= np.partition(of_found, len(found) - limit)[len(found) - limit]]
+            units.append(found + plot.first)
+            scores.append(likeness[found].astype(np.int64))
+        near, worth = _joined(units), _joined(scores)
+        order = np.lexsort((self.offsets[near], self.rows[near], -worth))
+        best: Ids = np.sort(near[order[:limit]])
+        return best
+
+    def head_parents(self, number: int) -> Numbers:
+        """The heading above each heading of a plot; their number stands for none."""
+        if number not in self._parents:
+            self._parents[number] = _parents(self.plots[number])
+        return self._parents[number]
+
+    # ---- names
+
+    @cached_property
+    def file_kinds(self) -> FileKinds:
+        """Which documents are tests, lock files and the like."""
+        return FileKinds(self.documents.paths)
+
+    @cached_property
+    def path_names(self) -> PathNames:
+        """The words of the documents' paths, and what each says."""
+        return PathNames(self.documents.paths)
+
+    @cached_property
+    def titles(self) -> Postings:
+        """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
+        lines = [
+            f"{path} {title or ''}".replace("\n", " ").encode("utf-8", "replace")
+            for path, title in zip(self.documents.paths, self.documents.titles, strict=True)
+        ]
+        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
+        found = terms_of(b"\n".join(lines))
+        return Postings(found.names, found.offsets, starts.searchsorted(found.starts, side="right") - 1)
+
+
+_WORDS = {language: set(STOP_WORDS[language].encode().split()) for language in SNOWBALL}
+_TELLING = {
+    language: sorted(own - set().union(*(other for name, other in _WORDS.items() if name != language)))[:16]
+    for language, own in _WORDS.items()
+}
+
+
+def _plot(view: SegmentView, first: int) -> SegmentUnits:
+    """The live units of a segment."""
+    bases, ends, *_ = view.extents
+    starts = view.unit_starts
+    lows, highs = (starts.searchsorted(edges.astype(starts.dtype)) for edges in (bases, ends))
+    live = np.flatnonzero(highs > lows)
+    counts = (highs - lows)[live]
+    if int(counts.sum()) == len(starts):
+        return SegmentUnits(view, first, starts, live, counts, None)
+    steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    stored = np.repeat(lows[live], counts) + steps
+    return SegmentUnits(view, first, starts[stored], live, counts, stored)
+
+
+def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
+    """Every sixteenth of the units of each run that begins at `firsts`."""
+    blocks = -(-counts // BLOCK_UNITS)
+    steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+    return np.repeat(firsts, blocks) + BLOCK_UNITS * steps
+
+
+def union(columns: Sequence[Numbers]) -> Numbers:
+    """Ascending columns as one, each number once; the merging sort of runs is ten times as fast as a hash of all."""
+    if len(columns) < 2:
+        return columns[0] if columns else np.zeros(0, np.int64)
+    joined = np.concatenate(columns)
+    joined.sort(kind="stable")
+    first = np.empty(len(joined), bool)
+    first[:1] = True
+    np.not_equal(joined[1:], joined[:-1], out=first[1:])
+    return joined if first.all() else joined[first]
+
+
+def _merged(found: Sequence[list[bytes]]) -> list[bytes]:
+    return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
+
+
+def _joined(columns: Sequence[Numbers]) -> Numbers:
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _parents(plot: SegmentUnits) -> Numbers:
+    """The heading above each heading of a segment, within its document; one more than there are for none."""
+    starts, _, levels = plot.view.heads
+    count = len(starts)
+    numbers = np.arange(count)
+    above = np.full(count, -1)
+    last = np.full(count, -1)
+    for level in range(1, DEEPEST + 1):
+        above = np.where(levels == level, last, above)
+        last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
+    bases = plot.view.extents.bases
+    own = bases.searchsorted(starts, side="right")
+    same = (above >= 0) & (own[above] == own)
+    return np.append(np.where(same, above, count), count)
+
+
+# ---- headings: Under which headings does a unit stand, and do they have a word of the question?
+#
+# What a passage is about is often said above it only: in the chapter's heading, the class of a method, the session of
+# a chat. A word there counts as if it stood, for a part, in every unit below.
+
+
+class Headings:
+    """The headings above some units."""
+
+    def __init__(self, ground: CorpusColumns, chosen: Candidates) -> None:
+        self._size = len(chosen)
+        self._plots: list[_Above] = []
+        used_starts: list[Numbers] = []
+        used_ends: list[Numbers] = []
+        for number, plot in enumerate(ground.plots):
+            part = slice(*chosen.bounds[number : number + 2])
+            starts, ends, _ = plot.view.heads
+            if part.start < part.stop and len(starts):
+                parents = ground.head_parents(number)
+                begin = chosen.starts[part]
+                bases = plot.view.extents.bases
+                base = bases[bases.searchsorted(begin, side="right") - 1]
+                # One row for no heading at all, at the end: every way up ends there.
+                lowest = ends.searchsorted(begin, side="right") - 1
+                chain = np.where((lowest >= 0) & (starts[lowest] >= base), lowest, len(starts))
+                chains = [chain]
+                for _ in range(DEEPEST - 1):
+                    chains.append(parents[chains[-1]])
+                used = np.zeros(len(starts) + 1, bool)
+                used[np.array(chains)] = True
+                heads = np.flatnonzero(used[:-1])
+                at = np.cumsum(used) - 1
+                at[-1] = len(heads)
+                self._plots.append(_Above(number, part, at[np.array(chains)]))
+                used_starts.append(starts[heads])
+                used_ends.append(ends[heads])
+        self._starts, self._ends = (
+            np.concatenate([*parts, np.zeros(0, np.int64)]) for parts in (used_starts, used_ends)
+        )
+        self._bounds = np.cumsum([0, *map(len, used_starts)]).tolist()
+
+    def counts(self, places: Sequence[Numbers]) -> Numbers:
+        """How many headings above each unit have one of these positions."""
+        counts = np.zeros(self._size, np.int64)
+        if not self._plots:
+            return counts
+        positions = Columns([places[above.plot] for above in self._plots])
+        has = kernels.count_inside(positions, self._starts, self._ends, self._bounds) > 0
+        for above, (low, high) in zip(self._plots, pairwise(self._bounds), strict=True):
+            counts[above.part] = np.append(has[low:high], False)[above.chains].sum(axis=0)
+        return counts
+
+
+class _Above(NamedTuple):
+    """The headings above some units of one plot: a row for each step up, and one behind the last for none."""
+
+    plot: int
+    part: slice
+    chains: NDArray[np.int64]
+
+
+# ---- phrases: Where do words stand side by side?
+
+_GAP = 8  # bytes between two words that follow each other
+_NO_WORD = 2  # in so few no other word has room
+_MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
+_RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
+
+
+def following(ground: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:
+    """Where terms follow each other, plot by plot."""
+    columns = [ground.places(term) for term in terms]
+    lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
+    found = []
+    for number in range(len(ground.plots)):
+        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in columns]
+        found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
+    return tuple(found)
+
+
+def literal(ground: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
+    """Where terms stand side by side, with no word between them: a wider gap is looked at in the text, if not often."""
+    if len(terms) == 1:
+        return ground.places(terms[0])
+    found = []
+    size = sum(map(len, terms)) + _GAP * len(terms)
+    for plot, near, loose in zip(
+        ground.plots, following(ground, terms, gap=_NO_WORD), following(ground, terms), strict=True
+    ):
+        bases, ends, *_ = plot.view.extents
+        wide = np.setdiff1d(loose, near, assume_unique=True)
+        limits = np.minimum(wide + size, ends[bases.searchsorted(wide, side="right") - 1]).tolist()
+        unlike = [
+            start
+            for start, end in list(zip(wide.tolist(), limits, strict=True))[:_MOST_LOOKED_AT]
+            if not _begins(plot.view.text(start, end), terms)
+        ]
+        found.append(np.setdiff1d(loose, np.array(unlike, np.int64), assume_unique=True))
+    return tuple(found)
+
+
+def _begins(content: bytes, terms: Sequence[bytes]) -> bool:
+    """Whether a text begins with these terms and no other between them."""
+    starts: dict[int, set[bytes]] = {}
+    for each in query_terms(content.decode("utf-8", "replace")):
+        if not each.is_part:
+            starts.setdefault(each.start, set()).add(each.term)
+    ordered = [starts[start] for start in sorted(starts)][: len(terms)]
+    return len(ordered) == len(terms) and all(term in here for term, here in zip(terms, ordered, strict=True))
+
+
+def _shared(term: bytes, after: bytes) -> int:
+    """Bytes that two terms have in common where the text runs on: of 亚马逊 the terms are 亚马 and 马逊."""
+    one, other = term.decode("utf-8", "replace"), after.decode("utf-8", "replace")
+    runs_on = len(one) == len(other) == 2 and one[1] == other[0] >= _RUNS_ON
+    return len(one[1].encode()) if runs_on else 0

@@ -1,0 +1,221 @@
+"""Which day does a question name, and which lines of which files does a pasted traceback point at?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from brimful.patterns import compiled
+
+if TYPE_CHECKING:
+    from brimful.search.columns import CorpusColumns
+
+
+# ---- dates: Which day or month does a question name, and how else may a text write it?
+#
+# `12 May 2024`, `May 12th, 2024`, `2024-05-12`, `12.05.2024` and `2024/05/12` are one day, `May 2024` and `2024-05` one
+# month. A date is looked for in all these spellings at once, as one word of the question.
+
+_MONTHS: Final = {
+    "da": "januar februar marts april maj juni juli august september oktober november december",
+    "de": "januar februar märz april mai juni juli august september oktober november dezember",
+    "en": "january february march april may june july august september october november december",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta"
+    " marraskuuta joulukuuta",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+    "no": "januar februar mars april mai juni juli august september oktober november desember",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+}
+_NAMES: Final = {language: names.split() for language, names in _MONTHS.items()}
+_SHORT: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_NUMBERS: Final = {
+    name: number
+    for names in (*_NAMES.values(), _SHORT, [*_SHORT[:8], "sept"])
+    for number, name in enumerate(names, start=1)
+    if name != "mars" or number == 3
+}
+_LATEST_YEAR = 2_199
+_MONTH = r"(?P<month{}>[^\W\d_]{{3,14}})\.?"
+_DAY = r"(?P<day{}>[0-3]?\d)(?:st|nd|rd|th|\.|er|º|ª)?"
+_YEAR = r"(?P<year{}>1[89]\d\d|2[01]\d\d)"
+_DATE: Final = compiled(
+    r"(?<![\w.,/-])(?:"
+     r"(?P<year0>1[89]\d\d|2[01]\d\d)(?P<sign>[-/.])(?P<month0>[01]?\d)(?:(?P=sign)(?P<day0>[0-3]?\d))?"
+     r"|(?P<day1>[0-3]?\d)\.[ ]?(?P<month1>[01]?\d)\.[ ]?" + _YEAR.format(1)
+    + "|" + _DAY.format(2) + r"[ \-](?:of |de |di )?" + _MONTH.format(2) + r",?[ \-](?:of |de |del )?" + _YEAR.format(2)
+    + "|" + _MONTH.format(3) + "[ ]" + _DAY.format(3) + r",?[ ]" + _YEAR.format(3)
+    + "|" + _MONTH.format(4) + r",?[ ](?:of |de |del )?" + _YEAR.format(4)
+    + r")(?![\w/-]|[.,]\d)",
+    re.IGNORECASE,
+)  # fmt: skip
+_MOST_DATES = 16
+
+Spelling = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DateAsked:
+    """A day or a month of a question: its characters there, and the terms as which a text may have it."""
+
+    start: int
+    end: int
+    name: bytes  # as ISO writes it
+    spellings: tuple[Spelling, ...]
+
+
+def dates_in(text: str, *, languages: Sequence[str] = ()) -> tuple[DateAsked, ...]:
+    """The dates that a question names; month names of its corpus's languages and English are known.
+
+    >>> [date.name for date in dates_in("What happened on 12 May 2024, and in Nov 2023?")]
+    [b'2024-05-12', b'2023-11']
+    >>> dates_in("12.5.2024")[0].spellings[:3]
+    ((b'2024-05-12',), (b'12.05.2024',), (b'12.5.2024',))
+    >>> dates_in("may I have 12 of 2024?")
+    ()
+    """
+    return tuple(_dates(text, tuple(dict.fromkeys(("en", *languages)))))
+
+
+def _dates(text: str, languages: Sequence[str]) -> Iterator[DateAsked]:
+    count = 0
+    for found in _DATE.finditer(text):
+        year, month, day = (_part(found, name) for name in ("year", "month", "day"))
+        number = int(month) if month.isdigit() else _NUMBERS.get(month.casefold(), 0)
+        if not 1 <= number <= 12 or (day and not 1 <= int(day) <= 31) or int(year) > _LATEST_YEAR:
+            continue
+        names = _names(number, languages)
+        if day:
+            name, spellings = f"{year}-{number:02}-{int(day):02}", _days(year, number, int(day), names)
+        else:
+            name, spellings = f"{year}-{number:02}", _months(year, number, names)
+        yield DateAsked(found.start(), found.end(), name.encode(), tuple(dict.fromkeys(spellings)))
+        count += 1
+        if count == _MOST_DATES:
+            return
+
+
+def _part(found: re.Match[str], name: str) -> str:
+    return next((part for at in range(5) if (part := found.groupdict().get(f"{name}{at}"))), "")
+
+
+def _names(month: int, languages: Sequence[str]) -> list[bytes]:
+    names = [_NAMES[language][month - 1] for language in languages if language in _NAMES]
+    return [name.encode() for name in dict.fromkeys([*names, _SHORT[month - 1], *(["sept"] if month == 9 else [])])]
+
+
+def _days(year: str, month: int, day: int, names: Sequence[bytes]) -> Iterator[Spelling]:
+    yield (f"{year}-{month:02}-{day:02}".encode(),)
+    yield from ((f"{one}.{other}.{year}".encode(),) for one in _digits(day) for other in _digits(month))
+    yield (f"{year}.{month:02}.{day:02}".encode(),)
+    yield (f"{year}{month:02}{day:02}".encode(),)
+    parts = [(one.encode(), other.encode()) for one, other in product(_digits(day), _digits(month))]
+    whole = year.encode()
+    for one, other in parts:
+        yield from ((whole, other, one), (one, other, whole), (other, one, whole))
+    for name, digits in product(names, (*_digits(day), _ordinal(day))):
+        yield from ((digits.encode(), name, whole), (name, digits.encode(), whole))
+
+
+def _months(year: str, month: int, names: Sequence[bytes]) -> Iterator[Spelling]:
+    whole = year.encode()
+    yield from ((name, whole) for name in names)
+    yield (whole, f"{month:02}".encode())
+    yield from ((digits.encode(), whole) for digits in _digits(month))
+
+
+def _digits(number: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((f"{number:02}", str(number))))
+
+
+def _ordinal(day: int) -> str:
+    return f"{day}{'th' if 10 < day < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+# ---- frames: Which lines of which files does a pasted traceback or log point at?
+#
+# `File "app/tasks.py", line 230`, `lib/route.js:216:15` and `compat.c(622)` name a place. The file is the stored one
+# whose path ends like the pasted one, for as many folders as can be; the line is where it stands now.
+
+MOST_FRAMES: Final = 32
+_LONGEST_PATH = 400
+_LARGEST = 8 << 20  # bytes of a file whose lines are counted
+_FRAME = compiled(
+    r"File \"(?P<quoted>[^\"\n]{1,400})\", line (?P<line1>\d{1,7})"
+    r"|(?<![\w./\\-])(?P<path>[\w.@/\\-]{1,400}\.[A-Za-z]\w{0,5})(?::(?P<line2>\d{1,7})\b|\((?P<line3>\d{1,7})\))"
+)
+
+
+class Frame(NamedTuple):
+    """A line of a file, as it was pasted."""
+
+    path: str
+    line: int
+
+
+def frames_in(text: str) -> tuple[Frame, ...]:
+    """The places that a text points at, each once, in its order.
+
+    >>> frames_in('File "/app/tasks.py", line 230, in run; at get (lib/route.js:216:15); 12:30 and 3.5:1')
+    (Frame(path='/app/tasks.py', line=230), Frame(path='lib/route.js', line=216))
+    """
+    found: dict[Frame, None] = {}
+    for each in _FRAME.finditer(text):
+        line = int(each["line1"] or each["line2"] or each["line3"])
+        path = (each["quoted"] or each["path"]).replace("\\", "/")
+        if line and len(path) <= _LONGEST_PATH:
+            found.setdefault(Frame(path, line))
+        if len(found) == MOST_FRAMES:
+            break
+    return tuple(found)
+
+
+def places_of(ground: CorpusColumns, frames: Sequence[Frame]) -> list[tuple[int, int]]:
+    """The documents, as rows, and bytes of these lines; none for files that the corpus does not have."""
+    return sorted(set(_places(ground, frames)))
+
+
+def _places(ground: CorpusColumns, frames: Sequence[Frame]) -> Iterator[tuple[int, int]]:
+    by_name: dict[str, list[int]] = {}
+    if frames:
+        wanted = {frame.path.rpartition("/")[2] for frame in frames}
+        for row, path in enumerate(ground.documents.paths):
+            name = path.rpartition("/")[2]
+            if name in wanted:
+                by_name.setdefault(name, []).append(row)
+    for frame in frames:
+        rows = by_name.get(frame.path.rpartition("/")[2], [])
+        shared = {row: _shared(frame.path, ground.documents.paths[row]) for row in rows}
+        best = [row for row in rows if shared[row] == max(shared.values())]
+        if len(best) != 1 or int(ground.documents.lengths[best[0]]) > _LARGEST:
+            continue  # several files are called so: no telling which
+        number, length = int(ground.documents.numbers[best[0]]), int(ground.documents.lengths[best[0]])
+        at = _line_start(ground.snapshot.read(number, 0, length), frame.line)
+        if at is not None:
+            yield best[0], at
+
+
+def _shared(one: str, other: str) -> int:
+    """How many names two paths have in common, from the last on."""
+    count = 0
+    for mine, theirs in zip(reversed(one.split("/")), reversed(other.split("/")), strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
+
+
+def _line_start(content: bytes, line: int) -> int | None:
+    at = 0
+    for _ in range(line - 1):
+        at = content.find(b"\n", at) + 1
+        if not at:
+            return None
+    return at

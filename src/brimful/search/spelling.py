@@ -1,0 +1,375 @@
+"""Which known words are a few edits away, and which was meant by a word that the corpus does not have?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.errors import MissingPartError
+from brimful.index.trigrams import similarity
+from brimful.search.query import Query
+from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
+
+# ---- spellings: Which known words are a few edits away from this one?
+#
+# Every word of letters has a signature of 64 bits, one for each of its trigrams by a hash. Of two words that are
+# alike enough in pg_trgm's sense, the signature of one covers so many trigrams of the other; a pass of bit counts over
+# the words of about the same length leaves few, and only these are compared letter by letter. The signature saves time
+# and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
+# ASCII whose trigrams collide in pg_trgm's checksum).
+
+LEAST_LETTERS: Final = 3
+MOST_LETTERS: Final = 24
+LEAST_SIMILARITY: Final = 0.3
+"""pg_trgm's own threshold (ruling 12)."""
+_SHARE = (3, 10)  # the same as a fraction
+_BATCH = 100_000  # names
+_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
+_BLANK = 0x20
+
+
+class Spelling(NamedTuple):
+    """A known word that is spelled alike."""
+
+    term: bytes
+    similarity: float
+    distance: int  # edits: insert, delete, replace, or swap two neighbours
+
+
+class Spellings:
+    """The words of 3 to 24 letters of a vocabulary, found by their spelling.
+
+    >>> spellings = Spellings([b"conscience", b"consciousness", b"limerence", b"limerick"])
+    >>> spellings.near("limerance", edits=2)
+    [Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
+    """
+
+    def __init__(self, names: Sequence[bytes]) -> None:
+        kept, sizes = _words(names)
+        order = np.argsort(sizes, kind="stable")
+        sizes = sizes[order]
+        kept = [kept[at] for at in order.tolist()]
+        self._firsts = np.searchsorted(sizes, np.arange(MOST_LETTERS + 2))  # the first word of each length
+        self._letters = b"".join(kept)
+        self._offsets = np.concatenate([[0], np.cumsum(np.fromiter(map(len, kept), np.int64, len(kept)))])
+        parts = [np.zeros(0, np.uint64)]
+        for size in range(LEAST_LETTERS, MOST_LETTERS + 1):
+            first, last = self._firsts[size : size + 2].tolist()
+            parts += [_signatures(kept[at : min(at + _BATCH, last)], size) for at in range(first, last, _BATCH)]
+        self._signatures = np.concatenate(parts)
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+    def near(self, word: str, *, edits: int) -> list[Spelling]:
+        """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
+
+        The word itself is not among them.
+        """
+        size = len(word)
+        lowest, highest = max(LEAST_LETTERS, size - edits), min(MOST_LETTERS, size + edits)
+        if lowest > highest:
+            return []
+        first, last = int(self._firsts[lowest]), int(self._firsts[highest + 1])
+        rows = (np.flatnonzero(_could_be_alike(word, self._signatures[first:last])) + first).tolist()
+        if not rows:
+            return []
+        starts, ends = self._offsets[rows].tolist(), self._offsets[[row + 1 for row in rows]].tolist()
+        names = [self._letters[start:end].decode() for start, end in zip(starts, ends, strict=True)]
+        found = [
+            Spelling(name.encode(), _similarity(word, name), distance)
+            for name, distance in _within(word, names, edits)
+            if distance
+        ]
+        alike = [each for each in found if np.float32(each.similarity) >= np.float32(LEAST_SIMILARITY)]
+        return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
+
+
+def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:
+    """The names that are words of letters, and how many letters each has: first those in ASCII."""
+    kept = [name for name in names if LEAST_LETTERS <= len(name) <= MOST_LETTERS and name.isalpha()]
+    sizes = bytearray(map(len, kept))
+    for name in names:
+        text = "" if name.isascii() else name.decode("utf-8", "replace")
+        if LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha():
+            kept.append(name)
+            sizes.append(len(text))
+    return kept, np.frombuffer(bytes(sizes), np.uint8)
+
+
+def _bits(names: Sequence[bytes], size: int) -> NDArray[np.uint64]:
+    """The bit of each trigram of names that all have so many letters: a row for each name."""
+    points = np.frombuffer(b"".join(names).decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
+    padded = np.full((len(names), size + 3), _BLANK, np.uint32)
+    padded[:, 2:-1] = points
+    mixed = padded[:, :-2] * _FACTORS[0] + padded[:, 1:-1] * _FACTORS[1] + padded[:, 2:] * _FACTORS[2]
+    bits: NDArray[np.uint64] = (mixed >> np.uint32(26)).astype(np.uint64)
+    return bits
+
+
+def _signatures(names: Sequence[bytes], size: int) -> NDArray[np.uint64]:
+    found: NDArray[np.uint64] = np.bitwise_or.reduce(np.uint64(1) << _bits(names, size), axis=1)
+    return found
+
+
+def _could_be_alike(word: str, signatures: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether the share of trigrams can reach 0.3: no fewer than 3/13 of both words' trigrams are shared then.
+
+    A known word has at least as many trigrams as its signature has bits. Trigrams of the word that fall on the same
+    bit are counted each, so shared ones are never counted too low.
+    """
+    trigrams = sorted(_trigrams(word))
+    bits = [_trigram_bit(trigram) for trigram in trigrams]
+    shared = np.zeros(len(signatures), np.uint16)
+    for times in range(1, max(map(bits.count, bits)) + 1):
+        mask = sum(1 << bit for bit in set(bits) if bits.count(bit) >= times)
+        shared += np.bitwise_count(signatures & np.uint64(mask))
+    part, whole = _SHARE
+    either = np.bitwise_count(signatures).astype(np.uint16) + np.uint16(len(trigrams))
+    return shared * np.uint16(whole + part) >= either * np.uint16(part)
+
+
+def _trigrams(word: str) -> set[str]:
+    padded = f"  {word} "
+    return {padded[at : at + 3] for at in range(len(padded) - 2)}
+
+
+def _trigram_bit(trigram: str) -> int:
+    mixed = 0
+    for char, factor in zip(trigram, _FACTORS.tolist(), strict=True):
+        mixed += ord(char) * int(factor)
+    return (mixed & 0xFFFFFFFF) >> 26
+
+
+def _similarity(word: str, name: str) -> float:
+    """pg_trgm's; in ASCII without its detour over numbers, since a candidate costs a hundredth so."""
+    if not word.isascii() or not name.isascii():
+        return similarity(word, name)
+    mine, theirs = _trigrams(word), _trigrams(name)
+    shared = len(mine & theirs)
+    return float(np.float32(shared) / np.float32(len(mine) + len(theirs) - shared))
+
+
+def _within(word: str, names: Sequence[str], edits: int) -> list[tuple[str, int]]:
+    try:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+    except ImportError as error:
+        raise MissingPartError("spellings are compared with rapidfuzz; install it: pip install rapidfuzz") from error
+    found = process.extract(word, names, scorer=OSA.distance, score_cutoff=edits, limit=None)
+    return [(name, int(distance)) for name, distance, _ in found]
+
+
+# ---- repair: Which word was meant by one that the corpus does not have?
+#
+# One that begins with it, then two neighbours swapped or a word spelled alike (pg_trgm's similarity of at least 0.3,
+# few edits), or a word that a blank has torn apart (Standard 105 §3, rulings 12 and 21). Repair is gated: it never
+# touches a word that the corpus has, in any of its forms, nor one that is common in some language, and what is found
+# counts less than what was asked.
+
+How = Literal["swap", "spelling", "prefix", "joined"]
+
+MOST_CORRECTIONS: Final = 3
+"""For one word, of each tier."""
+MOST_WORDS: Final = 32
+"""How many words of a question are repaired, the first ones."""
+_LEAST_LETTERS = 4
+_MIDDLING, _LONG = 6, 8  # letters
+_OTHER_INITIAL = 7  # letters; attested misspellings of shorter words begin like the right one
+_COMPLETED = 5  # letters of a word that may be the beginning of any other
+_LEAST_COMPLETED = 3
+_EVERYDAY = 20_000  # a four-letter word before this place in the vocabulary stands for itself
+_SHORT_BY = 4  # letters that a shorter beginning lacks at most
+_LONG_EDITS = 2
+_LEAST_SIMILARITY_OF_TWO_EDITS = 0.4
+_LOOKED_UP = 64  # candidates whose census is asked
+_WEIGHTS = {1: (650, 800, 900), 2: (550, 550, 550)}  # by edits; for short, middling and long words
+_COMPLETION = 500
+THOUSAND: Final = 1_000
+_SHARES = ((1, 1), (2, 3), (1, 2))  # of the first, second and third candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A known term that was probably meant, and why. It goes into the receipt."""
+
+    word: bytes  # as it was asked; two words with a blank between them if they were joined
+    term: bytes
+    how: How
+    similarity: float
+    distance: int  # edits
+    weight: int  # thousandths, to be multiplied with the weight that the corrected term has by its own rarity
+
+
+def corrections(
+    query: Query,
+    words: Words,
+    spellings: Callable[[], Spellings],
+    *,
+    languages: Sequence[str] = (),
+    forms: Sequence[WordForms] | None = None,
+) -> tuple[Correction, ...]:
+    """The corrections of all words of a question that need one, in the question's order.
+
+    `spellings` is called only if it is needed; keep what it makes as long as the vocabulary stays the same. A word in
+    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are those of
+    `all_forms`, if they are known already.
+
+    >>> from brimful.search.query import parse_query
+    >>> from brimful.search.terms import CountedWords
+    >>> words = CountedWords({b"consciousness": 4, b"machine": 9, b"limerence": 1})
+    >>> known = Spellings(words.names(b""))
+    >>> for each in corrections(parse_query("conciousness machine limerance"), words, lambda: known):
+    ...     print(each.word.decode(), each.term.decode(), each.how, each.distance, each.weight)
+    conciousness consciousness spelling 1 900
+    limerance limerence spelling 1 900
+    """
+    quoted = {term for phrase in query.phrases for term in phrase}
+    known = {each.words: each.forms for each in forms or ()}
+    strange: list[bytes] = []
+    for asked in query.terms:
+        if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_completed(asked.term):
+            continue
+        stands_for = known.get((asked.term,))
+        if stands_for is None:
+            stands_for = forms_of(asked, words, languages=languages)
+        if not any(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1):
+            strange.append(asked.term)
+    found: list[Correction] = []
+    hopeless: set[bytes] = set()
+    for word in strange[:MOST_WORDS]:
+        repaired = repair(word, words, spellings())
+        found += repaired
+        if not repaired:
+            hopeless.add(word)
+    for one, other in query.neighbours:
+        if one in hopeless or other in hopeless:
+            found += _rejoined(one, other, words, spellings())
+    return tuple(found)
+
+
+def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction, ...]:
+    """What a word was probably meant to be, tier by tier; nothing if the corpus has it (105 §3, ruling 21).
+
+    First the words that begin with it, then those that are spelled alike: these push none of the others out, and count
+    no more than they do. A common word of some language is spelled correctly, so it is only completed.
+    """
+    if words.census(word) or not _can_be_completed(word):
+        return ()
+    text = word.decode()
+    least = 1 if len(text) >= _MIDDLING else 2
+    ranked: list[tuple[int, int, float, bytes, How]] = []
+    for spelling, how in _candidates(text, spellings, words) if _can_be_misspelt(word) and not is_known(word) else ():
+        common = words.census(spelling.term)
+        if common >= least:
+            ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
+    # A swap is one edit, but the commonest slip of all; then fewest edits, and of these the commonest word.
+    ranked.sort(key=lambda each: (each[4] != "swap", *each))
+    alike = [
+        Correction(word, term, how, -likeness, distance, _weight(len(text), distance, place))
+        for place, (distance, _, likeness, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
+    ]
+    weights = {each.term: each.weight for each in alike}
+    begun = [] if _is_short_word(word) else _completions(word, words, weights, least=least)[:MOST_CORRECTIONS]
+    most = min((each.weight for each in begun), default=THOUSAND)
+    known = {each.term for each in begun}
+    return (*begun, *(replace(each, weight=min(each.weight, most)) for each in alike if each.term not in known))
+
+
+def _can_be_completed(word: bytes) -> bool:
+    """Whether it may be the beginning of a word: three letters do."""
+    text = word.decode("utf-8", "replace")
+    return _LEAST_COMPLETED <= len(text) <= MOST_LETTERS and text.isalpha()
+
+
+def _is_short_word(word: bytes) -> bool:
+    """Whether it is too short to be completed because everybody knows it as it is."""
+    place, letters = place_of(word), len(word.decode("utf-8", "replace"))
+    if letters >= _COMPLETED or place is None:
+        return False
+    return place < (KNOWN if letters < _LEAST_LETTERS else _EVERYDAY)
+
+
+def _can_be_misspelt(word: bytes) -> bool:
+    """Numbers, codes, short words and very long ones are taken at their word."""
+    text = word.decode("utf-8", "replace")
+    return _LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha()
+
+
+def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[Spelling, How]]:
+    """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
+
+    pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
+    """
+    swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
+    for name in sorted(swapped):
+        if words.census(name.encode()):
+            yield Spelling(name.encode(), similarity(text, name), 1), "swap"
+    edits = _LONG_EDITS if len(text) >= _LONG else 1
+    near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
+    # Spellings may know words that are no longer in the corpus: they take nobody's place.
+    plausible = (each for each in near if _is_plausible(text, each) and words.census(each.term))
+    yield from ((each, "spelling") for each in islice(plausible, _LOOKED_UP))
+
+
+def _is_plausible(text: str, spelling: Spelling) -> bool:
+    """What attested misspellings look like: short words lose a letter, and seldom is the first letter wrong."""
+    name = spelling.term.decode()
+    if spelling.distance > 1 and spelling.similarity < _LEAST_SIMILARITY_OF_TWO_EDITS:
+        return False
+    if name[0] != text[0] and (spelling.distance > 1 or len(text) < _OTHER_INITIAL):
+        return False
+    if len(text) == _LEAST_LETTERS:
+        return len(name) > len(text)
+    return len(text) >= _MIDDLING or len(name) >= len(text)
+
+
+def _weight(letters: int, distance: int, place: int) -> int:
+    """Short words are alike by chance, so they count less; and each further candidate less than the one before.
+
+    >>> _weight(12, 1, 0), _weight(5, 1, 0), _weight(12, 2, 1)
+    (900, 650, 366)
+    """
+    kind = (letters >= _MIDDLING) + (letters >= _LONG)
+    part, whole = _SHARES[place]
+    return _WEIGHTS[min(distance, _LONG_EDITS)][kind] * part // whole
+
+
+def _completions(word: bytes, words: Words, alike: Mapping[bytes, int], *, least: int) -> list[Correction]:
+    """The commonest words that begin so, of the shortest; those that are spelled alike too count as that says.
+
+    A short beginning fits many words: what it was meant for is not much longer, and more than one place has it.
+    """
+    text = word.decode()
+    is_short = len(text) < _COMPLETED
+    nearest = sorted(words.names(word), key=lambda name: (len(name), name))[:_LOOKED_UP]
+    counted = sorted((-words.census(name), name) for name in nearest if name.isalpha())
+    return [
+        Correction(
+            word,
+            name,
+            "prefix",
+            similarity(text, name.decode()),
+            len(name.decode()) - len(text),
+            max(alike.get(name, 0), _COMPLETION),
+        )
+        for count, name in counted
+        if -count >= least and not (is_short and len(name.decode()) - len(text) > _SHORT_BY)
+    ]
+
+
+def _rejoined(one: bytes, other: bytes, words: Words, spellings: Spellings) -> list[Correction]:
+    """The one word that two neighbours were, of which the corpus lacks at least one: `con ciousness`."""
+    joined = one + other
+    if len(joined.decode("utf-8", "replace")) < _LONG or not _can_be_misspelt(joined) or words.census(joined):
+        return []
+    found = [each for each in repair(joined, words, spellings) if each.how != "prefix" and each.distance == 1]
+    return [
+        Correction(one + b" " + other, each.term, "joined", each.similarity, each.distance + 1, each.weight)
+        for each in found[:1]
+    ]

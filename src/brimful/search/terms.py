@@ -1,0 +1,401 @@
+"""Which words does the corpus have, which of them does a word of the question stand for, and which only ask?"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from typing import Final, Literal, Protocol
+
+from brimful.errors import SettingError
+from brimful.patterns import compiled
+from brimful.search.query import AskedTerm, Query
+from brimful.text.bpe import tokenizer_of
+from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_of
+
+# ---- words: Which words does the corpus have, and which of them say little?
+
+COMMON_SHARE: Final = 400
+"""A common word is at least every 400th of all words: about the forty commonest of a language."""
+LEAST_TOTAL: Final = 10_000
+"""In a smaller corpus no share is a habit of the language, so nothing is common."""
+
+
+class Words(Protocol):
+    """The terms of a corpus at one moment."""
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """All terms that begin so, in bytewise order."""
+        ...
+
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All words that end so, in any order that is always the same."""
+        ...
+
+    def census(self, term: bytes) -> int:
+        """How often a term occurs."""
+        ...
+
+
+class CountedWords:
+    """Terms with their counts, in memory.
+
+    >>> words = CountedWords({b"tea": 3, b"team": 1, b"cup": 2})
+    >>> words.names(b"te"), words.census(b"tea"), words.census(b"pot")
+    ([b'tea', b'team'], 3, 0)
+    """
+
+    def __init__(self, counts: Mapping[bytes, int]) -> None:
+        self._counts = dict(counts)
+        self._names = sorted(self._counts)
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """All terms that begin so, in bytewise order."""
+        first = bisect.bisect_left(self._names, prefix)
+        return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
+
+    def endings(self, suffix: bytes) -> list[bytes]:
+        """All terms that end so."""
+        return [name for name in self._names if name.endswith(suffix)]
+
+    def census(self, term: bytes) -> int:
+        """How often a term occurs."""
+        return self._counts.get(term, 0)
+
+
+def is_common(census: int, total: int) -> bool:
+    """Whether a term that occurs so often among so many occurrences says little: every 400th of them or more.
+
+    No list of words decides, so the rule holds in any language, and in code.
+
+    >>> is_common(2_500, 1_000_000), is_common(2_499, 1_000_000), is_common(300, 900)
+    (True, False, False)
+    """
+    return total >= LEAST_TOTAL and census * COMMON_SHARE >= total
+
+
+# ---- common: How common is a word anywhere, whatever this corpus says?
+#
+# A model's vocabulary is a list of the commonest words of many languages in about the order of their frequency: a word
+# that is one token of it is a known one, and the earlier it stands, the less it says. So a word that is rare in a
+# corpus of code because nobody writes prose there ("people", "placed") does not pass for a name, and a word that is
+# spelled correctly is known as such though no document has it.
+
+VOCABULARY: Final = "o200k_base"
+SIZE: Final = 200_000
+KNOWN: Final = 120_000
+"""Behind this place common misspellings (`recieve`, `lenght`) stand beside rare words."""
+_LEAST_KNOWN_LETTERS = 5  # shorter tokens are beginnings of longer words as often as words
+
+
+@lru_cache(16_384)
+def place_of(word: bytes) -> int | None:
+    """The word's place in the vocabulary, as it stands behind a blank; None if it is not one token.
+
+    >>> place_of(b"people") < place_of(b"placed") < place_of(b"receipt"), place_of(b"reciept")
+    (True, None)
+    """
+    text = word.decode("utf-8", "replace")
+    places = [
+        tokens[0]
+        for form in (text, text.capitalize())
+        if len(tokens := tokenizer_of(VOCABULARY).encode_ordinary(f" {form}")) == 1
+    ]
+    return min(places, default=None)
+
+
+def is_known(word: bytes) -> bool:
+    """Whether a word of five letters or more is a common one of some language.
+
+    >>> is_known("vergessen".encode()), is_known(b"recieve"), is_known(b"conciousness")
+    (True, False, False)
+    """
+    place = place_of(word)
+    return len(word.decode("utf-8", "replace")) >= _LEAST_KNOWN_LETTERS and place is not None and place < KNOWN
+
+
+def tells(word: bytes) -> float:
+    """How much a word says by itself: near nothing for the commonest, one for a word that is in no vocabulary.
+
+    >>> round(tells(b"the"), 2), round(tells(b"people"), 2), tells(b"manpath")
+    (0.46, 0.61, 1.0)
+    """
+    place = place_of(word)
+    return 1.0 if place is None else round(log(max(place, 2)) / log(SIZE), 6)
+
+
+# ---- stopping: Which words of a question only ask, and say nothing about what is asked for?
+#
+# Rarity by census does most of the work; but in code, logs or tables the words of a question ("how", "does") are
+# rare, and would count as much as a name. So the little words of the corpus's languages count for less as well.
+
+_ASKING: Final = {
+    "da": "hvad hvem hvor hvordan hvornår hvorfor hvilken hvilket hvilke gør min din mit sin",
+    "de": "was wer wem wen wessen wie wo wann warum wieso weshalb woher wohin welche welcher welches welchen welchem"
+    " wurde wurden hatte hatten waren hast habe haben kannst könnte mein dein unser ihr bitte gibt zum zur vom beim",
+    "en": "a i how why where whose whom do does did done am being my your our its me us them these those into than then"
+    " so about could should may might must shall one any some such only own also just please tell explain describe"
+    " show give list find",
+    "es": "qué cuál cuáles quién quiénes cómo cuándo dónde cuánto cuántos por qué mi tu nuestro era eran fueron ha han"
+    " a y",
+    "fi": "mikä mitkä kuka kenen miten milloin missä mistä miksi minun sinun onko ovatko",
+    "fr": "que quoi quel quelle quels quelles qui où quand comment pourquoi combien à a ont était étaient mon ton"
+    " notre y",
+    "it": "cosa quale quali chi come quando dove perché quanto quanti è a e o mio tuo nostro erano fu furono",
+    "nl": "wat wie waar wanneer waarom hoe welke welk mijn jouw ons waren had hadden",
+    "no": "hva hvem hvor hvordan når hvorfor hvilken hvilket hvilke gjør min din mitt sin",
+    "pt": "qual quais quem como onde quando quanto quantos porquê é a e o meu teu nosso eram foram",
+    "ru": "кто кого чей где когда почему зачем сколько какой какая какие каков мой твой наш ли",
+    "sv": "vad vem vilken vilket vilka hur var när varför gör min din mitt sin",
+}
+_STOPS: Final = {
+    language: frozenset(f"{words} {_ASKING[language]}".encode().split()) for language, words in STOP_WORDS.items()
+}
+LANGUAGES: Final = tuple(_STOPS)
+
+
+def is_stop_word(term: bytes, languages: tuple[str, ...]) -> bool:
+    """Whether a term is a little word in one of these languages; English where none is known.
+
+    >>> only_asks(b"how", ("en",)), only_asks(b"tea", ("en",)), only_asks(b"how", ("de",))
+    (True, False, False)
+    """
+    return any(term in _STOPS[language] for language in languages or ("en",))
+
+
+# ---- forms: Which known words does a word of the question stand for?
+#
+# Itself, the words with the same stem, what begins with it if a star says so, the same letters written apart or
+# together (`data base`, `database`), and where the corpus has none of these the compounds that it is a part of. Nothing
+# here guesses at spellings: that is `spelling`.
+
+How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound"]
+
+MOST_NAMES: Final = 200
+"""How many known words are compared with one word of the question."""
+HARDLY: Final = 3
+"""A word that occurs less often is hardly known: it may be written otherwise."""
+_LEAST_LETTERS = 3
+_LEAST_PART = 5  # bytes of a word that is looked for inside of others
+_COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv"})  # languages that write compounds as one word
+_LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
+_POSSESSIVES = (b"'s", "\u2019s".encode(), b"'")
+_LONGER_BY = 8  # characters; no inflection adds more
+_LONGEST_SPLIT = 32
+_LETTERS = compiled(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FormWeights:
+    """What a form counts, in thousandths of the word itself."""
+
+    exact: int = 1000
+    accent: int = 950
+    inflection: int = 700
+    prefix: int = 600
+    joined: int = 900
+    split: int = 900
+    compound: int = 500
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if not 0 <= getattr(self, name) <= 1000:
+                raise SettingError(f"the weight of {name} forms is 0 to 1000, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A known term that a word stands for; two terms mean that one follows the other."""
+
+    terms: tuple[bytes, ...]
+    how: How
+    weight: int  # thousandths
+
+    @property
+    def order(self) -> tuple[int, tuple[bytes, ...]]:
+        """The heaviest first, then by name."""
+        return (-self.weight, self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """A word of the question, or two neighbours, with everything that it stands for."""
+
+    words: tuple[bytes, ...]
+    forms: tuple[Form, ...]
+
+
+DEFAULT_WEIGHTS: Final = FormWeights()
+
+
+def forms_of(
+    asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+) -> tuple[Form, ...]:
+    """The known terms that a word of the question stands for, the heaviest first.
+
+    >>> from brimful.search.terms import CountedWords
+    >>> words = CountedWords({b"location": 4, b"locations": 2, b"locate": 1, b"local": 9})
+    >>> asked = AskedTerm(b"locations", 0, 9)
+    >>> [(form.terms[0].decode(), form.how) for form in forms_of(asked, words, languages=["en"])]
+    [('locations', 'exact'), ('locate', 'inflection'), ('location', 'inflection')]
+    """
+    found: list[Form] = []
+    census = words.census(asked.term)
+    if census:
+        found.append(Form((asked.term,), "exact", weights.exact))
+    if asked.is_prefix:
+        found += _beginnings(asked.term, words, weights)
+    found += _inflections(asked.term, words, languages, weights)
+    found += _owners(asked.term, words, languages, weights)
+    if census < HARDLY:
+        found += _splits(asked.term, words, weights)
+    if not found and not _COMPOUNDING.isdisjoint(languages):
+        found += _compounds(asked.term, words, weights)
+    return _ranked(found)
+
+
+def joined_forms(query: Query, words: Words, *, weights: FormWeights = DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
+    """The neighbours of a question that the corpus also writes as one word: `data base`, `e-mail`, `multi-agent`.
+
+    >>> from brimful.search.query import parse_query
+    >>> from brimful.search.terms import CountedWords
+    >>> joined_forms(parse_query("an e-mail now"), CountedWords({b"email": 2, b"mail": 1}))
+    (WordForms(words=(b'e', b'mail'), forms=(Form(terms=(b'email',), how='joined', weight=900),)),)
+    """
+    return tuple(
+        WordForms(pair, (Form((b"".join(pair),), "joined", weights.joined),))
+        for pair in query.neighbours
+        if _is_word(b"".join(pair)) and words.census(b"".join(pair))
+    )
+
+
+def all_forms(
+    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+) -> tuple[WordForms, ...]:
+    """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
+    singles = (
+        WordForms((asked.term,), forms_of(asked, words, languages=languages, weights=weights)) for asked in query.terms
+    )
+    return (*singles, *joined_forms(query, words, weights=weights))
+
+
+def plain(text: str) -> str:
+    """Without accents.
+
+    >>> plain("über"), plain("naïve")
+    ('uber', 'naive')
+    """
+    if text.isascii():
+        return text
+    bare = "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)
+
+
+def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[Form]:
+    """What begins so, the shortest ones."""
+    nearest = sorted(words.names(term), key=lambda name: (len(name), name))[:MOST_NAMES]
+    return (Form((name,), "prefix", weights.prefix) for name in nearest if name != term)
+
+
+def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+    """The words with the same stem in any of the languages, and those that differ in accents only."""
+    text = term.decode("utf-8", "replace")
+    if len(text) < _LEAST_LETTERS or not _is_word(term):
+        return []
+    chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
+    stems = {language: stems_of([term], language)[0] for language in chosen}
+    candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
+    candidates = [name for name in candidates if name != term]
+    found: dict[bytes, Form] = {}
+    for language in chosen:  # accents alone are asked about first
+        how: How = "accent" if language == NO_LANGUAGE else "inflection"
+        weight = weights.accent if language == NO_LANGUAGE else weights.inflection
+        for name, stem in zip(candidates, stems_of(candidates, language), strict=True):
+            if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
+                found.setdefault(name, Form((name,), how, weight))
+    return list(found.values())
+
+
+def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+    """Whoever something belongs to: `Caroline` and her forms for `Caroline's`."""
+    owner = next((term[: -len(end)] for end in _POSSESSIVES if term.endswith(end)), b"")
+    if len(owner) < _LEAST_LETTERS or not _is_word(owner):
+        return []
+    itself = [Form((owner,), "inflection", weights.inflection)] if words.census(owner) else []
+    return [*itself, *_inflections(owner, words, languages, weights)]
+
+
+def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
+    """Known words that could have one of these stems: they begin as it does, but for its last letter.
+
+    The word's own beginning counts too: a stem has lost the accents that known words may have.
+    """
+    prefixes: list[str] = []
+    for stem in stems:
+        size = max(_LEAST_LETTERS, len(stem) - 1)
+        prefixes += [stem[:size], text[:size]]
+    kept = [
+        one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
+    ]
+    names = {name for prefix in kept for name in words.names(prefix.encode())}
+    likely = sorted((abs(_letters(name) - len(text)), name) for name in names)
+    nearest = (name for distance, name in likely if distance <= _LONGER_BY and (_is_word(name) or b"'" in name))
+    return list(itertools.islice(nearest, MOST_NAMES))
+
+
+def _letters(term: bytes) -> int:
+    return len(term) if term.isascii() else len(term.decode("utf-8", "replace"))
+
+
+def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
+    """A word as two known ones that follow each other; the rarer of the two decides which split is the best."""
+    text = term.decode("utf-8", "replace")
+    if not 2 * _LEAST_LETTERS <= len(text) <= _LONGEST_SPLIT or not _is_word(term):
+        return []
+    ranked: list[tuple[int, tuple[bytes, ...]]] = []
+    for cut in range(_LEAST_LETTERS, len(text) - _LEAST_LETTERS + 1):
+        first, second = text[:cut].encode(), text[cut:].encode()
+        if (counted := words.census(first)) and (also := words.census(second)):
+            ranked.append((-min(counted, also), (first, second)))
+    return [Form(parts, "split", weights.split) for _, parts in sorted(ranked)[:1]]
+
+
+def _compounds(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
+    """Known words that are this one and another, with a linking letter or two between: `Bahnhof` in `Hauptbahnhof`."""
+    if len(term) < _LEAST_PART or not _is_word(term):
+        return []
+    behind = [name for name in words.names(term) if _is_compound(name[len(term) :], words, is_first=False)]
+    before = [name for name in words.endings(term) if _is_compound(name[: -len(term)], words, is_first=True)]
+    nearest = sorted((name for name in {*behind, *before} if words.census(name)), key=lambda name: (len(name), name))
+    return [Form((name,), "compound", weights.compound) for name in nearest[:MOST_NAMES]]
+
+
+def _is_compound(rest: bytes, words: Words, *, is_first: bool) -> bool:
+    """Whether what a word has beside a part is another: a known one, or one that several known words begin with."""
+    for link in _LINKS:
+        if not (rest.endswith(link) if is_first else rest.startswith(link)):
+            continue
+        other = rest[: len(rest) - len(link)] if is_first else rest[len(link) :]
+        known = words.census(other) or (is_first and len(words.names(other)) > 1)
+        if len(other) >= _LEAST_LETTERS and _is_word(other) and known:
+            return True
+    return False
+
+
+def _is_word(term: bytes) -> bool:
+    """Whether it is made of letters only."""
+    if term.isascii():
+        return term.isalpha()
+    return _LETTERS.fullmatch(term.decode("utf-8", "replace")) is not None
+
+
+def _ranked(forms: Iterable[Form]) -> tuple[Form, ...]:
+    """Each once, as the heaviest of its kind."""
+    best: dict[tuple[bytes, ...], Form] = {}
+    for form in sorted(forms, key=lambda form: form.order):
+        best.setdefault(form.terms, form)
+    return tuple(best.values())

@@ -1,0 +1,328 @@
+"""How does a stored document become one that windows are cut from, held as a whole or in parts?"""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Self
+
+import numpy as np
+
+from brimful.corpus.documents import Document, Hit
+from brimful.index.segments import Numbers
+from brimful.store.protocol import Row, Snapshot
+from brimful.text.layout import LARGEST, definition_blocks
+from brimful.text.markup import sections_of
+from brimful.text.outline import Block, Outline, outline
+from brimful.text.prose import heading_blocks
+from brimful.text.spans import Span, merge_spans
+from brimful.text.structure import Structure, structure
+
+# ---- partly: How is a document read that is too long to be held? Only around the places that are shown.
+#
+# Its bytes stand where they always stand, in a file-less memory map of the document's length: pages that nobody reads
+# take no memory. What is sliced is read from the store first; what is looked at otherwise (patterns, edges of words)
+# must have been read before, so windows grow no farther than what `near` has read around them.
+
+LONGEST_WHOLE = 16 << 20
+"""Of a longer document only the surroundings of its hits are read."""
+
+_STEP = 1 << 20  # bytes whose lines are counted at once
+_EDGE = 1 << 16  # of the beginning and the end, which say whether a window is the first or last thing said
+
+
+class PartlyRead(Document):
+    """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
+
+    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_snapshot")
+    _bytes: _Places
+    _header: tuple[int, int] | None
+    _length: int
+    _lines: LineCount
+    _number: int
+    _snapshot: Snapshot
+
+    def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
+        values = {
+            "path": row.path,
+            "time": row.time,
+            "kind": row.kind,
+            "language": row.language,
+            "vector": None,
+            "entities": (),
+            "id": row.id,
+            "_outline": None,
+            "_newlines": None,
+            "_speaks": True,  # it may, where it was not read
+            "_length": row.length,
+            "_snapshot": snapshot,
+            "_number": row.number,
+            "_lines": lines,
+            "_bytes": _Places(row.length, lambda start, end: snapshot.read(row.number, start, end)),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "content", self._bytes)
+        self._bytes.read_in([(0, _EDGE), (row.length - _EDGE, row.length)])
+        first = outline(self.content[:_EDGE], kind="data", language=row.language) if row.kind == "data" else None
+        object.__setattr__(self, "_header", first.header if first else None)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def is_whole(self) -> bool:
+        """No: there are bytes that were not read."""
+        return False
+
+    @property
+    def read_bytes(self) -> int:
+        """How much of it was read."""
+        return self._bytes.known_bytes
+
+    def near(self, places: Iterable[tuple[int, int]], *, reach_bytes: int) -> None:
+        """Read what lies around some places."""
+        spans = merge_spans(Span(max(start - reach_bytes, 0), end + reach_bytes) for start, end in places)
+        if self._bytes.read_in((span.start, span.end) for span in spans):
+            object.__setattr__(self, "_outline", None)
+
+    def reach(self, start: int, end: int) -> Span:
+        """How far around `[start, end)` it was read, from cut to cut."""
+        known = self._bytes.around(start, end)
+        if known is None:
+            return Span(start, end)
+        low = self.outline.cut_after(known.start) if known.start else 0
+        return Span(min(low, start), max(self.outline.cut_before(known.end), end))
+
+    @property
+    def outline(self) -> Outline:
+        """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
+        if self._outline is None:
+            known = self._bytes.known
+            units, sections = (
+                _cuts((column(self._number, span.start, span.end) for span in known), len(self))
+                for column in (self._snapshot.units, self._snapshot.sections)
+            )
+            found = Outline(self.kind, self.language, len(self), units, sections, header=self._header)
+            object.__setattr__(self, "_outline", found)
+        assert self._outline is not None
+        return self._outline
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """First and last line (from 1) that `[start, end)` touches, counted from the beginning."""
+        first = self._lines.before(start)
+        return first + 1, first + self.content[start : max(start, end - 1)].count(b"\n") + 1
+
+
+class LineCount:
+    """How many lines end before a place of a document? Counted step by step, each step once."""
+
+    def __init__(self, length: int, read: Callable[[int, int], bytes]) -> None:
+        self._length, self._read = length, read
+        self._counts = [0]  # before each step
+        self._lock = threading.Lock()
+
+    def before(self, position: int) -> int:
+        """The newlines before a byte."""
+        step = position // _STEP
+        with self._lock:
+            while len(self._counts) <= step:
+                at = (len(self._counts) - 1) * _STEP
+                self._counts.append(self._counts[-1] + self._read(at, min(at + _STEP, self._length)).count(b"\n"))
+        return self._counts[step] + self._read(step * _STEP, position).count(b"\n")
+
+
+class _Places(mmap.mmap):
+    """Bytes of which some are known; a slice reads what it needs."""
+
+    known: tuple[Span, ...]
+    known_bytes: int
+    _length: int
+    _read: Callable[[int, int], bytes]
+
+    def __new__(cls, length: int, read: Callable[[int, int], bytes]) -> Self:
+        made = super().__new__(cls, -1, length)
+        made.known, made.known_bytes, made._length, made._read = (), 0, length, read
+        return made
+
+    def __getitem__(self, key: int | slice) -> int | bytes:  # type: ignore[override]
+        if isinstance(key, slice):
+            start, end, _ = key.indices(self._length)
+            self.read_in([(start, end)])
+        return super().__getitem__(key)
+
+    def find(self, part: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        """Where known bytes have a part; a memory map's own way to look for it is slow."""
+        at = super().__getitem__(slice(start, end)).find(part)
+        return at if at < 0 else start + at
+
+    def around(self, start: int, end: int) -> Span | None:
+        """The known stretch that holds a range."""
+        at = bisect_right(self.known, start, key=lambda span: span.start) - 1
+        return self.known[at] if at >= 0 and end <= self.known[at].end else None
+
+    def read_in(self, spans: Iterable[tuple[int, int]]) -> bool:
+        """Know some ranges; returns whether any was new."""
+        fresh = []
+        for start, end in ((max(start, 0), min(end, self._length)) for start, end in spans):
+            if start >= end or self.around(start, end) is not None:
+                continue
+            first = bisect_right(self.known, start, key=lambda span: span.end)
+            last = bisect_left(self.known, end, key=lambda span: span.start)
+            at = start
+            for span in (*self.known[first:last], Span(end, end)):
+                if at < span.start:
+                    self[at : span.start] = self._read(at, span.start)
+                at = span.end
+            fresh.append(Span(start, end))
+        if fresh:
+            self.known = tuple(merge_spans([*self.known, *fresh]))
+            self.known_bytes = sum(span.end - span.start for span in self.known)
+        return bool(fresh)
+
+
+def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
+    joined = np.concatenate([np.zeros(1, np.int64), *parts, np.array([length], np.int64)])
+    return joined[np.diff(joined, prepend=-1) > 0]
+
+
+# ---- whole: How does a stored document become one that windows are cut from? Whole, or around its hits; the last are
+# kept.
+
+_LEAST_REACH = 4_096
+_REACH_BUDGETS = 4  # so many budgets around all hits together
+
+KEPT_BYTES = 24 << 20
+"""Documents that stay read, so that the next question about them need not wait."""
+
+
+class WholeDocuments:
+    """Documents of one store, read whole, or around some places where they are too long for it.
+
+    `as_stored` ones are cut where the store has cut them: hits lie on units that were found when the document was
+    stored, and to grow a window by more of the same needs no second reading of the text. What they are made of is read
+    when it is first asked for. Data is outlined anew all the same, for the times and headers of its records.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+        self._held = 0  # bytes
+        self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
+        self._lines: dict[Row, LineCount] = {}
+        self._snapshot: Snapshot | None = None
+
+    def one(self, snapshot: Snapshot, path: str, *, as_stored: bool) -> Document:
+        """The document of a path that the snapshot has, whole."""
+        row = snapshot.row(path)
+        assert row is not None
+        key = (row, as_stored)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = _read(snapshot, row, as_stored=as_stored)
+        with self._lock:
+            if (known := self._kept.setdefault(key, made)) is made:
+                self._held += row.length
+            return known
+
+    def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
+        """The documents of some paths; then the oldest that are too many are let go of."""
+        found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
+        with self._lock:
+            while self._held > KEPT_BYTES and len(self._kept) > len(found):
+                self._held -= len(self._kept.popitem(last=False)[1])
+        return found
+
+    def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
+        """Bytes of a document, which is kept if it is read whole for them."""
+        row = snapshot.row(path)
+        assert row is not None
+        if row.length > LONGEST_WHOLE:
+            return snapshot.read(row.number, start, end)
+        return self.one(snapshot, path, as_stored=True).content[start:end]
+
+    def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
+        """The first and last line of a range."""
+        row = snapshot.row(path)
+        assert row is not None
+        if row.length > LONGEST_WHOLE:
+            return self._part(snapshot, row).lines(start, end)
+        return self.one(snapshot, path, as_stored=True).lines(start, end)
+
+    def around(
+        self, snapshot: Snapshot, hits: Iterable[Hit], *, as_stored: bool, budget_bytes: int
+    ) -> dict[str, Document]:
+        """The documents of some hits, long ones around them: so far that windows can grow by the budget together."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for hit in hits:
+            places.setdefault(hit.path, []).append((hit.start, hit.end))
+        reach_bytes = max(_LEAST_REACH, _REACH_BUDGETS * budget_bytes // max(sum(map(len, places.values())), 1))
+        parts: dict[str, Document] = {}
+        for path, here in places.items():
+            row = snapshot.row(path)
+            assert row is not None
+            if row.length > LONGEST_WHOLE:
+                part = parts[path] = self._part(snapshot, row)
+                part.near(here, reach_bytes=reach_bytes)
+        return {**self.many(snapshot, places.keys() - parts.keys(), as_stored=as_stored), **parts}
+
+    def clear(self) -> None:
+        """Let go of all."""
+        with self._lock:
+            self._kept.clear()
+            self._held = 0
+            self._parts.clear()
+            self._lines.clear()
+
+    def _part(self, snapshot: Snapshot, row: Row) -> PartlyRead:
+        key = (row, threading.get_ident())
+        with self._lock:
+            if self._snapshot is not snapshot:  # what is read later is read from the newest one
+                self._parts.clear()
+                self._lines.clear()
+                self._snapshot = snapshot
+            known = self._parts.get(key)
+            if known is None or known.read_bytes > LONGEST_WHOLE:
+                count = LineCount(row.length, lambda start, end: snapshot.read(row.number, start, end))
+                known = self._parts[key] = PartlyRead(snapshot, row, self._lines.setdefault(row, count))
+            return known
+
+
+def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
+    content = snapshot.read(row.number, 0, row.length)
+    known: Outline | None = None
+    if as_stored and row.kind != "data":
+        made = cache(lambda: _structure(row, content))
+        known = Outline(
+            row.kind,
+            row.language,
+            row.length,
+            snapshot.units(row.number),
+            snapshot.sections(row.number),
+            blocks=lambda: (
+                _headings(snapshot, row, content) if row.kind == "prose" else definition_blocks(content, made())
+            ),
+            structure=made,
+        )
+    return Document.known(
+        row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
+    )
+
+
+def _structure(row: Row, content: bytes) -> Structure:
+    """What a document is made of; of one that is very long that would take too long to find out."""
+    if row.length > LARGEST:
+        return Structure(row.kind, row.language, row.length)
+    return structure(content, kind=row.kind, language=row.language, path=row.path)
+
+
+def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:
+    columns = (column.tolist() for column in snapshot.heads(row.number))
+    heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
+    return heading_blocks(sections_of(heads, row.length))

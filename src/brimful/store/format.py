@@ -1,0 +1,558 @@
+"""How is a store laid out, and is each row and blob what was written?
+
+The schema with its checksums, the seam between the engines that run its statements, and the blobs: read once, verified,
+kept up to a size in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import apsw
+import numpy as np
+import zstandard
+from blake3 import blake3
+
+from brimful.errors import CorruptError
+from brimful.index.segments import Numbers, OpenPage
+from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.protocol import BLOCK_BYTES, Card
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
+
+
+# ---- schema: How is a store laid out on disk, and is a row what was written?
+
+Value = None | int | str | bytes
+
+VERSION = 2
+APPLICATION_ID = 0x4252_494D  # "BRIM"
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE roots (path TEXT PRIMARY KEY, name TEXT NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    id BLOB NOT NULL,
+    content_hash BLOB NOT NULL,
+    leaf BLOB NOT NULL,
+    bucket INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    time INTEGER,
+    kind TEXT NOT NULL,
+    language TEXT,
+    rule TEXT NOT NULL,
+    title TEXT,
+    origin TEXT,
+    stamp TEXT,
+    seal BLOB NOT NULL
+);
+CREATE INDEX documents_by_bucket ON documents (bucket, path);
+CREATE INDEX documents_by_origin ON documents (origin);
+CREATE TABLE maps (document INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    dead INTEGER NOT NULL,
+    lowest INTEGER NOT NULL,
+    highest INTEGER NOT NULL,
+    seal BLOB NOT NULL
+);
+CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
+"""
+
+VECTOR_TABLES = """
+CREATE TABLE IF NOT EXISTS vector_models (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS vectors (
+    model INTEGER NOT NULL, key BLOB NOT NULL, numbers BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (model, key)
+) WITHOUT ROWID;
+"""
+"""Of remembered vectors."""
+
+# Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
+BLOB_CODES = 256
+"""Unit codes in a blob."""
+_KIND_BITS, _PLACE_BITS = 4, 28
+_SMALL = 4_096
+_NO_TEXT = (
+    "a text in the store's tables is not what was written: it is no UTF-8 any more; "
+    "bring back a copy of the store, or add the documents to a new one"
+)
+
+
+DAMAGED = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.MismatchError,
+    apsw.FormatError,
+    apsw.TooBigError,
+    apsw.ConstraintError,
+)
+"""The statements are ours and have run before: where one fails so, it is for what the file holds."""
+
+
+def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a statement; what their columns hold is known to whoever wrote it."""
+    with _read(cursor):
+        return cursor.execute(statement, values).fetchall()
+
+
+def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
+    """The same, one by one."""
+    with _read(cursor):
+        yield from cursor.execute(statement)
+
+
+@contextmanager
+def _read(cursor: apsw.Cursor) -> Iterator[None]:
+    """What SQLite says of bytes that it can't make sense of, in our words."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise CorruptError(_NO_TEXT) from error
+    except DAMAGED as error:
+        file, here = Path(cursor.connection.filename), Path.cwd()
+        path = file.relative_to(here) if file.is_relative_to(here) else file
+        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+
+
+def unpacked(packed: bytes, *, most: int) -> bytes:
+    """What was compressed as one frame: not more than it can be, whatever the frame says of itself.
+
+    >>> unpacked(zstandard.ZstdCompressor().compress(b"tea"), most=3)
+    b'tea'
+    >>> unpacked(zstandard.ZstdCompressor().compress(bytes(1_000_000)), most=1_000)
+    Traceback (most recent call last):
+    brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
+    """
+    try:
+        stated = zstandard.frame_content_size(packed)
+        if not 0 <= stated <= most:
+            raise CorruptError(
+                f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
+                "restore the store, or index the sources again"
+            )
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=stated) if stated else b""
+    except zstandard.ZstdError as error:
+        raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
+
+
+def key_of(segment: int, kind: int, place: int = 0) -> int:
+    """The key of a segment's blob.
+
+    >>> key_of(1, TEXT) < key_of(1, TEXT, 1) < key_of(1, PAGE) < key_of(2, TEXT)
+    True
+    """
+    return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
+
+
+def segment_of(key: int) -> int:
+    """The segment that a blob's key names.
+
+    >>> segment_of(key_of(7, PAGE, 3))
+    7
+    """
+    return key >> (_KIND_BITS + _PLACE_BITS)
+
+
+def kind_of_key(key: int) -> int:
+    """The kind of blob that a key names.
+
+    >>> kind_of_key(key_of(7, PAGE, 3)) == PAGE
+    True
+    """
+    return (key >> _PLACE_BITS) & ((1 << _KIND_BITS) - 1)
+
+
+def place_of(key: int) -> int:
+    """The place in its sequence that a blob's key names.
+
+    >>> place_of(key_of(7, PAGE, 3))
+    3
+    """
+    return key & ((1 << _PLACE_BITS) - 1)
+
+
+def seal_of(*values: object) -> bytes:
+    """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
+    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
+    if sum(map(len, raws)) <= _SMALL:  # one call for a row, and no copy of a blob
+        return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
+    hasher = blake3()
+    for raw in raws:
+        hasher.update(b"%d:" % len(raw))
+        hasher.update(raw)
+    return hasher.digest(8)
+
+
+# ---- cursors: Who runs the statements of a store? A few lines of SQL that SQLite and PostgreSQL both understand.
+#
+# Everything above this seam (segments, tiers, views, snapshots, roots, proofs) is the same for every engine. Statements
+# have `?` where a value stands, replace a row by deleting it first, and never name the corpus: a cursor sees one.
+
+Sealed = tuple[int, bytes, bytes]
+"""A key, what is kept under it, and its seal."""
+
+
+class ChangedError(Exception):
+    """Another writer was faster; never leaves the package."""
+
+
+class Cursor(Protocol):
+    """A connection inside a transaction, or outside of one."""
+
+    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        ...
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one; other statements wait until the last."""
+        ...
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
+        """A statement without rows."""
+        ...
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
+        """The same for many values."""
+        ...
+
+    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
+        """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
+        ...
+
+    def write_blobs(self, blobs: Iterable[Sealed]) -> None:
+        """Keep blobs, in the place of those of the same key."""
+        ...
+
+    def next_segment(self) -> int:
+        """A number that no live segment has."""
+        ...
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """Keep other writers out until the end of the transaction, where they are not kept out already.
+
+        A ChangedError where one of some blobs, by their seals, is not there any more.
+        """
+        ...
+
+    def size_bytes(self) -> int:
+        """How much room the store takes."""
+        ...
+
+    def has_vectors(self) -> bool:
+        """Whether there are tables for remembered vectors."""
+        ...
+
+    def make_vectors(self) -> None:
+        """Make them, unless they are there."""
+        ...
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection was cut."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+class SqliteCursor:
+    """One of a SQLite file."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._in_use = threading.Lock()  # threads that ask the same state read one after the other
+        self._given = 0  # the number of a segment that was given last
+
+    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        with self._in_use:
+            return fetch(self._cursor, statement, values)
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one."""
+        return rows_of(self._connection.cursor(), statement)
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> apsw.Cursor:
+        """A statement without rows."""
+        return self._cursor.execute(statement, values)
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> apsw.Cursor:
+        """The same for many values."""
+        return self._cursor.executemany(statement, values)
+
+    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
+        """Bytes with their seal, or None."""
+        found = self.fetch(_SEALED[table], (key,))
+        return (found[0][0], found[0][1]) if found else None
+
+    def write_blobs(self, blobs: Iterable[Sealed]) -> None:
+        """Keep blobs."""
+        for blob in blobs:  # one by one: whoever makes them may read through this cursor meanwhile
+            self._cursor.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", blob)
+
+    def next_segment(self) -> int:
+        """A number that no live segment has."""
+        ((number,),) = self.fetch("SELECT coalesce(max(number), 0) + 1 FROM segments")
+        self._given = max(int(number), self._given + 1)  # one that was given may not be in the table yet
+        return self._given
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """A file has one writer from the beginning of a transaction on."""
+
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        ((pages,),) = self.fetch("PRAGMA page_count")
+        ((size,),) = self.fetch("PRAGMA page_size")
+        return int(pages) * int(size)
+
+    def has_vectors(self) -> bool:
+        """Whether this store has ever remembered a vector."""
+        return bool(self.fetch("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'"))
+
+    def make_vectors(self) -> None:
+        """Make their tables with the first vectors: a store of an earlier version is read as it is."""
+        self._cursor.execute(VECTOR_TABLES)
+
+    @property
+    def is_lost(self) -> bool:
+        """A file does not go away."""
+        return False
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+
+_SEALED = {
+    "blobs": "SELECT data, seal FROM blobs WHERE key = ?",
+    "maps": "SELECT data, seal FROM maps WHERE document = ?",
+}
+
+
+# ---- kept: What was read last, kept up to a size in bytes, so that the next question need not wait for it.
+
+Key = TypeVar("Key", bound=Hashable)
+Held = TypeVar("Held")
+
+
+class ByteLru(Generic[Key, Held]):
+    """Values by key; what was asked for longest ago goes first. Safe to share between threads.
+
+    >>> read = Kept(lambda key: key.upper(), size=len, most_bytes=5)
+    >>> read("tea"), read("cup"), read.held
+    ('TEA', 'CUP', 3)
+    """
+
+    def __init__(self, read: Callable[[Key], Held], *, size: Callable[[Held], int], most_bytes: int) -> None:
+        self._read, self._size, self._most = read, size, most_bytes
+        self._values: OrderedDict[Key, Held] = OrderedDict()
+        self._lock = threading.Lock()
+        self.held = 0  # bytes
+
+    def __call__(self, key: Key) -> Held:
+        """The value of a key, read unless it is kept."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+                return found
+        made = self._read(key)  # while others read theirs
+        with self._lock:
+            found = self._values.setdefault(key, made)
+            if found is made:
+                self.held += self._size(made)
+                while self.held > self._most and len(self._values) > 1:
+                    self.held -= self._size(self._values.popitem(last=False)[1])
+        return found
+
+
+# ---- shelf: Which blobs does a segment have, and are they what was written? The ones read last are kept.
+
+_TIMES, _FLOOR_BYTES = 64, 64 << 20
+"""All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
+extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
+_MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
+_KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 34 << 20
+
+
+class SegmentRow(NamedTuple):
+    """What is known of a segment before any of its blobs is read."""
+
+    number: int
+    length: int  # of its axis
+    live: int  # bytes of live text
+    dead: int  # extents that are no longer live
+    lowest: int  # document
+    highest: int
+
+
+class BlobReader:
+    """Verified blobs of one moment."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
+        self._blocks: ByteLru[int, bytes] = ByteLru(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
+        self._pages: ByteLru[int, OpenPage] = ByteLru(
+            lambda key: OpenPage(self.blob(key)), size=lambda page: page.nbytes, most_bytes=_KEPT_PAGE_BYTES
+        )
+
+        self._codes: ByteLru[int, Codes] = ByteLru(
+            self._read_codes, size=lambda codes: codes.nbytes, most_bytes=_KEPT_CODE_BYTES
+        )
+
+    def blob(self, key: int) -> bytes:
+        """What is stored under a key."""
+        data = self.find(key)
+        if data is None:
+            raise CorruptError(f"blob {key} is missing; verify the store, or index the sources again")
+        return data
+
+    def find(self, key: int) -> bytes | None:
+        """What is stored under a key, None where nothing is."""
+        found = self._cursor.sealed("blobs", key)
+        if found is None:
+            return None
+        data, seal = found
+        check_seal(f"blob {key}", seal, key, data)
+        return bytes(data)
+
+    def column(self, key: int) -> tuple[bytes, int]:
+        """What is stored of a column, and how many bytes it may hold beside all that were asked for before."""
+        packed = self.blob(key)
+        size = zstandard.frame_content_size(packed)
+        self._columns[key] = max(size, 0)
+        return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
+
+    @cached_property
+    def most_bytes(self) -> int:
+        """How much the columns of a file of this size hold at most."""
+        return _TIMES * self._cursor.size_bytes() + _FLOOR_BYTES
+
+    def segments(self) -> list[SegmentRow]:
+        """All segments by number."""
+        rows = []
+        columns = ", ".join(SegmentRow._fields)
+        for *values, seal in self._cursor.fetch(f"SELECT {columns}, seal FROM segments ORDER BY number"):  # noqa: S608
+            check_seal("a segment", seal, *values)
+            rows.append(SegmentRow(*values))
+        return rows
+
+    def places(self, segment: int) -> list[tuple[int, int]]:
+        """The kind and place of each blob of a segment."""
+        bounds = (key_of(segment, 0), key_of(segment + 1, 0))
+        found = self._cursor.fetch("SELECT key FROM blobs WHERE key >= ? AND key < ? ORDER BY key", bounds)
+        return [(kind_of_key(key), place_of(key)) for (key,) in found]
+
+    def firsts(self, segment: int) -> list[bytes]:
+        """The first term of every page."""
+        packed, most = self.column(key_of(segment, FIRSTS))
+        raw = unpacked(packed, most=most)
+        return raw.split(b"\n") if raw else []  # no term holds white space
+
+    def block(self, segment: int, place: int) -> bytes:
+        """A block of text."""
+        return self._blocks(key_of(segment, TEXT, place))
+
+    def page(self, segment: int, place: int) -> OpenPage:
+        """A page of postings."""
+        return self._pages(key_of(segment, PAGE, place))
+
+    def codes(self, segment: int, place: int) -> Codes:
+        """A blob of unit codes."""
+        return self._codes(key_of(segment, CODES, place))
+
+    def _read_codes(self, key: int) -> Codes:
+        packed = self.blob(key)
+        raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
+        if len(raw) % CODE_BYTES:
+            raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
+        return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
+
+    def _read_block(self, key: int) -> bytes:
+        return unpacked(self.blob(key), most=BLOCK_BYTES)
+
+
+def check_seal(what: str, seal: object, *values: object) -> None:
+    """Raise where values are not what the seal was made of."""
+    if seal_of(*values) != seal:
+        raise CorruptError(f"{what} fails its checksum; verify the store, or index the sources again")
+
+
+# ---- tables: How are several columns written as one blob?
+
+_LEVEL = 3
+
+
+def pack_table(columns: Sequence[Numbers]) -> bytes:
+    """Columns of one length: the differences between neighbours, compressed.
+
+    >>> packed = pack_table([np.array([3, 5]), np.array([9, -2])])
+    >>> [column.tolist() for column in unpack_table(packed, width=2, most=32)]
+    [[3, 5], [9, -2]]
+    """
+    steps = np.diff(np.stack([np.asarray(column, np.int64) for column in columns]), axis=1, prepend=0)
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(steps.astype("<i8").tobytes())
+
+
+def unpack_table(packed: bytes, *, width: int, most: int) -> list[Numbers]:
+    """The columns that `pack_table` packed, of so many bytes at most."""
+    raw = unpacked(packed, most=most)
+    if len(raw) % (8 * width):
+        raise CorruptError(f"{len(raw)} bytes do not make {width} columns; index the sources again")
+    steps = np.frombuffer(raw, "<i8")
+    return list(np.cumsum(steps.reshape(width, -1), axis=1, dtype=np.int64))
+
+
+def pack_cards(cards: Sequence[Card]) -> bytes:
+    """Cards column by column, compressed.
+
+    >>> unpack_cards(pack_cards([Card(7, "a.md", None, 5, 60, "prose", None)]), most=200)[0].path
+    'a.md'
+    """
+    columns = list(zip(*sorted(cards), strict=True))
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(json.dumps(columns).encode())
+
+
+def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
+    """The cards that `pack_cards` packed, of so many bytes at most."""
+    columns = json.loads(unpacked(packed, most=most))
+    return list(map(Card._make, zip(*columns, strict=True)))
+
+
+def pack_map(found: SourceMap) -> bytes:
+    """The way back to a document's original, compressed.
+
+    >>> from brimful.corpus.loaders.loaded import SourceMap
+    >>> unpack_map(pack_map(SourceMap((0, 9), ("page 1", "page 2"), (None, 60))), most=200).at(9).label
+    'page 2'
+    """
+    columns = [found.starts, found.labels, found.times]
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(json.dumps(columns).encode())
+
+
+def unpack_map(packed: bytes, *, most: int) -> SourceMap:
+    """The map that `pack_map` packed, of so many bytes at most."""
+    starts, labels, times = json.loads(unpacked(packed, most=most))
+    from brimful.corpus.loaders.loaded import SourceMap
+
+    return SourceMap(tuple(starts), tuple(labels), tuple(times))

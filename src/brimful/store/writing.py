@@ -1,0 +1,531 @@
+"""How are documents written down as segments, masked when they go, and several segments made one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import zstandard
+from blake3 import blake3
+
+from brimful.corpus.documents import Document
+from brimful.corpus.streaming import LongDocument, same_again
+from brimful.errors import CorruptError
+from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
+from brimful.index.embedders import Embedder
+from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
+from brimful.index.vectors import Codes
+from brimful.store.format import (
+    BLOB_CODES,
+    CARDS,
+    CODES,
+    EXTENTS,
+    FIRSTS,
+    HEADS,
+    PAGE,
+    SECTIONS,
+    TEXT,
+    UNITS,
+    BlobReader,
+    Cursor,
+    key_of,
+    pack_cards,
+    pack_map,
+    pack_table,
+    seal_of,
+    unpack_cards,
+    unpack_table,
+)
+from brimful.store.merkle import bucket_of, leaf_hash
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.snapshot import StoredSegment
+
+if TYPE_CHECKING:
+    from brimful.corpus.loaders.loaded import SourceMap
+
+
+# ---- laying: How is a segment written down, masked and dropped?
+
+SEGMENT_BYTES = 4 << 20
+"""Text that is indexed and committed at once."""
+
+LEVEL = 3
+_CODES_LEVEL = 1
+_CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
+
+
+class Laid(NamedTuple):
+    """An extent with the document that it belongs to, and where in it it begins."""
+
+    document: int
+    start: int
+    extent: Extent
+
+
+def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
+    """Extents in groups of about a segment's size."""
+    group: list[Laid] = []
+    size = 0
+    for each in laid:
+        group.append(each)
+        size += len(each.extent.content)
+        if size >= SEGMENT_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+Blob = tuple[int, int, bytes]
+"""What a segment keeps: the kind of blob, its place in the sequence of that kind, the bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """A segment as it is written down, but for its number and those of its documents."""
+
+    length: int  # of its axis
+    bases: Numbers  # where each extent begins on the axis
+    ends: Numbers
+    starts: Numbers  # where each begins in its document
+    blobs: list[Blob]
+
+
+def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
+    """Pack and compress all that a segment holds."""
+    sizes = np.array([len(each.extent.content) for each in laid], np.int64)
+    heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
+    blobs = [
+        *page_blobs(pages_of(segment.postings)),
+        *cut_blobs(segment.units, segment.sections, heads),
+        *code_blobs(codes),
+        *(
+            block_blob(place, segment.axis[at : at + BLOCK_BYTES])
+            for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES))
+        ),
+    ]
+    starts = np.array([each.start for each in laid], np.int64)
+    return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
+
+
+def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
+    """Write a segment whose documents, one number for each extent, are in their table already."""
+    publish(cursor, send(cursor, packed), packed, documents)
+
+
+def send(cursor: Cursor, packed: Packed) -> int:
+    """Write what a segment holds, which nobody sees before it is published; returns its number."""
+    number = cursor.next_segment()
+    write_blobs(cursor, number, packed.blobs)
+    return number
+
+
+def publish(cursor: Cursor, number: int, packed: Packed, documents: Numbers) -> None:
+    """Say whose extents a segment holds; their documents are in their table already."""
+    begun = set(documents[packed.starts == 0].tolist())
+    found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
+    extents = Extents(packed.bases, packed.ends, documents, packed.starts)
+    write_extents(cursor, number, extents, length=packed.length)
+    write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
+
+
+def write_extents(cursor: Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:
+    """What is live in a segment; `dead` counts the extents that were."""
+    live = int((extents.ends - extents.bases).sum())
+    values = (number, length, live, dead, int(extents.documents.min()), int(extents.documents.max()))
+    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
+    cursor.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
+    write_blob(cursor, key_of(number, EXTENTS), pack_table(extents))
+
+
+def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
+    """What search shows of the documents that begin in a segment."""
+    write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
+
+
+def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
+    """Postings, and the first term of each page."""
+    firsts = []
+    for place, page in enumerate(pages):
+        yield PAGE, place, page.data
+        firsts.append(page.first)
+    yield FIRSTS, 0, zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts))
+
+
+def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
+    """Where units, sections and headings stand."""
+    yield UNITS, 0, pack_sorted(units)
+    yield SECTIONS, 0, pack_sorted(sections)
+    yield HEADS, 0, pack_table(heads)
+
+
+def code_blobs(codes: Codes | None) -> Iterator[Blob]:
+    """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
+    if codes is not None:
+        compressor = zstandard.ZstdCompressor(level=_CODES_LEVEL)
+        for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
+            yield CODES, place, compressor.compress(codes[first : first + BLOB_CODES].tobytes())
+
+
+def block_blob(place: int, text: bytes) -> Blob:
+    """A block of text."""
+    return TEXT, place, zstandard.ZstdCompressor(level=LEVEL).compress(text)
+
+
+def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
+    """Whatever a segment keeps."""
+    keyed = ((key_of(number, kind, place), data) for kind, place, data in blobs)
+    cursor.write_blobs((key, data, seal_of(key, data)) for key, data in keyed)
+
+
+def write_blob(cursor: Cursor, key: int, data: bytes) -> None:
+    """Anything, with its seal."""
+    cursor.write_blobs([(key, data, seal_of(key, data))])
+
+
+def mask(cursor: Cursor, documents: Sequence[int]) -> None:
+    """Take documents out of what is live; a segment without any is dropped."""
+    gone = np.array(sorted(documents), np.int64)
+    shelf = BlobReader(cursor)
+    for row in shelf.segments():
+        if not ((gone >= row.lowest) & (gone <= row.highest)).any():
+            continue
+        packed, most = shelf.column(key_of(row.number, EXTENTS))
+        extents = Extents(*unpack_table(packed, width=4, most=most))
+        kept = ~np.isin(extents.documents, gone)
+        if not kept.any():
+            drop_segment(cursor, row.number)
+        elif not kept.all():
+            dead = row.dead + int(np.count_nonzero(~kept))
+            left = Extents(*(column[kept] for column in extents))
+            write_extents(cursor, row.number, left, length=row.length, dead=dead)
+
+
+def rename_card(cursor: Cursor, segment: int, number: int, path: str) -> None:
+    """Show another path for a document that begins in this segment."""
+    packed, most = BlobReader(cursor).column(key_of(segment, CARDS))
+    cards = unpack_cards(packed, most=most)
+    write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
+
+
+def drop_segment(cursor: Cursor, number: int) -> None:
+    """Forget a segment with all its blobs."""
+    cursor.execute("DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, 0), key_of(number + 1, 0)))
+    cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
+
+
+# ---- preparing: How do documents become what only has to be written down?
+#
+# All that takes long is done here, without the store: terms, cuts, codes, packing, hashes. It can be done in another
+# process, and readers and other writers wait only for what is left.
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document to be stored, with where it came from."""
+
+    document: Document | LongDocument
+    rule: str = "utf-8"
+    title: str | None = None
+    origin: str | None = None  # the file that it was read from
+    stamp: str | None = None  # that file's size and time of change
+    source_map: SourceMap | None = None  # the way back to the original
+
+
+class Row(NamedTuple):
+    """What is kept of a document in its table, but for its number and seal."""
+
+    path: str
+    id: bytes
+    content_hash: bytes
+    leaf: bytes
+    bucket: int
+    length: int
+    time: int | None
+    kind: str
+    language: str | None
+    rule: str
+    title: str | None
+    origin: str | None
+    stamp: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A batch of documents, ready to be written."""
+
+    rows: list[Row]  # by path
+    maps: dict[int, bytes]  # by row: the way back to the original
+    segments: list[tuple[Packed, Numbers]]  # with the row of each extent
+    model: str  # whose vectors the codes are made of; nothing without codes
+
+
+def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: int = 1) -> Prepared:
+    """Index a batch; of documents with the same path the last one is taken.
+
+    For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
+    """
+    latest = {entry.document.path: entry for entry in entries}
+    entries = [latest[path] for path in sorted(latest)]
+    segments = []
+    for part in range(parts):
+        laid = (
+            Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
+            for number, entry in enumerate(entries)
+            if part_of(entry.document.path, parts) == part
+            for start, piece in pieces(entry.document)
+        )
+        segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
+    maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
+    return Prepared([row_of(entry) for entry in entries], maps, segments, model_of(embedder))
+
+
+def part_of(path: str, parts: int) -> int:
+    """The part of a corpus that a document lies in: a bucket of the tree of hashes is never in two.
+
+    >>> part_of("tea.md", 1), part_of("tea.md", 3) in range(3)
+    (0, True)
+    """
+    return bucket_of(path) % parts
+
+
+def split(prepared: Prepared, parts: int) -> list[Prepared]:
+    """The documents of each part with their segments, of a batch that was prepared for so many."""
+    found = []
+    for part in range(parts):
+        chosen = [at for at, row in enumerate(prepared.rows) if row.bucket % parts == part]
+        places = {at: place for place, at in enumerate(chosen)}
+        segments = [
+            (packed, np.array([places[at] for at in owners.tolist()]))
+            for packed, owners in prepared.segments
+            if int(owners[0]) in places
+        ]
+        maps = {places[at]: data for at, data in prepared.maps.items() if at in places}
+        found.append(Prepared([prepared.rows[at] for at in chosen], maps, segments, prepared.model))
+    return found
+
+
+def row_of(entry: Entry) -> Row:
+    """What is kept of a document."""
+    document = entry.document
+    content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
+    return Row(
+        document.path,
+        bytes.fromhex(document.id),
+        content_hash,
+        leaf_hash(document.path, document.time, content_hash),
+        bucket_of(document.path),
+        len(document),
+        document.time,
+        document.kind,
+        document.language,
+        entry.rule,
+        entry.title,
+        entry.origin,
+        entry.stamp,
+    )
+
+
+def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
+    """A segment of extents, packed."""
+    segment = build_segment([each.extent for each in group])
+    return pack_segment(group, segment, code_units(segment, embedder) if embedder is not None else None)
+
+
+def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
+    """A document's extents, read as they are needed where it is too long to hold."""
+    if isinstance(document, LongDocument):
+        return extents_from(same_again(document))
+    return extents_of(document.content)
+
+
+def model_of(embedder: Embedder | None) -> str:
+    """The name that a store keeps of an embedder; nothing for none."""
+    return embedder.name if embedder is not None else ""
+
+
+# ---- merging: How do several segments become one without reading any text again?
+#
+# Positions, cuts, headings and codes of live extents are moved to a new axis; what was deleted is left behind. Text
+# of a large segment without dead extents keeps its compressed blocks: its part of the new axis begins at a block.
+
+FANOUT = 8
+"""So many segments of a tier are merged into one of the next."""
+
+LARGEST_BYTES = 128 << 20
+"""Live text of a segment that merging may make."""
+
+_SMALLEST_TIER = 1 << 16
+_MOVED_BYTES = 16 * BLOCK_BYTES
+"""A segment from this size on keeps its blocks; smaller ones are laid together and compressed anew."""
+
+
+def tier_of(live: int) -> int:
+    """Segments of one tier differ in size by less than the fanout.
+
+    >>> [tier_of(size) for size in (0, 1 << 16, 1 << 20, 8 << 20, 64 << 20)]
+    [0, 1, 2, 3, 4]
+    """
+    tier = 0
+    while live >= _SMALLEST_TIER << (3 * tier):
+        tier += 1
+    return tier
+
+
+def crowded(segments: Sequence[StoredSegment]) -> list[StoredSegment]:
+    """Segments that should become one now: the smallest tier that is full, or one that is more than half dead."""
+    tiers: dict[int, list[StoredSegment]] = {}
+    for segment in segments:
+        tiers.setdefault(tier_of(segment.live), []).append(segment)
+    for tier in sorted(tiers):
+        if len(tiers[tier]) >= FANOUT:
+            chosen = next((batch for batch in batches(tiers[tier][:FANOUT]) if len(batch) > 1), None)
+            if chosen:
+                return chosen
+    return next(([each] for each in segments if each.dead and 2 * each.live < each.length), [])
+
+
+def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
+    """Neighbouring segments together, up to the largest size."""
+    batch: list[StoredSegment] = []
+    size = 0
+    for segment in segments:
+        if batch and size + segment.live > LARGEST_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(segment)
+        size += segment.live
+    if batch:
+        yield batch
+
+
+def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
+    """Write one segment in the place of some, inside the caller's transaction."""
+    number = cursor.next_segment()
+    axis = _Axis(cursor, number)
+    moves = [_Move(segment, axis.lay(segment)) for segment in segments]
+    length = axis.close()
+    write_blobs(cursor, number, page_blobs(_pages(moves)))
+    heads = Heads(*_joined([move.heads() for move in moves]))
+    units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
+    write_blobs(cursor, number, cut_blobs(units, sections, heads))
+    codes = [rows for move in moves if (rows := move.codes()) is not None]
+    if codes and len(codes) != len(moves):
+        raise CorruptError("some segments have codes and others have none; rebuild the store")
+    write_blobs(cursor, number, code_blobs(np.concatenate(codes) if codes else None))
+    extents = Extents(*_joined([move.extents for move in moves]))
+    cards = [card for segment in segments for card in segment.cards()]
+    cursor.take_turn([seal for segment in segments for seal in segment.changing()])
+    write_extents(cursor, number, extents, length=length)
+    write_cards(cursor, number, cards)
+    for segment in segments:
+        drop_segment(cursor, segment.number)
+
+
+def _joined(tables: Sequence[Sequence[Numbers]]) -> list[Numbers]:
+    return [np.concatenate(columns) for columns in zip(*tables, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A segment with where each of its extents begins on the new axis."""
+
+    segment: StoredSegment
+    bases: Numbers
+
+    @property
+    def extents(self) -> Extents:
+        old = self.segment.extents
+        return Extents(self.bases, self.bases + old.ends - old.bases, old.documents, old.starts)
+
+    def _shifts(self, positions: Numbers) -> tuple[np.typing.NDArray[np.bool_], Numbers]:
+        """Which positions are live, and how far they move."""
+        bases, ends, *_ = self.segment.extents
+        at = bases.searchsorted(positions, side="right") - 1
+        return (at >= 0) & (positions < ends[at]), (self.bases - bases)[at]
+
+    def cuts(self, name: str) -> Numbers:
+        """Live cut points on the new axis."""
+        column: Numbers = getattr(self.segment, name)
+        live, shifts = self._shifts(column)
+        return (column + shifts)[live]
+
+    def heads(self) -> Heads:
+        """Live headings on the new axis."""
+        starts, ends, levels = self.segment.heads
+        live, shifts = self._shifts(starts)
+        return Heads((starts + shifts)[live], (ends + shifts)[live], levels[live])
+
+    def codes(self) -> np.typing.NDArray[np.uint8] | None:
+        """The codes of live units."""
+        codes = self.segment.codes
+        return None if codes is None else codes[self._shifts(self.segment.units)[0]]
+
+    def pages(self) -> Iterator[Postings]:
+        """Live postings on the new axis."""
+        shifts = np.unique(self.bases - self.segment.extents.bases)
+        for page in self.segment.pages():
+            if self.segment.dead or len(shifts) > 1:
+                yield without_empty(page, *self._shifts(page.positions))
+            else:
+                yield Postings(page.names, page.offsets, page.positions + shifts)
+
+
+def _pages(moves: Sequence[_Move]) -> Iterator[Page]:
+    for postings in merge_postings([move.pages() for move in moves]):
+        yield from pages_of(postings)
+
+
+class _Axis:
+    """The text of a new segment in the making."""
+
+    def __init__(self, cursor: Cursor, number: int) -> None:
+        self._cursor, self._number = cursor, number
+        self._place = 0  # of the next block
+        self._open = bytearray()  # text that is not in a block yet
+        self._begun = False  # is there an extent since the last whole segment?
+
+    def lay(self, segment: StoredSegment) -> Numbers:
+        """Add a segment's live text; returns where its extents begin."""
+        if segment.dead or segment.length < _MOVED_BYTES:
+            return np.array([self._add(content) for content in segment.contents()], np.int64)
+        self._flush()
+        base = self._place * BLOCK_BYTES
+        blocks = segment.length // BLOCK_BYTES + 1  # at least a byte stays free, as between any two extents
+        for place in range(blocks):
+            data = segment.packed_block(place)
+            if data is not None:  # between two parts of an axis there may be none
+                write_blob(self._cursor, key_of(self._number, TEXT, self._place + place), data)
+        self._place += blocks
+        return segment.extents.bases + base
+
+    def _add(self, content: bytes) -> int:
+        if self._begun:
+            self._open += GAP
+        self._begun = True
+        base = self._place * BLOCK_BYTES + len(self._open)
+        self._open += content
+        while len(self._open) > BLOCK_BYTES:
+            self._write(bytes(self._open[:BLOCK_BYTES]))
+            del self._open[:BLOCK_BYTES]
+        return base
+
+    def _write(self, text: bytes) -> None:
+        write_blobs(self._cursor, self._number, [block_blob(self._place, text)])
+        self._place += 1
+
+    def _flush(self) -> None:
+        """Begin a new block, at least a byte after the last extent."""
+        if self._open:
+            self._write(bytes(self._open))
+            self._place += len(self._open) == BLOCK_BYTES
+            self._open.clear()
+        self._begun = False
+
+    def close(self) -> int:
+        """Write what is left; returns the length of the axis."""
+        end = self._place * BLOCK_BYTES + len(self._open)
+        self._flush()
+        return end

@@ -1,0 +1,479 @@
+"""Which definitions do other sources hold, and which lines bring in other sources?
+
+Languages whose bodies end by the column of a line, Lisps, configuration and build files; C and its kin are in
+`statements`, JavaScript and TypeScript in `scripts`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from brimful.patterns import compiled
+from brimful.text.declarations import NAME, REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
+from brimful.text.masking import Brackets, Indentation, Masked
+from brimful.text.outline import merged
+
+# ---- columns: Which definitions does a source hold whose bodies end by the column of a line?
+#
+# Python, OCaml and Haskell end a body where a line is indented no more than its head; Ruby, Lua, Elixir, Julia and the
+# shell write an `end` or brace in the column of the head. Well kept code is indented so, and other code says less.
+
+
+def declared_by_column(source: Source) -> list[Found]:
+    """The definitions of a language that has a rule whose bodies end by the column of a line."""
+    language, rule = family_of(source.language), rule_of(source.language)
+    heads = heads_in(source, rule) if rule is not None else []
+    flat = language in ("haskell", "julia")
+    lines = Indentation(source.code, source.pairs if flat else None, _GOING_ON.get(language, b""))
+    if language == "ocaml":
+        heads = _outer_let(source.code, heads, lines)
+    ends = closing_lines(lines, [head.start for head in heads])
+    closer = _CLOSERS.get(language)
+    if language == "julia":
+        ends = [_module_end(source.code, head, lines, line) for head, line in zip(heads, ends, strict=True)]
+    found = []
+    for head, line in zip(heads, ends, strict=True):
+        signature_end = _signature_end(source, head, language)
+        end = _column_end(source, head, lines, line, closer)
+        found.append(Found(head.start, head.name, head.kind, min(signature_end, end), end))
+    return _joined(found) if language == "haskell" else found
+
+
+# Words that stand in the column of what they go on with.
+_GOING_ON = {
+    "ruby": rb"rescue\b|ensure\b|else\b|elsif\b|when\b|\)|\]|\}|&?\.\w",
+    "elixir": rb"rescue\b|catch\b|after\b|else\b|\)|\]|\}|\|>",
+    "julia": rb"catch\b|finally\b|else\b|elseif\b",
+    "lua": rb"else\b|elseif\b|\)|\}",
+    "ocaml": rb"\||sig\b|struct\b|object\b|fun\b|\)|\]|\}",
+}
+_CLOSERS = {
+    "ruby": compiled(rb"[ \t]*+end\b"),
+    "lua": compiled(rb"[ \t]*+end\b"),
+    "elixir": compiled(rb"[ \t]*+end\b"),
+    "julia": compiled(rb"[ \t]*+end\b"),
+    "bash": compiled(rb"[ \t]*+[})]"),
+    "ocaml": compiled(rb"[ \t]*+end\b"),
+}
+
+
+_FEW_COLUMNS = 12
+
+
+def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
+    """For each definition the number of the first line below that is indented no more."""
+    if not starts or not lines.starts:
+        return [0] * len(starts)
+    columns, count = lines.columns_of_lines, len(lines.columns)
+    numbers = np.array([lines.line_of(start) for start in starts], np.int64)
+    own = columns[numbers]
+    several = merged(own)
+    if len(several) > _FEW_COLUMNS:
+        return _closing_one_by_one(lines, starts)
+    found = np.empty(len(starts), np.int64)
+    for column in several.tolist():
+        outer = np.append(np.flatnonzero(columns <= column), count)
+        chosen = own == column
+        found[chosen] = outer[outer.searchsorted(numbers[chosen], side="right")]
+    return found.tolist()
+
+
+def _closing_one_by_one(lines: Indentation, starts: list[int]) -> list[int]:
+    """The same in one pass, however many columns there are."""
+    numbers = [lines.line_of(start) for start in starts]
+    found = [len(lines.starts)] * len(starts)
+    columns = lines.columns
+    opened: list[int] = []
+    most = max((columns[number] for number in numbers if number < len(columns)), default=-1)
+    each = 0
+    for number, column in enumerate(columns):
+        if column > most:
+            continue
+        while opened and columns[numbers[opened[-1]]] >= column:
+            found[opened.pop()] = number
+        while each < len(numbers) and numbers[each] <= number:
+            if numbers[each] == number:
+                opened.append(each)
+            each += 1
+    return found
+
+
+def _column_end(source: Source, head: Head, lines: Indentation, line: int, closer: re.Pattern[bytes] | None) -> int:
+    code = source.code
+    own = lines.line_of(head.start)
+    below = code[lines.starts[line] : lines.starts[line] + 80].strip() if line < len(lines.starts) else b""
+    if line == own + 1 and source.language == "bash" and below[:1] in (b"{", b"("):  # the brace on a line of its own
+        line = next(
+            (later for later in range(line + 1, len(lines.starts)) if lines.columns[later] <= lines.columns[own]),
+            len(lines.starts),
+        )
+    if closer is not None and line < len(lines.starts) and lines.columns[line] == lines.columns[own]:
+        closed = closer.match(code, lines.starts[line])
+        if closed is not None and not (line == own + 1 and _closed_on_line(code, lines, own)):
+            return closed.end()
+    stop = lines.starts[line] if line < len(lines.starts) else len(code)
+    return lines.end_of(line - 1, stop)
+
+
+def _module_end(code: bytes, head: Head, lines: Indentation, line: int) -> int:
+    """The body of a Julia module is often not indented: then it ends with the file."""
+    if head.kind != "module" or line >= len(lines.starts) or _CLOSERS["julia"].match(code, lines.starts[line]):
+        return line
+    last = len(lines.starts) - 1
+    return last if _CLOSERS["julia"].match(code, lines.starts[last]) else line
+
+
+def _closed_on_line(code: bytes, lines: Indentation, own: int) -> bool:
+    """Does the line that begins a definition also end it?"""
+    line = code[lines.starts[own] : line_end(code, lines.starts[own])].rstrip()
+    return line.endswith((b"end", b"}")) or re.search(rb"\bend\b[)\]},;]*$|\)[ \t]*=[^=>~]", line) is not None
+
+
+def _signature_end(source: Source, head: Head, language: str) -> int:
+    code, pairs = source.code, source.pairs
+    end = line_end(code, head.after)
+    if code[head.after : head.after + 1] == b"(" and language != "bash":
+        end = max(head.after, min(line_end(code, pairs.after(head.after)), head.after + REACH))
+    return trimmed(code, head.start, end)
+
+
+def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]:
+    """OCaml's `let` inside of an expression is none: only what stands in no column, or right in a module."""
+    kept: list[Head] = []
+    modules: list[int] = []  # columns of the modules around
+    inner: list[int | None] = []  # the column in which each of them has its parts
+    for head in heads:
+        column = lines.columns[lines.line_of(head.start)] if lines.columns else 0
+        while modules and column <= modules[-1]:
+            modules.pop()
+            inner.pop()
+        if column and not modules:
+            continue
+        if modules:
+            if inner[-1] is None:
+                inner[-1] = column
+            if column != inner[-1]:
+                continue
+        kept.append(head)
+        if head.kind == "module" and _OPENS_MODULE.search(code, head.after, min(head.after + 600, len(code))):
+            modules.append(column)
+            inner.append(None)
+    return kept
+
+
+_OPENS_MODULE = compiled(rb"\b(?:struct|sig)\b")
+
+
+def _joined(found: list[Found]) -> list[Found]:
+    """Haskell writes a function in several equations, its type before them: one definition."""
+    joined: list[Found] = []
+    for each in found:
+        last = joined[-1] if joined else None
+        if last is not None and last.name == each.name and last.kind == each.kind == "function":
+            joined[-1] = last._replace(end=each.end)
+        else:
+            joined.append(each)
+    return joined
+
+
+# Python, whose constants and docstrings no other language has.
+
+_PYTHON = compiled(
+    rb"\n(?:[ \t]*+(?P<word>(?:async[ \t]++)?def|class)[ \t]++(?P<name>" + NAME + rb")"
+    rb"|(?P<constant>[A-Z][A-Z0-9_]++)[ \t]*+(?::[^=\n]*+)?=(?!=))"
+)
+_COLON = compiled(rb"[(\[{:\n]")
+
+
+def declared_in_python(source: Source) -> list[Found]:
+    """Functions, classes and the constants of a module, decorators included."""
+    code, pairs = source.code, source.pairs
+    lines = Indentation(code, pairs)
+    matches = [(found, lines.line_of(found.end() - 2)) for found in _PYTHON.finditer(b"\n" + code)]
+    matches = [(found, line) for found, line in matches if lines.starts and lines.starts[line] == found.start()]
+    ends = closing_lines(lines, [found.start() for found, _ in matches])
+    found_all = []
+    for (found, own), line in zip(matches, ends, strict=True):
+        is_constant = found["word"] is None
+        low, high = found.span("constant" if is_constant else "name")
+        name = code[low - 1 : high - 1].decode(errors="replace")
+        if is_constant:
+            end = lines.end_of(own, lines.starts[own + 1] if own + 1 < len(lines.starts) else len(code))
+            found_all.append(Found(low - 1, name, "constant", min(line_end(code, high), end), end))
+            continue
+        stop = lines.starts[line] if line < len(lines.starts) else len(code)
+        end = lines.end_of(line - 1, stop)
+        first = own
+        while first and code[lines.starts[first - 1] + lines.indents[first - 1]] == 64:  # @
+            first -= 1
+        start = lines.starts[first] + lines.indents[first]
+        kind = "class" if found["word"] == b"class" else "function"
+        found_all.append(Found(start, name, kind, min(_colon(code, pairs, high - 1), end), end))
+    return found_all
+
+
+_PLAIN_HEAD = compiled(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
+
+
+def _colon(code: bytes, pairs: Brackets, position: int) -> int:
+    """Behind the colon that ends the head of a function or class."""
+    plain = _PLAIN_HEAD.match(code, position, position + REACH)
+    if plain is not None:
+        return plain.end()
+    stop = min(position + REACH, len(code))
+    while (sign := _COLON.search(code, position, stop)) is not None:
+        if sign[0] == b":":
+            return sign.end()
+        if sign[0] == b"\n":
+            return sign.start()
+        position = pairs.after(sign.start())
+        stop = min(position + REACH, len(code))
+    return line_end(code, position)
+
+
+# ---- forms: Which definitions do Lisps, configuration and build files hold?
+
+_LISP = compiled(
+    rb"\n(?P<head>[(](?P<word>(?:[\w.*+!?-]+/)?(?:def|cl-def|define|ert-def|use-package|ns\b|in-ns\b)[^\s()\[\]\"]*+)\s++"
+    rb"(?:\^(?:\{(?:[^{}]++|\{[^{}]*+\})*+\}|[\w:.-]++)\s*+)*+(?P<name>\(?(?:setf\s+)?'?[^\s()\[\]{}\"';][^\s()\[\]{}\";]*+|\(\([^\s()]++))"
+)
+_LISP_KINDS = (
+    ("macro", ("macro", "syntax", "subst", "modify")),
+    ("class", ("class", "struct", "record", "type", "protocol", "condition", "group", "interface")),
+    ("constant", ("var", "const", "param", "custom", "face", "local", "once", "alias", "dynamic")),
+    ("module", ("package", "module", "ns", "system", "library")),
+)
+_NOT_LISP = frozenset(b"define-key define-abbrev default defaults".split())
+_YAML = compiled(
+    rb"\n(?P<blanks>[ ]*+)(?:(?P<item>-(?=[ \r\n]|\Z))"
+    rb"|(?P<name>[\w\"'./$<*-][^\n:#{}\[\],]*+)[ \t]*:(?=[ \t\r\n]|\Z)(?P<scalar>[ \t]*[|>][-+\d]*[ \t\r]*(?=\n|\Z))?)"
+)
+_TABLE = compiled(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
+_TARGET = compiled(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
+_STAGE = compiled(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
+_FORMS = frozenset(("commonlisp", "clojure", "scheme", "elisp", "racket", "yaml", "toml", "ini", "make", "dockerfile"))
+
+
+def is_form(language: str) -> bool:
+    """Is a language read here?"""
+    return language in _FORMS
+
+
+def declared_in_forms(source: Source) -> list[Found]:
+    """Forms of a Lisp, keys, tables, targets or stages of a build."""
+    language = source.language
+    if language == "yaml":
+        return _keys(source)
+    if language in ("toml", "ini"):
+        return _tables(source)
+    if language == "make":
+        return _targets(source)
+    if language == "dockerfile":
+        return _stages(source)
+    return _lisp(source)
+
+
+def _lisp(source: Source) -> list[Found]:
+    code, pairs = source.code, source.pairs
+    found = []
+    for head in _LISP.finditer(b"\n" + code):
+        word = head["word"].rpartition(b"/")[2]
+        if word in _NOT_LISP:
+            continue
+        start = head.start("head") - 1
+        name = re.sub(rb"^setf\s+", b"", head["name"].lstrip(b"(':#")).decode(errors="replace")
+        end = pairs.after(start)
+        line = code.find(b"\n", head.end() - 1)
+        signature_end = min(line if line >= 0 else len(code), end)
+        opening = code.find(b"(", head.end() - 1, min(head.end() + 80, end))
+        if 0 <= opening <= signature_end:
+            signature_end = max(signature_end, min(pairs.after(opening), end))
+        found.append(Found(start, name, _lisp_kind(word.decode(errors="replace"), head["name"]), signature_end, end))
+    return found
+
+
+def _lisp_kind(word: str, name: bytes) -> str:
+    for kind, parts in _LISP_KINDS:
+        if any(part in word for part in parts):
+            return kind
+    if word == "def" or (word == "define" and not name.startswith(b"(")):
+        return "constant"
+    return "function"
+
+
+_NONE = 1 << 30
+
+
+def _keys(source: Source) -> list[Found]:
+    """The keys of a YAML file at the outermost level and those right below them."""
+    code, content = source.code, source.content
+    second: int | None = None
+    barrier = _NONE  # what is indented more stands in a list or in a text
+    kept: list[tuple[int, int, bytes]] = []
+    for found in _YAML.finditer(b"\n" + code):
+        column = len(found["blanks"])
+        if column > barrier or (found["item"] is not None and column == barrier):
+            continue
+        barrier = _NONE
+        if found["item"] is not None or found["scalar"] is not None:
+            barrier = column
+        if found["item"] is not None:
+            continue
+        second = None if not column else column if second is None and kept else second
+        if column in (0, second):
+            low, high = (place - 1 for place in found.span("name"))
+            kept.append((found.start(), column, content[low:high]))
+    ends = _ends_by_column([(start, column) for start, column, _ in kept], len(code))
+    found_all = []
+    for (start, column, name), end in zip(kept, ends, strict=True):
+        line = code.find(b"\n", start)
+        stop = start + len(code[start:end].rstrip())
+        signature_end = min(line if line >= 0 else len(code), stop)
+        words = name.strip().strip(b"\"'").decode(errors="replace")
+        found_all.append(
+            Found(start + column, words, "key", max(signature_end, start + column), max(stop, start + column))
+        )
+    return found_all
+
+
+def _ends_by_column(heads: list[tuple[int, int]], length: int) -> list[int]:
+    ends = [length] * len(heads)
+    opened: list[int] = []
+    for number, (start, column) in enumerate(heads):
+        while opened and heads[opened[-1]][1] >= column:
+            ends[opened.pop()] = start
+        opened.append(number)
+    return ends
+
+
+def _tables(source: Source) -> list[Found]:
+    code, content = source.code, source.content
+    heads = list(_TABLE.finditer(b"\n" + code))
+    found = []
+    for number, head in enumerate(heads):
+        start = head.start("head") - 1
+        stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
+        name = content[head.start("name") - 1 : head.end("name") - 1].strip().decode(errors="replace")
+        end = start + len(code[start:stop].rstrip())
+        found.append(Found(start, name, "table", head.end() - 1, end))
+    return found
+
+
+def _targets(source: Source) -> list[Found]:
+    """What a makefile makes: the target, with the lines below that begin with a tab."""
+    code = source.code
+    text = b"\n" + code
+    found = []
+    for head in _TARGET.finditer(text):
+        start = head.start()
+        line = code.find(b"\n", start)
+        line = line if line >= 0 else len(code)
+        if head["define"] is not None:
+            close = re.compile(rb"\nendef\b").search(code, start)
+            end = close.end() if close is not None else line
+            found.append(Found(start, head["define"].decode(errors="replace"), "macro", line, end))
+            continue
+        while code[line - 1 : line] == b"\\":
+            following = code.find(b"\n", line + 1)
+            line = following if following >= 0 else len(code)
+        recipe = _RECIPE.match(code, line)
+        end = recipe.end() if recipe is not None and recipe[0].strip() else line
+        end = start + len(code[start:end].rstrip())
+        found += [
+            Found(start, name.decode(errors="replace"), "target", min(line, end), end)
+            for name in head["name"].split()
+            if not (name.startswith(b".") and name[1:].isupper())
+        ]
+    return found
+
+
+_RECIPE = compiled(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
+
+
+def _stages(source: Source) -> list[Found]:
+    code = source.code
+    heads = list(_STAGE.finditer(b"\n" + code))
+    found = []
+    for number, head in enumerate(heads):
+        start = head.start()
+        stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
+        name = (head["name"] or head["image"]).decode(errors="replace")
+        found.append(Found(start, name, "stage", head.end() - 1, start + len(code[start:stop].rstrip())))
+    return found
+
+
+# ---- imports: Which lines of a source bring in other sources?
+
+# What an import begins with. A bracket in it may go on over lines.
+_WORDS: dict[str, bytes] = {
+    "python": rb"(?:import|from)[ \t]",
+    "javascript": (
+        rb"(?:import\b(?![ \t]*\()|export[ \t]+(?:\*|\{[^{}]*+\})[^\n]*?\bfrom\b"
+        rb"|(?:const|let|var)[ \t]+[^\n=]*+=[ \t]*require[ \t]*\()"
+    ),
+    "java": rb"(?:import|package)[ \t]",
+    "csharp": rb"(?:global[ \t]+)?using[ \t]+(?![\w.<>]+[ \t]+\w+[ \t]*=)[\w.=<> \t]+;",
+    "go": rb"(?:import|package)\b",
+    "rust": rb"(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:use|extern[ \t]+crate)[ \t]",
+    "ruby": rb"(?:require|require_relative|load|autoload)\b",
+    "php": rb"(?:use|require|require_once|include|include_once)\b(?![ \t]*\()",
+    "lua": rb"(?:local[ \t]+[\w, \t]+=[ \t]*)?require\b",
+    "elixir": rb"(?:alias|import|use|require)[ \t]",
+    "julia": rb"(?:using|import)[ \t]",
+    "bash": rb"(?:source|\.)[ \t]+\S",
+    "haskell": rb"import[ \t]",
+    "ocaml": rb"(?:open|include)[ \t!]",
+    "swift": rb"(?:@\w+[ \t]+)?import[ \t]",
+    "dart": rb"(?:import|export|part|library)[ \t]",
+    "proto": rb"(?:import|package)[ \t]",
+    "make": rb"-?include[ \t]",
+}
+_ALIASES = {
+    "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java", "groovy": "java",
+    "ocaml_interface": "ocaml", "fish": "bash",
+}  # fmt: skip
+_INCLUDE = compiled(rb"\#[ \t]*(?:include|import)\b")
+_OPENER = compiled(rb"[({\[]")
+
+
+def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:
+    """Where each import starts and ends."""
+    content = source.content
+    starts, ends = masked.directives
+    found = [
+        (start, start + len(content[start:end].rstrip()))
+        for start, end in zip(starts, ends, strict=True)
+        if _INCLUDE.match(content, start, end)
+    ]
+    pattern = _pattern(_ALIASES.get(source.language, source.language))
+    if pattern is not None:
+        code = source.code
+        for line in pattern.finditer(b"\n" + code):
+            start = line.start(1) - 1
+            found.append((start, _end(source, start)))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=32)
+def _pattern(language: str) -> re.Pattern[bytes] | None:
+    words = _WORDS.get(language)
+    return re.compile(rb"\n[ \t]*+(" + words + rb")") if words is not None else None
+
+
+def _end(source: Source, start: int) -> int:
+    """With the line, or with the bracket that is opened on it."""
+    code = source.code
+    newline = code.find(b"\n", start)
+    end = newline if newline >= 0 else len(code)
+    opener = _OPENER.search(code, start, end)
+    if opener is not None:
+        after = source.pairs.after(opener.start())
+        if after > end and after - start < 20_000:
+            newline = code.find(b"\n", after)
+            end = newline if newline >= 0 else len(code)
+    while end > start and code[end - 1] in b" \t\r":
+        end -= 1
+    return end

@@ -1,0 +1,252 @@
+"""Texts of any size become documents without being held."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from brimful import Document
+from brimful.corpus import streaming
+from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.corpus.streaming import LongDocument, LongText
+from brimful.index import build
+from brimful.ingest import folders as ingesting
+from brimful.ingest.folders import ingest
+from brimful.ingest.texts import add_text, ingest_stream
+from brimful.store import store as storing
+from brimful.store import writing
+from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.upkeep import verify
+from tests.store.test_sqlite import dump
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Everything is a thousand times smaller, so that a few kilobytes are a long text."""
+    monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
+    monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
+    for module in (streaming, ingesting, sys.modules["brimful.ingest.texts"]):
+        monkeypatch.setattr(module, "LONG_BYTES", 10_000)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store outside the folder."""
+    with SqliteStore(tmp_path / "store.db") as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty folder."""
+    (tmp_path / "notes").mkdir()
+    return tmp_path / "notes"
+
+
+TEXT = "".join(f"line {n} of tea and café\n" for n in range(1_500))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32-le", "cp1252"])
+@pytest.mark.parametrize("text", [TEXT, TEXT.replace("\n", " "), "caféine" * 3_000])
+def test_a_long_text_is_stored_as_a_short_one_is(small, store, folder, tmp_path, monkeypatch, text, encoding):
+    """Read block by block, a file becomes the document that it is when it is held: same hashes, units and places."""
+    (folder / "long.txt").write_bytes(text.encode(encoding))
+    os.utime(folder / "long.txt", (5, 5))
+    assert ingest(store, folder).added == 1
+    monkeypatch.setattr(ingesting, "LONG_BYTES", 1 << 40)
+    with SqliteStore(tmp_path / "held.db") as held:
+        assert ingest(held, folder).added == 1
+        assert dump(held) == dump(store)
+        with held.snapshot() as one, store.snapshot() as other:
+            assert one.row("long.txt") == other.row("long.txt")
+            assert len(one.extents(1)) > 1
+    store.close()
+    assert verify(store.path) == []
+
+
+def test_a_text_that_changes_between_passes_leaves_the_old_one(small, store, folder, monkeypatch):
+    """What was stored stays, nothing of the new text is visible, and the file is listed as changing."""
+    path = folder / "long.txt"
+    path.write_text(TEXT)
+    ingest(store, folder)
+    before = dump(store)
+    path.write_text(TEXT + "more")
+    real = LongDocument.of.__func__
+
+    def write_after_hashing(cls, *arguments, **options):
+        made = real(cls, *arguments, **options)
+        with path.open("a") as file:
+            file.write("and more")
+        return made
+
+    monkeypatch.setattr(LongDocument, "of", classmethod(write_after_hashing))
+    report = ingest(store, folder)
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("long.txt", "changing")]
+    assert (report.changed, report.removed) == (0, 0)
+    assert dump(store) == before
+    monkeypatch.undo()
+    assert ingest(store, folder).changed == 1
+
+
+def test_a_long_text_that_turns_into_something_else_is_forgotten(small, store, folder, monkeypatch):
+    """Once it is no file any more, what was stored of it goes, and it is listed once."""
+    path = folder / "long.txt"
+    path.write_text(TEXT)
+    ingest(store, folder)
+    path.write_text(TEXT + "more")
+    real = LongDocument.of.__func__
+
+    def swap_after_hashing(cls, *arguments, **options):
+        made = real(cls, *arguments, **options)
+        path.unlink()
+        path.mkdir()
+        return made
+
+    monkeypatch.setattr(LongDocument, "of", classmethod(swap_after_hashing))
+    report = ingest(store, folder)
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("long.txt", "special")]
+    assert (report.changed, report.removed) == (0, 1)
+    with store.snapshot() as now:
+        assert list(now.rows()) == []
+
+
+def test_a_source_that_lies_is_found_out(small, store):
+    """The same length with other bytes is refused, and the transaction leaves nothing behind."""
+    texts = iter([TEXT.encode(), TEXT.upper().encode()])
+    long = LongText("a.txt", "prose", None, "utf-8", lambda: [next(texts)])
+    with pytest.raises(Refusal, match="changing"):
+        store.add([Entry(LongDocument.of("a.txt", long))])
+    with store.snapshot() as now:
+        assert (list(now.rows()), now.generation) == ([], 0)
+
+
+def test_long_and_short_entries_keep_their_order(small, store):
+    """Of two entries with one path the later one stays, whichever is long."""
+    long = LongDocument.of("a.txt", LongText("a.txt", "prose", None, "utf-8", lambda: [TEXT.encode()]))
+    for entries, length in (
+        ([Entry(Document("a.txt", "short")), Entry(long)], len(long)),
+        ([Entry(long), Entry(Document("a.txt", "short"))], 5),
+    ):
+        assert store.add(entries) == 2
+        with store.snapshot() as now:
+            assert [row.length for row in now.rows()] == [length]
+
+
+def test_limits_and_secrets_hold_for_long_texts(small, store, folder):
+    """A long text with a credential, beyond max_bytes, or in an unknown encoding is listed; a long page is not held."""
+    (folder / "key.txt").write_text("AK" + "IAQWERTYUIOPASDFGH " + TEXT)
+    (folder / "russian.txt").write_bytes("Съешь ещё этих мягких булок. ".encode("koi8-r") * 500)
+    (folder / "page.html").write_text("<html><body>" + TEXT)
+    (folder / "huge.txt").write_text(TEXT * 3)
+    (folder / "fine.jsonl").write_text('{"role": "user", "content": "tea"}\n' * 1_000)
+    settings = SourceSettings(max_bytes=100_000, max_whole_bytes=12_000)
+    report = ingest(store, folder, settings=settings)
+    assert {skip.path: skip.reason for skip in report.skipped} == {
+        "key.txt": "secret",
+        "russian.txt": "encoding",
+        "page.html": "too_large",
+        "huge.txt": "too_large",
+    }
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["fine.jsonl"]
+
+
+# ---- strings and streams
+
+
+def test_strings_survive_folders_and_are_replaced_by_path(store, folder):
+    """What has no file behind it is left alone by re-adding, replaced by its path and removed by its path."""
+    (folder / "tea.md").write_text("a file\n")
+    assert add_text(store, "tea.md", "a string", time=7).added == 1
+    ingest(store, folder)
+    (folder / "tea.md").unlink()
+    assert ingest(store, folder).removed == 1
+    assert add_text(store, "tea.md", "a string", time=7).unchanged == 1
+    assert add_text(store, "tea.md", "another string", time=8).changed == 1
+    with store.snapshot() as now:
+        assert [(row.path, row.time, row.length) for row in now.rows()] == [("tea.md", 8, 14)]
+    assert store.remove(["tea.md"]) == 1
+
+
+def test_a_string_does_not_push_a_file_out(store, folder):
+    """A path that a folder's file has is refused with a remedy; so is a text with a credential."""
+    (folder / "tea.md").write_text("a file\n")
+    ingest(store, folder)
+    with pytest.raises(ValueError, match="another path"):
+        add_text(store, "tea.md", "a string")
+    with pytest.raises(ValueError, match="another path"):
+        ingest_stream(store, "tea.md", io.BytesIO(b"a stream"))
+    (skipped,) = add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH").skipped
+    assert skipped.reason == "secret"
+    assert add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH", settings=SourceSettings(allow=("secret",))).added == 1
+
+
+@pytest.mark.parametrize("text", ["short", "", TEXT])
+def test_a_stream_is_stored_as_a_string_is(small, store, tmp_path, text):
+    """Short or long, from a stream or a string: the same document."""
+    assert ingest_stream(store, "a.txt", io.BytesIO(text.encode()), time=3).added == 1
+    assert ingest_stream(store, "a.txt", io.BytesIO(text.encode()), time=3).unchanged == 1
+    with SqliteStore(tmp_path / "string.db") as other:
+        add_text(other, "a.txt", text, time=3)
+        assert dump(other) == dump(store)
+
+
+def test_a_stream_is_loaded_by_its_name(store):
+    """A mailbox becomes its messages, a shorter one forgets the rest, and a limit is a skip."""
+    mail = "From a@example.org Thu Jan  1 00:00:00 2026\nFrom: a@example.org\nSubject: tea\n\nAt four.\n\n"
+    assert ingest_stream(store, "in.mbox", io.BytesIO(mail.encode() * 3)).added == 3
+    report = ingest_stream(store, "in.mbox", io.BytesIO(mail.encode()))
+    assert (report.unchanged, report.removed) == (1, 2)
+    with store.snapshot() as now:
+        assert [row.path for row in now.rows()] == ["in.mbox#0001"]
+    (skipped,) = ingest_stream(store, "x.txt", io.BytesIO(b"x" * 99), settings=SourceSettings(max_bytes=50)).skipped
+    assert skipped.reason == "too_large"
+
+
+def test_standard_input_is_the_default_stream(store, monkeypatch):
+    """Without a stream, standard input is read."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"piped tea")))
+    assert ingest_stream(store, "stdin").added == 1
+    with store.snapshot() as now:
+        assert now.census(b"piped") == 1
+
+
+# ---- memory
+
+ONE_LINE = """
+import resource, sys
+from pathlib import Path
+
+def peak():
+    # Where the kernel tells the peak of this program alone: ru_maxrss starts with that of whoever started it.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+from brimful.ingest.folders import ingest
+from brimful.store.sqlite import SqliteStore
+with SqliteStore(Path(sys.argv[1])) as store:
+    report = ingest(store, sys.argv[2])
+    assert report.added == 1, report
+    with store.snapshot() as now:
+        (row,) = now.rows()
+        assert row.length == int(sys.argv[3])
+print(peak())
+"""
+MEGABYTES = int(os.environ.get("BRIMFUL_LINE_MEGABYTES", "60"))
+
+
+def test_one_endless_line_stays_within_memory(tmp_path):
+    """A single line of 60 MB (1 GB in `make test-faults`) is taken in with less than 500 MB."""
+    words = " ".join(f"word{n % 4_000} and tea at {n % 97} o'clock," for n in range(50_000)).encode()
+    block = words[: 1 << 20]
+    with (tmp_path / "line.txt").open("wb") as file:
+        for _ in range(MEGABYTES):
+            file.write(block)
+    command = [sys.executable, "-c", ONE_LINE, tmp_path / "store.db", tmp_path / "line.txt", str(MEGABYTES << 20)]
+    peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert peak < 500_000_000
