@@ -308,7 +308,7 @@ def test_the_records_that_were_left_out_are_counted():
 def test_places_are_fewer_than_open_files(monkeypatch):
     """However few the system allows, some are left for the store."""
     resource = pytest.importorskip("resource")
-    for files, wanted in ((20_000, limits.CONNECTIONS), (1_024, limits.CONNECTIONS), (400, 128), (64, 8), (-1, 512)):
+    for files, wanted in ((20_000, limits.CONNECTIONS), (1_024, limits.CONNECTIONS), (400, 56), (64, 8), (-1, 512)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
         assert most_connections() == wanted
     assert len(Places(3, 1)) == 0
