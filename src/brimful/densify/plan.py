@@ -33,9 +33,9 @@ def squeeze(text: str, *, is_prose: bool) -> str:
 
     What is code or data keeps the blanks within its lines, since they may stand in a literal or between columns.
 
-    >>> lean("def tea():\n    if late:\n        return None\n\n\n\nTEA = 4  # o'clock\n", is_prose=False)
+    >>> squeeze("def tea():\n    if late:\n        return None\n\n\n\nTEA = 4  # o'clock\n", is_prose=False)
     "def tea():\n if late:\n  return None\n\nTEA = 4  # o'clock"
-    >>> lean("Tea   at four.  \n\n   * cake\n      - fresh", is_prose=True)
+    >>> squeeze("Tea   at four.  \n\n   * cake\n      - fresh", is_prose=True)
     'Tea at four.\n\n * cake\n  - fresh'
     """
     text = _EMPTY_LINES.sub("\n\n", _LINE_END.sub("", text))

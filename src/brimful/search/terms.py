@@ -161,7 +161,7 @@ LANGUAGES: Final = tuple(_STOPS)
 def is_stop_word(term: bytes, languages: tuple[str, ...]) -> bool:
     """Whether a term is a little word in one of these languages; English where none is known.
 
-    >>> only_asks(b"how", ("en",)), only_asks(b"tea", ("en",)), only_asks(b"how", ("de",))
+    >>> is_stop_word(b"how", ("en",)), is_stop_word(b"tea", ("en",)), is_stop_word(b"how", ("de",))
     (True, False, False)
     """
     return any(term in _STOPS[language] for language in languages or ("en",))

@@ -357,7 +357,7 @@ Held = TypeVar("Held")
 class ByteLru(Generic[Key, Held]):
     """Values by key; what was asked for longest ago goes first. Safe to share between threads.
 
-    >>> read = Kept(lambda key: key.upper(), size=len, most_bytes=5)
+    >>> read = ByteLru(lambda key: key.upper(), size=len, most_bytes=5)
     >>> read("tea"), read("cup"), read.held
     ('TEA', 'CUP', 3)
     """

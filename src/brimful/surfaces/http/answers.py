@@ -138,10 +138,7 @@ def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str,
     found: dict[int | str, dict[str, Any]] = {200: {"model": model, **({"headers": headers} if tag else {})}}
     if tag:
         found[304] = {"description": "The client has it already", "headers": headers}
-    found[400] = {
-        "description": "Not HTTP that can be read, or a head that is too long",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
-    }
+    found[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
     for status in sorted({401, 403, 405, 421, 422, 500, 503, 504, *statuses}):
         found[status] = {"model": ProblemBody, "description": _titles(status), "content": {MEDIA_TYPE: {}}}
     return found

@@ -38,6 +38,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+                if status == "400":  # what is not HTTP that can be read is answered below all routes
+                    response["content"]["text/plain"] = {"schema": {"type": "string"}}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
