@@ -59,8 +59,10 @@ HEAD_SECONDS = 10.0
 """From a connection, or from the last answer's end, to a whole request line with its headers."""
 IDLE_SECONDS = 5.0
 """How long a connection is kept after an answer, in case another request follows."""
-HEAD_BYTES = 256 << 10
-"""A request line with its headers: the longest path fits, each of its characters written as twelve."""
+HEAD_BYTES = 64 << 10
+"""A request line with its headers: a cursor and a token fit many times."""
+REMOVED_PATHS = 100
+"""Documents that one request forgets: their paths stand in its head, and must fit there."""
 REQUEST_SECONDS = 30.0
 """From a request's headers to the end of its answer; its body must come, and the answer be taken, within it."""
 DENSIFY_SECONDS = 600.0

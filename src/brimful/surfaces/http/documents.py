@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from brimful import limits
 from brimful.corpus.documents import Document
 from brimful.densify.plan import DensifySettings
 from brimful.densify.run import Progress
@@ -46,7 +47,7 @@ DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, descr
 Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
-DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=1_000)]
+DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
 def document_routes(house: Service) -> APIRouter:
