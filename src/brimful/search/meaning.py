@@ -32,6 +32,7 @@ from brimful.settings import FieldSettings
 # By the static table it is the sum over its terms, as a unit is; a model reads the question as it is worded.
 
 _KEPT_QUESTIONS = 256
+_LONGEST_WORD = 48  # bytes; what is longer is an id or a paste, and its pieces mean nothing
 
 
 class QuestionVectors:
@@ -72,7 +73,8 @@ def meaning_of(query: Query, mended: Sequence[Correction], vectors: TermVectors 
     if isinstance(vectors, QuestionVectors):
         return vectors.of(wording(query, mended))
     instead = {each.word: each.term for each in reversed(mended)}
-    return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
+    words = [instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part]
+    return query_vector([word for word in words if len(word) <= _LONGEST_WORD], vectors)
 
 
 def wording(query: Query, mended: Sequence[Correction]) -> str:

@@ -268,7 +268,8 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     filled = f"{record['tokens']:,} of {record['budget']:,} tokens ({one_line(record['model'])})"
     lines.append(f"{_out('strong', 'filled')} {filled}")
     for each in record["windows"]:
-        terms = one_line(", ".join(each["terms"])) or "no word of the question, only its meaning"
+        without = "no word of the question, but they stand around it" if each["lexical"] else "only its meaning"
+        terms = one_line(", ".join(each["terms"])) or without
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [
             f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
