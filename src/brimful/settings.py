@@ -149,6 +149,8 @@ class FieldSettings:
     # where a model has read all of them.
     near_candidates: int = 32
     full_candidates: int = 32
+    # Units whose passages a reranker reads again, together with the question, where one is named.
+    rerank_candidates: int = 60
     # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
     fusion: Fusion = "field"
     leg_k: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from brimful.search.meaning import (
     Read,
     meaning_of,
     nearest_units,
+    read_again,
     read_late,
     wording,
 )
@@ -37,6 +38,9 @@ from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.outline import merged
 from brimful.text.terms import matches_in
+
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
 
 # ---- listing: What is shown of documents that were only filtered, not asked anything? Their beginnings, the newest
 # first.
@@ -159,6 +163,7 @@ def search(
     filters: Filters | None = None,
     late: Late | None = None,
     everything: Everything | None = None,
+    reranker: Reranker | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
@@ -167,7 +172,7 @@ def search(
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
     question mean something; `filters` narrow it either way. `late` reads the best places with a model;
-    with `everything` that it has read, the nearest passages are candidates too.
+    with `everything` that it has read, the nearest passages are candidates too. `reranker` puts the very best in order.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
@@ -209,6 +214,8 @@ def search(
     read = None
     if late is not None and settings.late and len(field.units):
         field, read = read_late(ground, field, as_read, late, settings, everything, nearest)
+    if reranker is not None and len(field.units):
+        field, read = read_again(ground, field, as_read, reranker, settings, read)
     field = _worth_something(field)
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
