@@ -68,9 +68,10 @@ def _play(folder: Path) -> int:
     whole = brimful(*compare, folder=folder)
     cited = json.loads((folder / receipt).read_bytes())["windows"][0]
     head(f"\n4. One byte of {cited['path']} is changed, and found.\n")
-    changed = bytearray((folder / cited["path"]).read_bytes())
+    file = folder.parent / cited["path"]  # a printed name opens from the folder above
+    changed = bytearray(file.read_bytes())
     changed[cited["start"] + 1] ^= 1
-    (folder / cited["path"]).write_bytes(changed)
+    file.write_bytes(changed)
     broken = brimful(*compare, folder=folder)
     head("\n5. What else there is: brimful --help, docs/cli.md. In Python: README.md. And the page:\n")
     served = _serve(folder)

@@ -52,15 +52,15 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
         assert await twin.remove("y.md") == 1
         await twin.purge()
         context = await twin.context("zeppelin", budget=50)
-        assert context.text == "[DOC: x.md]\nA zeppelin came by.\n"
-        assert (await twin.search("zeppelin", limit=1)).hits[0].path == "x.md"
+        assert context.text == "[DOC: more/x.md]\nA zeppelin came by.\n"
+        assert (await twin.search("zeppelin", limit=1)).hits[0].path == "more/x.md"
         assert not (await twin.search("zeppelin -came", operators=True, not_path="x.md")).hits
         assert str(await twin.explain("zeppelin", budget=50)) == str(engine.explain("zeppelin", budget=50))
         assert await twin.verify(context.receipt) == []
         assert (await twin.replay(context.receipt)).text == context.text
         assert await twin.verify_determinism("zeppelin", budget=50)
-        assert await twin.document("x.md") == engine.document("x.md")
-        assert await twin.origins("x.md", 0, 5) == ()
+        assert await twin.document("more/x.md") == engine.document("more/x.md")
+        assert await twin.origins("more/x.md", 0, 5) == ()
         assert await twin.documents("x.md", lines=True) == engine.documents("x.md", lines=True)
         assert await twin.map(budget=50, question="zeppelin") == engine.map(budget=50, question="zeppelin")
         assert (await twin.root(), await twin.roots()) == (engine.root, engine.roots)
@@ -69,7 +69,7 @@ def test_every_twin_gives_what_the_engine_gives(engine, tmp_path):
         assert (await twin.one_capture("plan")).name == "plan"
         assert (await twin.densify("Tea is at four. Cake is at five.")).is_complete
         assert (await twin.preview(tmp_path / "more")).unchanged == 1
-        assert await twin.length("x.md") == len(await twin.text("x.md", 0, 99))
+        assert await twin.length("more/x.md") == len(await twin.text("more/x.md", 0, 99))
         assert (await twin.retry_capture("plan")).status == "done"
 
     asyncio.run(ask())

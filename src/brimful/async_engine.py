@@ -113,15 +113,18 @@ class AsyncEngine:
         self,
         place: str | os.PathLike[str],
         *,
+        label: str | None = None,
         settings: SourceSettings | None = None,
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
         """Bring a file, folder or glob into the store, or up to date."""
-        return await self.call(lambda engine: engine.add(place, settings=settings, progress=progress))
+        return await self.call(lambda engine: engine.add(place, label=label, settings=settings, progress=progress))
 
-    async def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
+    async def preview(
+        self, place: str | os.PathLike[str], *, label: str | None = None, settings: SourceSettings | None = None
+    ) -> Report:
         """What `add` would do."""
-        return await self.call(lambda engine: engine.preview(place, settings=settings))
+        return await self.call(lambda engine: engine.preview(place, label=label, settings=settings))
 
     async def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
         """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
@@ -160,6 +163,10 @@ class AsyncEngine:
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)
+
+    async def folders(self) -> dict[str, str]:
+        """What was added, and the folder that the documents of each place are named in."""
+        return await self.call(lambda engine: engine.folders)
 
     async def length(self, path: str) -> int | None:
         """How many bytes a document has; None where it is not there."""

@@ -58,6 +58,7 @@ from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
+from brimful.store.store import folder_above
 from brimful.store.writing import Entry
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
@@ -169,21 +170,29 @@ class Engine:
         self,
         place: str | os.PathLike[str],
         *,
+        label: str | None = None,
         settings: SourceSettings | None = None,
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
-        """Bring a file, folder or glob into the store, or up to date; visible when this returns."""
+        """Bring a file, folder or glob into the store, or up to date; visible when this returns.
+
+        The documents of a folder are named `label/path below it`. The label is the folder's own name, or the one given
+        here; where another folder has that name, the one above is put in front. It is recorded, and stays. A file that
+        is added by itself has its own name.
+        """
         with self._changing():
             from brimful.ingest.folders import ingest
 
-            return ingest(self._store, place, settings=settings, progress=progress)
+            return ingest(self._store, place, label=label, settings=settings, progress=progress)
 
-    def preview(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Report:
+    def preview(
+        self, place: str | os.PathLike[str], *, label: str | None = None, settings: SourceSettings | None = None
+    ) -> Report:
         """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
         with self._turn():
             from brimful.ingest.folders import preview
 
-            return preview(place, self._store, settings=settings)
+            return preview(place, self._store, label=label, settings=settings)
 
     def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
         """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
@@ -193,27 +202,35 @@ class Engine:
             return left_out(self._store, place, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
-        """Store a text of your own under this path, in place of another text; a folder's file keeps its path.
+        """Store a text of your own under this path, in place of another text; names in added folders are their files'.
 
         One that holds a credential is refused as a file would be, unless `allow=("secret",)` says otherwise.
         """
         self.add_documents([Document(path, text, time=time)], allow=allow)
 
     def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
-        """Store many documents in few commits; returns how many. None may take the path of an added folder's file.
+        """Store many documents in few commits; returns how many. None may have a name in an added folder.
 
         What is refused in one of a list refuses the list; where documents are given one by one, those before it stay.
         """
         gate = SourceSettings(allow=allow)
         with self._changing():
-            entries: Iterable[Entry] = (Entry(self._check_free(_passed(document, gate))) for document in documents)
+            roots = self._store.roots()
+            entries: Iterable[Entry] = (
+                Entry(self._check_free(_passed(document, gate), roots)) for document in documents
+            )
             return self._store.add(list(entries) if isinstance(documents, Sequence) else entries)
 
-    def _check_free(self, document: Document) -> Document:
+    def _check_free(self, document: Document, roots: Mapping[str, str]) -> Document:
         if self._store.owner(document.path):
             raise DocumentError(
                 f"{document.path!r} is the document of a file in an added folder; give the text another path, "
                 "or change the file and add the folder again"
+            )
+        if folder_above(roots, document.path) is not None:
+            raise DocumentError(
+                f"{document.path!r} would be a name in an added folder, which names its own files; "
+                "give the text another path"
             )
         return document
 
@@ -253,10 +270,15 @@ class Engine:
     @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
+        return tuple(self.folders)
+
+    @property
+    def folders(self) -> dict[str, str]:
+        """What was added, and the folder that the documents of each place are named in: none for a single file."""
         with self._turn():
             from brimful.ingest.folders import place_of as place_below
 
-            return tuple(place_below(prefix) for prefix in self._store.roots())
+            return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @contextmanager
     def one_state(self) -> Iterator[None]:

@@ -82,7 +82,7 @@ def test_changes_arrive_in_the_store(tmp_path, poll):
         (folder / "old.md").unlink()
         thread.until(lambda reports: total(reports, "removed") == 1)
     assert total(thread.reports, "added") == 2
-    assert paths(db) == ["newer.md"]
+    assert paths(db) == ["notes/newer.md"]
 
 
 def test_one_bad_file_does_not_stop_the_others(tmp_path, monkeypatch):
@@ -99,10 +99,10 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(reading.os, "open", refuse)
     with follow(tmp_path / "store.db", folder) as thread:
         (folder / "bad.md").write_text("bad\n")
-        thread.until(lambda reports: any(skip.path == "bad.md" for report in reports for skip in report.skipped))
+        thread.until(lambda reports: any(skip.path == "notes/bad.md" for report in reports for skip in report.skipped))
         (folder / "good.md").write_text("good\n")
         thread.until(lambda reports: total(reports, "added") == 1)
-    assert paths(tmp_path / "store.db") == ["good.md"]
+    assert paths(tmp_path / "store.db") == ["notes/good.md"]
 
 
 def test_a_busy_store_is_tried_again(tmp_path, monkeypatch):

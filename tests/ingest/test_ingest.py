@@ -42,12 +42,12 @@ def fresh_dump(folder, tmp_path, name="fresh.db"):
 
 
 def test_a_folder_is_added_and_skips_are_listed(store, folder):
-    """Files become documents with paths relative to the folder; what is left out is named."""
+    """Files become documents, named by the folder and the path in it; what is left out is named so too."""
     report = ingest(store, folder)
     assert (report.added, report.unchanged, report.removed) == (2, 0, 0)
-    assert paths(store) == ["deep/pot.py", "tea.md"]
-    assert [skip.path for skip in report.skipped] == [".env"]
-    assert list(store.roots().values()) == ["notes"]
+    assert paths(store) == ["notes/deep/pot.py", "notes/tea.md"]
+    assert [skip.path for skip in report.skipped] == ["notes/.env"]
+    assert list(store.roots().values()) == ["notes/"]
 
 
 def test_adding_again_costs_a_stat(store, folder, monkeypatch):
@@ -66,7 +66,7 @@ def test_changes_are_followed(store, folder, tmp_path):
     (folder / "deep" / "pot.py").unlink()
     report = ingest(store, folder)
     assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 0)
-    assert paths(store) == ["new.txt", "tea.md"]
+    assert paths(store) == ["notes/new.txt", "notes/tea.md"]
     assert dump(store) == fresh_dump(folder, tmp_path)
 
 
@@ -78,22 +78,22 @@ def test_a_renamed_file_keeps_its_content(store, folder, tmp_path, monkeypatch):
         patched.setattr("brimful.ingest.workers.load_file", lambda *_, **__: pytest.fail("opened"))
         report = ingest(store, folder)
     assert (report.renamed, report.added, report.removed) == (1, 0, 0)
-    assert paths(store) == ["deep/green.md", "deep/pot.py"]
+    assert paths(store) == ["notes/deep/green.md", "notes/deep/pot.py"]
     assert dump(store) == fresh_dump(folder, tmp_path)
 
 
 def test_two_roots_with_the_same_names(store, folder, tmp_path):
-    """The second root's name goes in front where the first has the path already; each is updated on its own."""
+    """Files of the same name in two folders are named by their folders; each is updated on its own."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "tea.md").write_text("other tea")
     ingest(store, folder)
     ingest(store, other)
-    assert paths(store) == ["deep/pot.py", "other/tea.md", "tea.md"]
+    assert paths(store) == ["notes/deep/pot.py", "notes/tea.md", "other/tea.md"]
     (other / "tea.md").unlink()
     report = ingest(store, other)
     assert report.removed == 1
-    assert paths(store) == ["deep/pot.py", "tea.md"]
+    assert paths(store) == ["notes/deep/pot.py", "notes/tea.md"]
 
 
 def test_a_file_that_can_not_be_read_now_stays(store, folder, monkeypatch):
@@ -110,8 +110,8 @@ def test_a_file_that_can_not_be_read_now_stays(store, folder, monkeypatch):
     monkeypatch.setattr(os, "open", refuse)
     report = ingest(store, folder)
     monkeypatch.undo()
-    assert "deep/pot.py" in [skip.path for skip in report.skipped]
-    assert paths(store) == ["deep/pot.py", "tea.md"]
+    assert "notes/deep/pot.py" in [skip.path for skip in report.skipped]
+    assert paths(store) == ["notes/deep/pot.py", "notes/tea.md"]
 
 
 def test_an_unreadable_file_keeps_only_itself(store, folder, monkeypatch):
@@ -127,4 +127,4 @@ def test_an_unreadable_file_keeps_only_itself(store, folder, monkeypatch):
 
     monkeypatch.setitem(ingest.__globals__, "walk", walk)
     assert ingest(store, folder).removed == 1
-    assert paths(store) == ["deep/pot.py", "tea.md"]
+    assert paths(store) == ["notes/deep/pot.py", "notes/tea.md"]

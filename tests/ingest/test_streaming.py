@@ -61,7 +61,7 @@ def test_a_long_text_is_stored_as_a_short_one_is(small, store, folder, tmp_path,
         assert ingest(held, folder).added == 1
         assert dump(held) == dump(store)
         with held.snapshot() as one, store.snapshot() as other:
-            assert one.row("long.txt") == other.row("long.txt")
+            assert one.row("notes/long.txt") == other.row("notes/long.txt")
             assert len(one.extents(1)) > 1
     store.close()
     assert verify(store.path) == []
@@ -84,7 +84,7 @@ def test_a_text_that_changes_between_passes_leaves_the_old_one(small, store, fol
 
     monkeypatch.setattr(LongDocument, "of", classmethod(write_after_hashing))
     report = ingest(store, folder)
-    assert [(skip.path, skip.reason) for skip in report.skipped] == [("long.txt", "changing")]
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("notes/long.txt", "changing")]
     assert (report.changed, report.removed) == (0, 0)
     assert dump(store) == before
     monkeypatch.undo()
@@ -107,7 +107,7 @@ def test_a_long_text_that_turns_into_something_else_is_forgotten(small, store, f
 
     monkeypatch.setattr(LongDocument, "of", classmethod(swap_after_hashing))
     report = ingest(store, folder)
-    assert [(skip.path, skip.reason) for skip in report.skipped] == [("long.txt", "special")]
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("notes/long.txt", "special")]
     assert (report.changed, report.removed) == (0, 1)
     with store.snapshot() as now:
         assert list(now.rows()) == []
@@ -145,13 +145,13 @@ def test_limits_and_secrets_hold_for_long_texts(small, store, folder):
     settings = SourceSettings(max_bytes=100_000, max_whole_bytes=12_000)
     report = ingest(store, folder, settings=settings)
     assert {skip.path: skip.reason for skip in report.skipped} == {
-        "key.txt": "secret",
-        "russian.txt": "encoding",
-        "page.html": "too_large",
-        "huge.txt": "too_large",
+        "notes/key.txt": "secret",
+        "notes/russian.txt": "encoding",
+        "notes/page.html": "too_large",
+        "notes/huge.txt": "too_large",
     }
     with store.snapshot() as now:
-        assert [row.path for row in now.rows()] == ["fine.jsonl"]
+        assert [row.path for row in now.rows()] == ["notes/fine.jsonl"]
 
 
 # ---- strings and streams
@@ -172,13 +172,15 @@ def test_strings_survive_folders_and_are_replaced_by_path(store, folder):
 
 
 def test_a_string_does_not_push_a_file_out(store, folder):
-    """A path that a folder's file has is refused with a remedy; so is a text with a credential."""
+    """A path that a folder's file has or could have is refused with a remedy; so is a text with a credential."""
     (folder / "tea.md").write_text("a file\n")
     ingest(store, folder)
-    with pytest.raises(ValueError, match="another path"):
-        add_text(store, "tea.md", "a string")
-    with pytest.raises(ValueError, match="another path"):
-        ingest_stream(store, "tea.md", io.BytesIO(b"a stream"))
+    for path in ("notes/tea.md", "notes/other.md"):
+        with pytest.raises(ValueError, match="another path"):
+            add_text(store, path, "a string")
+        with pytest.raises(ValueError, match="another path"):
+            ingest_stream(store, path, io.BytesIO(b"a stream"))
+    assert add_text(store, "tea.md", "a string").added == 1
     (skipped,) = add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH").skipped
     assert skipped.reason == "secret"
     assert add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH", settings=SourceSettings(allow=("secret",))).added == 1

@@ -382,10 +382,30 @@ def test_other_encodings_and_formats_are_read_again(converted):
     """A file in another encoding or format is read as it was when it was added, and then compared."""
     root, receipt = converted
     rules = {document.path: document.rule for document in receipt.documents}
-    assert rules["utf16.txt"] == "utf-16-le-bom"
-    assert rules["damaged.txt"] == "bytes"
-    assert rules["mail.mbox#0002"] == "eml"
+    assert rules["converted/utf16.txt"] == "utf-16-le-bom"
+    assert rules["converted/damaged.txt"] == "bytes"
+    assert rules["converted/mail.mbox#0002"] == "eml"
     assert check_files(receipt, root) == []
+    assert check_files(receipt, root.parent) == []
+
+
+def test_a_folder_that_was_added_under_a_name_is_found_by_that_name(tmp_path):
+    """The files of a folder that was added as NAME are compared when the name is given; without it they are gone."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "tea.md").write_text("Tea at four.\n")
+    with SqliteStore(tmp_path / "store.db") as store:
+        ingest(store, folder, label="handbook")
+        with store.snapshot() as now:
+            context = pack([Window("handbook/tea.md", "Tea at four.\n", score=1.0)], budget=200)
+            receipt = make_receipt(context, question="Tea?", snapshot=now, settings={})
+    assert check_files(receipt, folder, label="handbook") == []
+    for found in (
+        check_files(receipt, folder),
+        check_files(receipt, tmp_path),
+        check_files(receipt, folder, label="x"),
+    ):
+        assert {(each.kind, each.path) for each in found} == {("gone", "handbook/tea.md")}
 
 
 @pytest.mark.parametrize(
@@ -402,7 +422,9 @@ def test_a_change_in_a_converted_file_is_found(converted, name, old, new, path):
     """What changes a converted document is found, in that document alone."""
     root, receipt = converted
     (root / name).write_bytes((root / name).read_bytes().replace(old, new))
-    assert {(finding.kind, finding.path) for finding in check_files(receipt, root)} == {("changed", path)}
+    assert {(finding.kind, finding.path) for finding in check_files(receipt, root)} == {
+        ("changed", f"converted/{path}")
+    }
 
 
 def test_without_conversion_converted_documents_are_said_to_be_unchecked(converted):
@@ -410,9 +432,9 @@ def test_without_conversion_converted_documents_are_said_to_be_unchecked(convert
     root, receipt = converted
     findings = check_files(receipt, root, convert=False)
     assert [(f.kind, f.path) for f in findings] == [
-        ("unchecked", "mail.mbox#0001"),
-        ("unchecked", "mail.mbox#0002"),
-        ("unchecked", "page.html"),
+        ("unchecked", "converted/mail.mbox#0001"),
+        ("unchecked", "converted/mail.mbox#0002"),
+        ("unchecked", "converted/page.html"),
     ]
     assert "'html:utf-8'" in findings[-1].message
 
@@ -421,7 +443,7 @@ def test_a_member_that_is_no_longer_in_its_file_is_gone(converted):
     """A mailbox with fewer messages than before has lost the later ones."""
     root, receipt = converted
     (root / "mail.mbox").write_bytes(FILES["mail.mbox"].split(b"From c@d")[0])
-    assert {(f.kind, f.path) for f in check_files(receipt, root)} == {("gone", "mail.mbox#0002")}
+    assert {(f.kind, f.path) for f in check_files(receipt, root)} == {("gone", "converted/mail.mbox#0002")}
 
 
 # ---- size

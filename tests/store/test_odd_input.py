@@ -82,9 +82,9 @@ def test_deep_trees_loops_and_special_files(store, folder):
         os.mkfifo(folder / "pipe")
         report = ingest(store, folder)
         found = reasons(report)
-        assert paths(store) == ["d/d/d/d/deep.txt"]
+        assert paths(store) == ["odd/d/d/d/d/deep.txt"]
         assert found.pop(max(found, key=len)) == "too_deep"
-        assert found == {"up/": "loop", "ping": "loop", "pong": "loop", "pipe": "special"}
+        assert found == {"odd/up/": "loop", "odd/ping": "loop", "odd/pong": "loop", "odd/pipe": "special"}
     finally:
         os.close(here)
         subprocess.run(["rm", "-rf", folder / "d"], check=True)
@@ -111,12 +111,12 @@ def test_a_file_that_turns_into_something_else(store, folder, monkeypatch):
     monkeypatch.setitem(ingest.__globals__, "walk", walk_then_turn)
     report = ingest(store, folder)
     assert reasons(report) == {
-        "folder.txt": "special",
-        "fifo.txt": "special",
-        "link.txt": "outside",
-        "gone.txt": "unreadable",
+        "odd/folder.txt": "special",
+        "odd/fifo.txt": "special",
+        "odd/link.txt": "outside",
+        "odd/gone.txt": "unreadable",
     }
-    assert paths(store) == ["fine.txt"]
+    assert paths(store) == ["odd/fine.txt"]
 
 
 def test_a_file_that_changes_while_it_is_read(store, folder, monkeypatch):
@@ -136,9 +136,9 @@ def test_a_file_that_changes_while_it_is_read(store, folder, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(reading.os, "read", read_and_write)
-        assert reasons(ingest(store, folder)) == {"log.txt": "changing"}
+        assert reasons(ingest(store, folder)) == {"odd/log.txt": "changing"}
     with store.snapshot() as now:
-        assert now.read(now.row("log.txt").number, 0, 4) == b"one\n"
+        assert now.read(now.row("odd/log.txt").number, 0, 4) == b"one\n"
     assert ingest(store, folder).changed == 1
 
 
@@ -166,7 +166,7 @@ def test_every_encoding_leads_back_from_the_store(store, folder, raw, rule):
     (folder / "a.txt").write_bytes(raw)
     ingest(store, folder)
     with store.snapshot() as now:
-        row = now.row("a.txt")
+        row = now.row("odd/a.txt")
         assert row.rule == rule
         assert encode_back(now.read(row.number, 0, row.length), row.rule) == raw
 
@@ -177,8 +177,8 @@ def test_the_store_is_no_part_of_its_corpus(tmp_path):
     with SqliteStore(tmp_path / "notes.txt") as store:
         for _ in range(2):
             report = ingest(store, tmp_path)
-            assert {path for path in reasons(report) if path.startswith("notes.txt")} >= {"notes.txt", "notes.txt-wal"}
-            assert paths(store) == ["tea.md"]
+            assert reasons(report).keys() >= {f"{tmp_path.name}/notes.txt", f"{tmp_path.name}/notes.txt-wal"}
+            assert paths(store) == [f"{tmp_path.name}/tea.md"]
     assert {Path(found.path).name for found in walk(tmp_path)} >= {"notes.txt", "notes.txt-pages"}
 
 
@@ -196,5 +196,5 @@ def test_a_file_time_that_no_calendar_has_costs_the_time_only(folder, store, sec
     report = ingest(store, folder)
     assert (report.added, report.skipped) == (2, [])
     with store.snapshot() as now:
-        assert now.row("far.md").time is None
-        assert now.row("near.md").time is not None
+        assert now.row("odd/far.md").time is None
+        assert now.row("odd/near.md").time is not None

@@ -105,7 +105,7 @@ def test_folders_added_at_once_lose_no_file(tmp_path, folders):
 
 def test_a_remove_and_a_purge_in_between_have_their_place_in_some_order(tmp_path, folders):
     """Two processes add, one removes, one purges: the end is that of these steps in some order."""
-    names = " ".join(f"{number:02}.md" for number in range(0, FILES, 2))
+    names = " ".join(f"one/{number:02}.md" for number in range(0, FILES, 2))
     steps = [("add", folders[0]), ("add", folders[1]), ("remove", names)]
     possible = serial_states(tmp_path, steps)
     for number in range(ROUNDS):
@@ -117,21 +117,22 @@ def test_a_remove_and_a_purge_in_between_have_their_place_in_some_order(tmp_path
 
 
 def test_a_text_stored_while_a_folder_is_read_is_not_replaced(tmp_path, folders, monkeypatch):
-    """A path that is taken between the choice of a name and the commit sends the file to another name."""
+    """A path that is taken between the look at a file and the commit is left to the text; the file is named as skipped."""
     with SqliteStore(tmp_path / "store.db", embedder=None) as store:
         write = store.write
 
         def late(prepared, **choices):
             monkeypatch.setattr(store, "write", write)
-            store.add([Entry(Document("03.md", "A text of my own."))])
+            store.add([Entry(Document("one/03.md", "A text of my own."))])
             return write(prepared, **choices)
 
         monkeypatch.setattr(store, "write", late)
-        assert ingest(store, folders[0]).added == FILES
-        _, texts, owners = state(store)
-    assert texts["03.md"] == b"A text of my own."
-    assert owners["one/03.md"].endswith("one//03.md")
-    assert len(texts) == FILES + 1
+        report = ingest(store, folders[0])
+        _, texts, _ = state(store)
+    assert report.added == FILES - 1
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("one/03.md", "name")]
+    assert texts["one/03.md"] == b"A text of my own."
+    assert len(texts) == FILES
 
 
 def test_whoever_may_not_wait_is_told_that_another_adds(tmp_path, folders):

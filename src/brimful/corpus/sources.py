@@ -132,8 +132,8 @@ class _Walk:
     """One walk with an explicit stack: depth is limited by the system's path length only."""
 
     def __init__(self, root: Root, settings: SourceSettings) -> None:
-        self.root = os.fspath(root.path)
-        self.inside = self.root.rstrip("/") + "/"
+        self.root = os.fspath(root.path).rstrip("/")  # nothing for the root of the file system: a slash follows
+        self.inside = self.root + "/"
         self.settings = settings
         self.seen: set[tuple[int, int]] = set()
         self.excluded = IgnoreRules.parse("\n".join(settings.exclude)) if settings.exclude else None
@@ -171,9 +171,9 @@ class _Walk:
 
     def _enter(self, prefix: str, absolute: str, rules: _Rules) -> _Folder | Skipped:
         try:
-            with os.scandir(absolute) as scan:
+            with os.scandir(absolute or "/") as scan:
                 entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
-            status = Path(absolute).stat()
+            status = Path(absolute or "/").stat()
         except OSError as error:
             return _unreadable(prefix or "./", error)
         entries.sort(key=lambda pair: pair[0], reverse=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
@@ -27,7 +28,7 @@ from brimful.ingest.workers import (
     stamp_of,
     time_of,
 )
-from brimful.store.store import Origins, Store, TakenError
+from brimful.store.store import Named, Origins, Store, TakenError, is_folder
 from brimful.store.writing import Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
@@ -48,22 +49,32 @@ class Report:
     removed: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
+    folder: str = ""  # what stands in front of the paths of one place's files: `docs/`
 
     def note(self, done: Done, path: str) -> None:
-        """Count a file, and name it."""
+        """Count a file, and name it as its documents are."""
         setattr(self, done, getattr(self, done) + 1)
-        self.files.append((done, path))
+        self.files.append((done, self.folder + path))
+
+    def skip(self, skipped: Skipped) -> None:
+        """List what was left out, by the name that it would have."""
+        path = self.folder + skipped.path if skipped.path != "./" else self.folder or "./"
+        self.skipped.append(replace(skipped, path=path))
 
 
 def ingest(
     store: Store,
     place: str | os.PathLike[str],
     *,
+    label: str | None = None,
     settings: SourceSettings | None = None,
     progress: Callable[[Found], None] | None = None,
     wait_seconds: float | None = None,
 ) -> Report:
     """Bring the store up to date with a file, folder or glob.
+
+    A folder's documents are named `label/path below it`: the label is its own name, or the one given, and is kept with
+    it from then on (ruling 18). A file that is added by itself has its own name.
 
     A file whose stat is as before costs that stat. Changed files are read again, vanished ones forgotten, and
     a renamed one keeps its indexed content. Adding the same place again is how it is updated. Processes that add
@@ -71,34 +82,42 @@ def ingest(
     """
     root = root_of(place)
     with store.turn(_prefix(root), wait_seconds=wait_seconds):
-        return _ingest(store, root, settings or SourceSettings(), progress)
+        return _ingest(store, root, label, settings or SourceSettings(), progress)
 
 
-def _ingest(store: Store, root: Root, settings: SourceSettings, progress: Callable[[Found], None] | None) -> Report:
-    prefix = _prefix(root)
-    report = Report()
+def _ingest(
+    store: Store,
+    root: Root,
+    label: str | None,
+    settings: SourceSettings,
+    progress: Callable[[Found], None] | None,
+) -> Report:
+    prefix, naming = _prefix(root), _named(store, root, label)
+    report = Report(folder=naming.folder)
     known = store.origins(prefix)
-    store.remember_root(prefix, root.path.name)
+    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
     fresh: list[Found] = []
     kept: set[str] = set()
     own = {os.fspath(path) for path in store.own_files()}
     for found in walk(root, settings=settings):
         if isinstance(found, Found) and found.location in own:
-            report.skipped.append(Skipped(found.path, "special", "part of the store itself"))
+            report.skip(Skipped(found.path, "special", "part of the store itself"))
         elif isinstance(found, Skipped):
-            report.skipped.append(found)
+            report.skip(found)
             if found.reason in _KEEP:
                 # A folder's path ends with a slash and stands for all that is in it.
                 folder = found.path if found.path.endswith("/") else f"{found.path}/"
                 kept.update(name for name in known if name == found.path or name.startswith(folder))
-        elif found.path in known and known[found.path].stamp == stamp_of(found):
+        elif naming.is_stored(found, known):
             report.unchanged += 1
             kept.add(found.path)
+        elif any(naming.is_stored(found, each) for each in elsewhere):
+            report.unchanged += 1
         else:
             fresh.append(found)
     gone = {name: known[name] for name in known if name not in kept}
     fresh = _rename(store, prefix, fresh, gone, report)
-    reading = _Reading(store, gone, prefix, _Names(store, root.path.name, prefix), settings, report, progress)
+    reading = _Reading(store, gone, prefix, naming, settings, report, progress)
     reading.take_in([found for found in fresh if found.size <= LONG_BYTES])
     for found in fresh:
         if found.size > LONG_BYTES:
@@ -115,7 +134,11 @@ def _ingest(store: Store, root: Root, settings: SourceSettings, progress: Callab
 
 
 def preview(
-    place: str | os.PathLike[str], store: Store | None = None, *, settings: SourceSettings | None = None
+    place: str | os.PathLike[str],
+    store: Store | None = None,
+    *,
+    label: str | None = None,
+    settings: SourceSettings | None = None,
 ) -> Report:
     """What `ingest` would find by stats alone, for a store or for none yet; nothing is read or written.
 
@@ -124,16 +147,17 @@ def preview(
     root = root_of(place)
     known = {} if store is None else store.origins(_prefix(root))
     own = set() if store is None else {os.fspath(path) for path in store.own_files()}
-    report = Report()
+    naming = _Naming(_folders(root, label)[0].folder, ()) if store is None else _foreseen(store, root, label)
+    report = Report(folder=naming.folder)
     seen: set[str] = set()
     for found in walk(root, settings=settings or SourceSettings()):
         if isinstance(found, Skipped):
-            report.skipped.append(found)
+            report.skip(found)
         elif found.location not in own:
             seen.add(found.path)
             if found.path not in known:
                 report.added += 1
-            elif known[found.path].stamp == stamp_of(found):
+            elif naming.is_stored(found, known):
                 report.unchanged += 1
             else:
                 report.changed += 1
@@ -149,12 +173,12 @@ class _Reading:
         store: Store,
         gone: dict[str, Origins],
         prefix: str,
-        names: _Names,
+        naming: _Naming,
         settings: SourceSettings,
         report: Report,
         progress: Callable[[Found], None] | None,
     ) -> None:
-        self._store, self._gone, self._prefix, self._names = store, gone, prefix, names
+        self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
         self._settings, self._report, self._progress = settings, report, progress
         self.given: set[str] = set()  # paths that documents were stored under
 
@@ -194,19 +218,21 @@ class _Reading:
             self._note(found, taken.outcomes[0])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
-        """Commit a batch; where a text was stored under one of its paths meanwhile, once more under other names."""
-        for prefix in (self._prefix, self._prefix, None):
-            if taken.prepared is None:
-                break
+        """Commit a batch, without the files whose names are those of texts that were stored meanwhile."""
+        outcomes = {file.origin: outcome for file, outcome in zip(batch, taken.outcomes, strict=True)}
+        left, last = list(batch), taken
+        while last.prepared is not None:
             try:
-                self._store.write(taken.prepared, prefix=prefix)
-            except TakenError:
-                self._names = self._names.again()
-                files = [self._file(file.found) for file in batch]
-                taken = index_batch(files, self._settings, self._store.embedder(), parts=self._store.parts)
+                self._store.write(last.prepared, own=self._naming.own)
+            except TakenError as error:
+                lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
+                outcomes.update((file.origin, _lost(file)) for file in lost)
+                left = [file for file in left if file not in lost]
+                last = index_batch(left, self._settings, self._store.embedder(), parts=self._store.parts)
+                outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
             else:
                 break
-        return taken
+        return Taken([outcomes[file.origin] for file in batch], last.prepared)
 
     def _add_long(self, file: File, text: LongText) -> Refusal | None:
         for _ in range(ATTEMPTS):
@@ -226,10 +252,11 @@ class _Reading:
             self._progress(found)
 
     def _file(self, found: Found) -> File:
-        return File(found, self._names.folder_of(found.path), f"{self._prefix}{found.path}")
+        return File(found, self._naming.folder, f"{self._prefix}{found.path}")
 
     def _note(self, found: Found, outcome: Outcome) -> None:
-        self._report.skipped.extend(outcome.skipped)
+        for skipped in outcome.skipped:
+            self._report.skip(skipped)
         if outcome.paths:
             self._report.note("changed" if found.path in self._gone else "added", found.path)
         if any(skip.reason in _KEEP for skip in outcome.skipped):
@@ -243,7 +270,8 @@ def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origi
     left = []
     for found in fresh:
         old = by_stamp.get(stamp_of(found)) if found.path not in gone else None
-        if old is not None and store.rename(gone[old].paths[0], found.path, origin=f"{prefix}{found.path}"):
+        new = report.folder + found.path
+        if old is not None and store.rename(gone[old].paths[0], new, origin=f"{prefix}{found.path}"):
             report.note("renamed", found.path)
             del gone[old], by_stamp[stamp_of(found)]
         else:
@@ -257,36 +285,120 @@ def left_out(store: Store, place: str | os.PathLike[str], *, settings: SourceSet
     root = root_of(place)
     prefix = _prefix(root)
     known, own = store.origins(prefix), {os.fspath(path) for path in store.own_files()}
-    skipped: list[Skipped] = []
+    report = Report(folder=_foreseen(store, root, None).folder)
     for found in walk(root, settings=settings):
         if isinstance(found, Skipped):
-            skipped.append(found)
+            report.skip(found)
         elif found.location in own:
-            skipped.append(Skipped(found.path, "special", "part of the store itself"))
+            report.skip(Skipped(found.path, "special", "part of the store itself"))
         elif found.path not in known:
-            skipped += index_batch([File(found, "", f"{prefix}{found.path}")], settings, None).outcomes[0].skipped
-    return skipped
+            file = File(found, "", f"{prefix}{found.path}")
+            for each in index_batch([file], settings, None).outcomes[0].skipped:
+                report.skip(each)
+    return report.skipped
 
 
-class _Names:
-    """Folders for documents: none, but the root's name where another root has their paths."""
+# ---- naming: How are the documents of a place called?
+#
+# By the folder's own name and the path below it, whatever else was added before: `docs/tea.md`. Where another place has
+# that name, folders above it are put in front. It is recorded when a place is added first, and stays.
 
-    def __init__(self, store: Store, name: str, prefix: str) -> None:
-        self._store, self._name, self._prefix = store, name, prefix
-        self._folders = ("", f"{name}/", f"{prefix.strip('/')}/") if store.has_others(prefix) else ("",)
 
-    def again(self) -> _Names:
-        """The same by what is there now."""
-        return _Names(self._store, self._name, self._prefix)
+class _Naming(NamedTuple):
+    """What stands in front of the paths of a place's files, and the prefixes of all that was added at that place."""
 
-    def folder_of(self, path: str) -> str:
-        """What to put in front of the paths of a file's documents."""
-        *first, last = self._folders
-        return next((each for each in first if not self._store.is_taken(each + path, prefix=self._prefix)), last)
+    folder: str
+    own: tuple[str, ...]
+
+    def is_stored(self, found: Found, known: Mapping[str, Origins]) -> bool:
+        """Whether a file's documents are there under their names, made from what the file is now."""
+        stored = known.get(found.path)
+        if stored is None or stored.stamp != stamp_of(found):
+            return False
+        return all(path.startswith(self.folder + found.path) for path in stored.paths)
+
+
+def _named(store: Store, root: Root, label: str | None) -> _Naming:
+    """How a place's documents are called from now on: as before, by the label given, or by a name that is free."""
+    prefix, roots = _prefix(root), store.roots()
+    own = _own(root, roots)
+    recorded = roots.get(prefix)
+    folders = _folders(root, label)
+    if is_folder(recorded):
+        if label is not None and recorded != folders[0].folder:
+            raise DocumentError(
+                f"the documents of {os.fspath(root.path)!r} are named {recorded!r}…, and names do not change; "
+                "leave the other name out, or add the folder to a new store"
+            )
+        return _Naming(recorded, own)
+    shared = {folder for each in own if each != prefix and is_folder(folder := roots.get(each))}
+    if shared and label is None:  # another glob of the same folder
+        folders = [Named(each) for each in sorted(shared)]
+    folder = store.claim(prefix, folders, own=own)
+    if folder is None:
+        raise DocumentError(
+            f"{folders[0].folder + folders[0].file!r:.200} names other documents already; "
+            f"choose another name for {os.fspath(root.path)!r}: brimful add … --as NAME"
+        )
+    return _Naming(folder, own)
+
+
+def _foreseen(store: Store, root: Root, label: str | None) -> _Naming:
+    """How they would be called, if nothing else was added before."""
+    roots = store.roots()
+    recorded = roots.get(_prefix(root))
+    return _Naming(recorded if is_folder(recorded) else _folders(root, label)[0].folder, _own(root, roots))
+
+
+def _own(root: Root, roots: Iterable[str]) -> tuple[str, ...]:
+    """The prefixes of what was added at one place: the folder, and globs in it."""
+    place = root.path.as_posix()
+    shared = [
+        each
+        for each in roots
+        if each.startswith(f"{place}?") and root.path.is_dir() and not os.path.lexists(each.removesuffix("//"))
+    ]
+    return tuple(dict.fromkeys([_prefix(root), f"{place}//", *shared]))
+
+
+def _folders(root: Root, label: str | None) -> list[Named]:
+    """What may stand in front of a place's paths, the nearest first.
+
+    >>> [each.folder for each in _folders(Root(Path("/usr/share")), None)]
+    ['share/', 'usr/share/']
+    """
+    is_one, above = root.path.is_file(), root.path.parts[1:]
+    file = root.path.name if is_one else ""
+    if label is not None:
+        if is_one:
+            raise DocumentError(f"{os.fspath(root.path)!r} is a file, which has its own name; --as is for folders")
+        return [Named(f"{_checked(label)}/")]
+    above = above[:-1] if is_one else above
+    shorter = ["/".join(above[at:]) + "/" for at in reversed(range(len(above)))]
+    folders = ["", *shorter] if is_one or not shorter else shorter
+    return [Named(folder, file) for folder in folders]
+
+
+def _checked(label: str) -> str:
+    """A label that can stand in front of a path: names with slashes between them."""
+    check_path(label)
+    parts = label.split("/")
+    if any(part in ("", ".", "..") or not part.isprintable() or part != part.strip() for part in parts):
+        raise DocumentError(
+            f"{label!r:.200} can't name a folder; give a word, or several with slashes between them: --as notes"
+        )
+    return label
+
+
+def _lost(file: File) -> Outcome:
+    detail = "another document has its name; remove that one, and add the folder again"
+    return Outcome([], [Skipped(file.found.path, "name", detail)])
 
 
 def _prefix(root: Root) -> str:
-    return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
+    prefix = f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
+    check_path(prefix)  # a folder whose name is not UTF-8 has no documents that could be cited
+    return prefix
 
 
 def place_of(prefix: str) -> str:

@@ -16,7 +16,7 @@ from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
 from brimful.ingest.folders import Report
-from brimful.store.store import Store
+from brimful.store.store import Store, folder_above
 from brimful.store.writing import Entry
 from brimful.text.kinds import kind_of
 
@@ -134,6 +134,8 @@ def _check_free(store: Store, path: str) -> None:
     owner = store.owner(path)
     if owner:
         raise DocumentError(f"{path!r} is the document of a file ({owner}); give the text another path")
+    if folder_above(store.roots(), path) is not None:
+        raise DocumentError(f"{path!r} would be a name in an added folder; give the text another path")
 
 
 def _copied(stream: BinaryIO, spool: IO[bytes], settings: SourceSettings) -> int:

@@ -82,16 +82,20 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
     return found
 
 
-def check_files(receipt: Receipt, root: Path, *, text: str | None = None, convert: bool = True) -> Findings:
+def check_files(
+    receipt: Receipt, root: Path, *, text: str | None = None, convert: bool = True, label: str | None = None
+) -> Findings:
     """Write a receipt's text again from the files below a folder and compare it.
 
+    The folder is the one in which the documents' names open, or the added folder itself; where that was named by a
+    label of its own, `label` says which.
     Text is compared byte by byte, in the encoding by which it was read. What was converted (PDF, mail, Office) has no
     bytes of its own in a file: it is converted again and the results are compared, or called `unchecked` where
     `convert` is False. Nothing outside the folder is opened, and the times of files are not compared.
     """
     if not root.is_dir():
         raise DocumentError(f"{str(root)!r} is not a folder; name the one that the documents were added from")
-    comparison, files = _Comparison(receipt, text), Files(root, convert=convert)
+    comparison, files = _Comparison(receipt, text), Files(root, convert=convert, label=label)
 
     def compare(document: CitedDocument) -> None:
         try:

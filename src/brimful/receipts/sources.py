@@ -7,7 +7,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
@@ -193,8 +193,8 @@ class Files:
     document, which is often of the same file.
     """
 
-    def __init__(self, root: Path, *, convert: bool) -> None:
-        self._root, self._convert = root, convert
+    def __init__(self, root: Path, *, convert: bool, label: str | None = None) -> None:
+        self._root, self._convert, self._label = root, convert, label
         self._last: tuple[tuple[str, str | None, int], list[Loaded | Skipped]] | None = None
 
     def read(self, document: CitedDocument) -> FileBytes:
@@ -203,7 +203,7 @@ class Files:
         Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
         """
         is_text = _is_encoding(document.rule)
-        found = _find(document.path, self._root, member=not is_text)
+        found = _find(document.path, self._root, member=not is_text, label=self._label)
         if document.rule in _VERBATIM:
             return FileBytes(read_blocks(found))
         if not is_text and not self._convert:
@@ -277,7 +277,7 @@ def _is_encoding(rule: str) -> bool:
     return True
 
 
-def _find(path: str, root: Path, *, member: bool) -> Found:
+def _find(path: str, root: Path, *, member: bool, label: str | None) -> Found:
     """The file of a document, nowhere but below the root; a member of a file is found by the file's name."""
     names = [path, _MEMBER.sub("", path)] if member and _MEMBER.search(path) else [path]
     top = os.path.realpath(root)
@@ -287,17 +287,31 @@ def _find(path: str, root: Path, *, member: bool) -> Found:
             raise Refusal("outside", "its path leads out of the folder, so it was not opened")
         if str(pure) != name:  # another name of the same file, which a receipt could give it a thousand times
             raise Refusal("outside", "its path is not written as that of a file is, so it was not opened")
-        location = os.path.realpath(os.path.join(top, name))  # noqa: PTH118 - a Path would tidy the name
-        if os.path.commonpath((top, location)) != top:
-            raise Refusal("outside", "a link leads out of the folder, so it was not opened")
-        try:
-            status = os.stat(location)  # noqa: PTH116 - the same name that is opened later
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            raise Refusal("unreadable", error.strerror or type(error).__name__) from error
-        return Found(name, location, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+        for below in _below(name, top, label):
+            location = os.path.realpath(os.path.join(top, below))  # noqa: PTH118 - a Path would tidy the name
+            if os.path.commonpath((top, location)) != top:
+                raise Refusal("outside", "a link leads out of the folder, so it was not opened")
+            try:
+                status = os.stat(location)  # noqa: PTH116 - the same name that is opened later
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise Refusal("unreadable", error.strerror or type(error).__name__) from error
+            return Found(name, location, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
     raise FileNotFoundError(path)
+
+
+def _below(name: str, top: str, label: str | None) -> list[str]:
+    """Where a document's file may lie below a folder: by its name, or without the folder's own name in front.
+
+    >>> _below("docs/tea.md", "/work/docs", None), _below("handbook/tea.md", "/work/docs", "handbook")
+    (['docs/tea.md', 'tea.md'], ['tea.md'])
+    """
+    if label is not None:
+        return [name.removeprefix(f"{label}/")] if name.startswith(f"{label}/") else []
+    parts, above = PurePosixPath(name).parts, PurePath(top).parts
+    shared = [count for count in range(1, len(parts)) if above[-count:] == parts[:count]]
+    return [name, *("/".join(parts[count:]) for count in shared)]
 
 
 # ---- rebuilding: Which text do the sources of a receipt give? It is written again, by the format's own writer, and

@@ -32,7 +32,7 @@ from brimful.store.merkle import Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import StoredSegment, StoredSnapshot
-from brimful.store.store import Adopted, Origins, Store
+from brimful.store.store import Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Prepared, part_of, prepare, split
 
 
@@ -240,10 +240,10 @@ class ShardedStore(Store):
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder(), parts=self.parts))
 
-    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
+    def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
         """Commit a batch that was prepared for so many parts: each shard its own documents."""
         parts = zip(self._stores, split(prepared, self.parts), strict=True)
-        return sum(store.write(part, prefix=prefix) for store, part in parts if part.rows)
+        return sum(store.write(part, own=own) for store, part in parts if part.rows)
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         return self._of(document.path).add([entry])
@@ -264,10 +264,10 @@ class ShardedStore(Store):
         is_same = part_of(old, self.parts) == part_of(new, self.parts)
         return is_same and self._of(old).rename(old, new, origin=origin)
 
-    def remember_root(self, prefix: str, name: str) -> None:
+    def remember_root(self, prefix: str, folder: str) -> None:
         """Note a place that was added, in every shard."""
         for store in self._stores:
-            store.remember_root(prefix, name)
+            store.remember_root(prefix, folder)
 
     def compact(self) -> None:
         """Lay all live documents down anew."""
@@ -313,16 +313,16 @@ class ShardedStore(Store):
         """The origin of the document of that path."""
         return self._of(path).owner(path)
 
-    def is_taken(self, path: str, *, prefix: str) -> bool:
-        """Whether a file of that path would replace documents that do not come from below a root."""
-        return any(store.is_taken(path, prefix=prefix) for store in self._stores)
-
-    def has_others(self, prefix: str) -> bool:
-        """Whether there are documents that do not come from below a root."""
-        return any(store.has_others(prefix) for store in self._stores)
+    def claim(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
+        """Record a root's folder in every shard; the first one decides between those who ask at once."""
+        free = [each for each in places if all(store.is_free(each, own=own) for store in self._stores[1:])]
+        folder = self._stores[0].claim(prefix, free, own=own)
+        if folder is not None:
+            self.remember_root(prefix, folder)
+        return folder
 
     def roots(self) -> dict[str, str]:
-        """The places that were added, with their names."""
+        """The places that were added, with their folders."""
         return self._stores[0].roots()
 
     def own_files(self) -> list[Path]:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from blake3 import blake3
@@ -108,7 +108,11 @@ def generation_of(cursor: Cursor) -> int:
 
 
 class TakenError(Exception):
-    """A path became that of another document since it was chosen; never leaves the package."""
+    """Paths are those of documents from elsewhere; never leaves the package."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(paths)
+        self.paths = frozenset(paths)
 
 
 class Store(ABC):
@@ -232,18 +236,18 @@ class Store(ABC):
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder()))
 
-    def write(self, prepared: Prepared, *, prefix: str | None = None) -> int:
+    def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
         """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
 
-        With the prefix of a root, a TakenError where one of the paths is that of a document from elsewhere.
+        With the prefixes of roots, a TakenError where one of the paths is that of a document from elsewhere.
         """
         with self._writing(late=True) as cursor:
             sent = [send(cursor, packed) for packed, _ in prepared.segments]
             cursor.take_turn()
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
-            if prefix is not None:
-                _check_taken(cursor, paths, prefix)
+            if own is not None:
+                _check_taken(cursor, paths, own)
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
@@ -375,34 +379,39 @@ class Store(ABC):
             found = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
         return (found[0][0] or "") if found else None
 
-    def is_taken(self, path: str, *, prefix: str) -> bool:
-        """Whether a file of that path would replace documents that do not come from below a root."""
-        statement = "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)"
-        with self._reading() as cursor:
-            found = cursor.fetch(statement, (path, f"{path}#/", f"{path}#:"))
-        return any(not (origin or "").startswith(prefix) for (origin,) in found)
+    def claim(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
+        """Record the folder that the documents of a root are named in: the first that is free; None where none is.
 
-    def has_others(self, prefix: str) -> bool:
-        """Whether there are documents that do not come from below a root."""
-        statement = "SELECT 1 FROM documents WHERE {} LIMIT 1"
-        conditions = {"origin IS NULL": (), "origin < ?": (prefix,), "origin >= ?": (prefix[:-1] + "0",)}
-        with self._reading() as cursor:
-            return any(cursor.fetch(statement.format(each), values) for each, values in conditions.items())
+        What was recorded before stays. `own` are the prefixes of roots at the same place, which may share it.
+        """
+        with self._writing() as cursor:
+            roots = _roots(cursor)
+            if is_folder(known := roots.get(prefix)):
+                return known
+            others = [folder for each, folder in roots.items() if is_folder(folder) and not each.startswith(tuple(own))]
+            free = next((each for each in places if _is_free(cursor, each, others, own)), None)
+            if free is not None:
+                _write_root(cursor, prefix, free.folder)
+        return None if free is None else free.folder
 
-    def remember_root(self, prefix: str, name: str) -> None:
-        """Note a place that was added, so that it can be brought up to date later."""
-        if self.roots().get(prefix) != name:
+    def is_free(self, place: Named, *, own: Sequence[str]) -> bool:
+        """Whether no document from elsewhere is named there."""
+        with self._reading() as cursor:
+            return _is_free(cursor, place, (), own)
+
+    def remember_root(self, prefix: str, folder: str) -> None:
+        """Note a place that was added and the folder that its documents are named in, as another store says."""
+        if self.roots().get(prefix) != folder:
             with self._writing() as cursor:
-                cursor.execute("DELETE FROM roots WHERE path = ?", (prefix,))
-                cursor.execute("INSERT INTO roots VALUES (?, ?, ?)", (prefix, name, seal_of(prefix, name)))
+                _write_root(cursor, prefix, folder)
 
     def roots(self) -> dict[str, str]:
-        """The places that were added, with their names."""
+        """The places that were added, and the folder that the documents of each are named in.
+
+        Of a place that was added by a program which knew no such folders it is a name without a slash (`is_folder`).
+        """
         with self._reading() as cursor:
-            rows = cursor.fetch("SELECT path, name, seal FROM roots ORDER BY path")
-        for path, name, seal in rows:
-            check_seal("the list of added places", seal, path, name)
-        return {path: name for path, name, _ in rows}
+            return _roots(cursor)
 
     def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
         """Give a document another path without indexing it again; False where its kind would change with it."""
@@ -537,6 +546,54 @@ def new_store(cursor: Cursor) -> None:
     write_rules(cursor)
 
 
+class Named(NamedTuple):
+    """Where the documents of a root would be named: in a folder (`docs/`, or none), of a single file its name there."""
+
+    folder: str
+    file: str = ""
+
+
+def is_folder(folder: str | None) -> TypeGuard[str]:
+    """Whether this names documents: `docs/`, or nothing for those that stand in no folder."""
+    return folder is not None and (not folder or folder.endswith("/"))
+
+
+def folder_above(roots: Mapping[str, str], path: str) -> str | None:
+    """The added place in whose folder a path lies, whether it has such a file or not."""
+    return next((place for place, folder in roots.items() if folder.endswith("/") and path.startswith(folder)), None)
+
+
+def _roots(cursor: Cursor) -> dict[str, str]:
+    rows = cursor.fetch("SELECT path, name, seal FROM roots ORDER BY path")
+    for path, name, seal in rows:
+        check_seal("the list of added places", seal, path, name)
+    return {path: name for path, name, _ in rows}
+
+
+def _write_root(cursor: Cursor, prefix: str, folder: str) -> None:
+    cursor.execute("DELETE FROM roots WHERE path = ?", (prefix,))
+    cursor.execute("INSERT INTO roots VALUES (?, ?, ?)", (prefix, folder, seal_of(prefix, folder)))
+
+
+def _is_free(cursor: Cursor, place: Named, others: Iterable[str], own: Sequence[str]) -> bool:
+    """Whether a root may name its documents there: no other folder overlaps it, no other document is in it."""
+    folder, file = place
+    for each in filter(None, others if folder else ()):
+        if folder.startswith(each) or (not file and each.startswith(folder)):
+            return False
+    if file:
+        path = folder + file
+        found = cursor.fetch(
+            "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)", (path, f"{path}#/", f"{path}#:")
+        )
+    elif folder:
+        bounds = (folder, folder[:-1] + "0")
+        found = cursor.fetch("SELECT origin FROM documents WHERE path >= ? AND path < ?", bounds)
+    else:
+        found = cursor.fetch("SELECT origin FROM documents")
+    return all((origin or "").startswith(tuple(own)) for (origin,) in found)
+
+
 def _named(cursor: Cursor, paths: Iterable[str]) -> Iterator[tuple[int, str, str | None]]:
     """Number, path and origin of the documents of some paths."""
     asked = list(dict.fromkeys(paths))
@@ -558,10 +615,10 @@ def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
     return found
 
 
-def _check_taken(cursor: Cursor, paths: Iterable[str], prefix: str) -> None:
-    for _, path, origin in _named(cursor, paths):
-        if not (origin or "").startswith(prefix):
-            raise TakenError(path)
+def _check_taken(cursor: Cursor, paths: Iterable[str], own: Sequence[str]) -> None:
+    taken = [path for _, path, origin in _named(cursor, paths) if not (origin or "").startswith(tuple(own))]
+    if taken:
+        raise TakenError(taken)
 
 
 def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:

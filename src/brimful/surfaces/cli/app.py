@@ -350,7 +350,11 @@ def verify(
     receipt: Annotated[str, typer.Argument(metavar="RECEIPT", help="A file that `context --receipt` wrote.")],
     *,
     files: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Compare with the files that were read, below this folder.")
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Compare with the files that were read, below this folder; NAME=FOLDER for one added --as NAME.",
+        ),
     ] = None,
     text: Annotated[str | None, typer.Option(metavar="FILE", help="Compare with the context's text.")] = None,
     store: Annotated[str | None, typer.Option("--store", "-s", metavar="FILE", help="Compare with this store.")] = None,
@@ -416,12 +420,19 @@ def add(
         list[str] | None,
         typer.Option("--include", metavar="PATTERN", help="Take in only these, as in .gitignore; may be repeated."),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="What to call the folder's documents by, instead of its own name."),
+    ] = None,
     store: to.Store = None,
     dry_run: to.DryRun = False,
     as_json: to.AsJson = False,
     quiet: to.Quiet = False,
 ) -> int:
-    """Bring files into a store, or bring the store up to date with them."""
+    """Bring files into a store, or bring the store up to date with them.
+
+    A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has its own name.
+    """
     return run("add", locals())
 
 

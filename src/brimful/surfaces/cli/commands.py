@@ -103,7 +103,9 @@ def context(
 
         model_for(densify)
     if dry_run:
-        return _previewed(store, paths, adding=False, settings=SourceSettings(), as_json=as_json, quiet=quiet)
+        return _previewed(
+            store, paths, adding=False, label=None, settings=SourceSettings(), as_json=as_json, quiet=quiet
+        )
     if question == STDIN in paths:
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     question = asked(question)
@@ -182,17 +184,20 @@ def add(
     allow: Sequence[str],
     exclude: Sequence[str],
     include: Sequence[str],
+    label: str | None,
     store: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Bring files and folders into a store, or everything in it up to date."""
+    if label is not None and (len(paths) != 1 or STDIN in paths):
+        raise InputError(f"--as {label} names one folder; add it by itself: brimful add FOLDER --as {label}")
     # The reasons of `allow` are checked there, with close names.
     settings = SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
     if dry_run:
-        return _previewed(store, paths, adding=True, settings=settings, as_json=as_json, quiet=quiet)
-    corpus = filled(store, paths, adding=True, settings=settings) if paths else _updated(store, settings)
+        return _previewed(store, paths, adding=True, label=label, settings=settings, as_json=as_json, quiet=quiet)
+    corpus = filled(store, paths, adding=True, label=label, settings=settings) if paths else _updated(store, settings)
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
         show(records.as_json(record) if as_json else views.report(record))
@@ -206,6 +211,7 @@ def _previewed(
     paths: Sequence[str],
     *,
     adding: bool,
+    label: str | None,
     settings: SourceSettings,
     as_json: bool,
     quiet: bool,
@@ -220,7 +226,8 @@ def _previewed(
         is_there = isinstance(place, Address) or place.is_file()
         engine = opened.enter_context(open_store(place)) if is_there else None
         for path in paths or _there(engine, store):
-            _sum(total, preview(path, settings=settings) if engine is None else engine.preview(path, settings=settings))
+            look = preview if engine is None else engine.preview
+            _sum(total, look(path, label=label, settings=settings))
     record = {**records.report_record(total), "store": str(place), "dry_run": True}
     show(records.as_json(record) if as_json else views.preview(record))
     if not quiet:
@@ -301,12 +308,19 @@ def corpus_of(store: str | None, paths: Sequence[str]) -> Corpus:
     return filled(store, paths, adding=False) if paths else Corpus(open_store(store_to_ask(store)))
 
 
-def filled(store: str | None, paths: Sequence[str], *, adding: bool, settings: SourceSettings | None = None) -> Corpus:
+def filled(
+    store: str | None,
+    paths: Sequence[str],
+    *,
+    adding: bool,
+    label: str | None = None,
+    settings: SourceSettings | None = None,
+) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
     checked_paths(paths)
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
-    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings)
+    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings, label=label)
 
 
 def _passing_store() -> Engine:
@@ -364,7 +378,9 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     return engine.roots
 
 
-def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | None) -> Corpus:
+def _add_all(
+    engine: Engine, paths: Sequence[str], settings: SourceSettings | None, *, label: str | None = None
+) -> Corpus:
     corpus = Corpus(engine)
     try:
         with progress("reading") as advance:
@@ -375,6 +391,7 @@ def _add_all(engine: Engine, paths: Sequence[str], settings: SourceSettings | No
                     continue
                 one = engine.add(
                     path,
+                    label=label,
                     settings=settings,
                     progress=None if advance is None else lambda found: advance(found.path),
                 )

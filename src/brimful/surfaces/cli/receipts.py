@@ -51,7 +51,8 @@ def verify(
     cited = Receipt.from_json(_read(Path(receipt)))
     shown = None if text is None else _decoded(Path(text))
     if files is not None:
-        found, against = check_files(cited, Path(files), text=shown), "files"
+        folder, label = _folder(files)
+        found, against = check_files(cited, folder, text=shown, label=label), "files"
     elif store is not None:
         with open_store(store_to_ask(store)) as engine:
             found, against = engine.verify(cited, text=shown, replay=replay), "store"
@@ -74,6 +75,12 @@ def verify(
         if against in ("itself", "text"):
             say(tint("warn", "Nothing that it cites was read: give --files FOLDER (what was read) or --store FILE."))
     return _exit(found)
+
+
+def _folder(files: str) -> tuple[Path, str | None]:
+    """FOLDER, or NAME=FOLDER for one that was added under a name."""
+    label, equals, folder = files.partition("=")
+    return (Path(folder), label) if equals and not Path(files).exists() else (Path(files), None)
 
 
 def explain(
