@@ -42,6 +42,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pack_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
+    "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 6)),
     "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
@@ -330,6 +331,24 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
     def of(cls, columns: Sequence[Numbers]) -> Columns:
         """Columns that may be such already."""
         return columns if isinstance(columns, Columns) else cls(columns)
+
+
+_MOST_UNITED = 8  # columns at once: their heads are all looked at for every number
+
+
+def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
+    """Columns as one, ascending, each number once."""
+    if 0 < len(columns) <= _MOST_UNITED:
+        given = Columns(columns)
+        out, cursors = np.empty(int(given.sizes.sum()), np.int64), np.zeros(len(given), np.int64)
+        count = library().unite_columns(*given.given, cursors.ctypes.data, out.ctypes.data)
+        if count >= 0:
+            return out[:count]
+    whole = np.concatenate([np.zeros(0, np.int64), *columns])
+    whole.sort(kind="stable")
+    keep = np.ones(len(whole), np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]
 
 
 def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
