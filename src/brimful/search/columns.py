@@ -436,15 +436,10 @@ def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
 
 
 def union(columns: Sequence[Numbers]) -> Numbers:
-    """Ascending columns as one, each number once; the merging sort of runs is ten times as fast as a hash of all."""
+    """Ascending columns as one, each number once."""
     if len(columns) < 2:
         return columns[0] if columns else np.zeros(0, np.int64)
-    joined = np.concatenate(columns)
-    joined.sort(kind="stable")
-    first = np.empty(len(joined), bool)
-    first[:1] = True
-    np.not_equal(joined[1:], joined[:-1], out=first[1:])
-    return joined if first.all() else joined[first]
+    return kernels.unite(columns)
 
 
 def _merged(found: Sequence[list[bytes]]) -> list[bytes]:

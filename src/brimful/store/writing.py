@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # ---- laying: How is a segment written down, masked and dropped?
 
-SEGMENT_BYTES = 4 << 20
+SEGMENT_BYTES = 16 << 20
 """Text that is indexed and committed at once."""
 
 LEVEL = 3

@@ -50,7 +50,7 @@ DEFAULTS: Mapping[str, str | int | bool | None] = {
     "condenser": "extractive:",
     "store": None,
 }
-OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TOKEN")
+OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "format": FORMATS,
     "sizing": SIZINGS,
