@@ -68,6 +68,7 @@ CODES = {
     "store.corrupt",
     "store.full",
     "store.helper",
+    "store.shard_down",
     "store.unreachable",
     "store.version",
 }

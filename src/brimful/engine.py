@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from brimful.asking import Asked
 from brimful.assembly.context import Context, digest_document, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation, Prices
-from brimful.assembly.showing import map_part, question_part
+from brimful.assembly.showing import map_part, notice_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from brimful.densify.run import Progress
     from brimful.ingest.folders import Report
     from brimful.receipts.checking import Findings
+    from brimful.store.sharding import ShardState
 
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
@@ -268,6 +269,14 @@ class Engine:
             return self._store.size_bytes()
 
     @property
+    def shards(self) -> tuple[ShardState, ...]:
+        """What each shard holds, or why it can't be reached; nothing where the corpus lies on one store."""
+        from brimful.store.sharding import ShardedStore
+
+        with self._changing():
+            return tuple(self._store.states()) if isinstance(self._store, ShardedStore) else ()
+
+    @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         return tuple(self.folders)
@@ -281,9 +290,12 @@ class Engine:
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @contextmanager
-    def one_state(self) -> Iterator[None]:
-        """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
-        with self._turn():
+    def one_state(self, *, partial: bool = False) -> Iterator[None]:
+        """Several calls that see the same state, whoever writes meanwhile; not for calls that write.
+
+        `partial` goes without shards that can't be reached.
+        """
+        with self._without_missing(partial=partial), self._turn():
             self._now()
             yield
 
@@ -494,11 +506,22 @@ class Engine:
         settings = _settings(settings, choices)
         if densify is not None:
             settings = replace(settings, densify=densify if isinstance(densify, str) else densify.name)
-        field = field or FieldSettings()
-        whole = budget_of(budget)
+        with self._without_missing(partial=settings.partial):
+            return self._context(question, budget_of(budget), settings, field or FieldSettings(), densify, cancel)
+
+    def _context(
+        self,
+        question: str,
+        whole: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        densify: Model | str | None,
+        cancel: threading.Event | None,
+    ) -> Context:
+        missing = self._now().snapshot.missing if settings.partial else ()
         room, drawn, slack = whole, None, 0
         while True:
-            if settings.asks or settings.map_percent:
+            if settings.asks or settings.map_percent or missing:
                 room, drawn = self._room_beside(question, whole, settings, slack=slack)
             if settings.densify is not None:
                 made = self._condensed(question, room, whole, settings, field, densify or settings.densify, cancel)
@@ -536,6 +559,9 @@ class Engine:
             share = max(whole.available * settings.map_percent // 100, 1)
             drawn = self.map(budget=share, question=question, model=settings.model, path=settings.path).text or None
             mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
+        missing = self._now().snapshot.missing if settings.partial else ()
+        if missing:
+            mapped += counter.count(notice_part(settings.format, missing)) + (0 if mapped else slack)
         room = replace(
             whole,
             reserved_system=whole.reserved_system + mapped,
@@ -557,10 +583,17 @@ class Engine:
         A receipt is asked again with its own budget and settings.
         """
         if isinstance(question, Receipt):
-            with self._turn():
+            with self._without_missing(partial=bool(question.missing)), self._turn():
                 question, budget, choices = self._asked_by(question, densify)
         else:
             choices["densify"] = densify
+        settings = choices.get("settings")
+        with self._without_missing(partial=_settings(settings, choices).partial):
+            return self._explained(question, budget, cancel, choices)
+
+    def _explained(
+        self, question: str, budget: Budget | int, cancel: threading.Event | None, choices: dict[str, Any]
+    ) -> Explanation:
         settings = choices.get("settings")
         if choices.get("densify") or (settings is not None and settings.densify):
             self.context(question, budget=budget, cancel=cancel, **choices)  # kept; nobody waits while a model works
@@ -588,12 +621,13 @@ class Engine:
         from brimful.receipts.checking import check_files, check_store
 
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
-        if files is not None:
-            found = check_files(cited, Path(files), text=text)
-        else:
-            with self._turn():
-                found = check_store(cited, self._now().snapshot, text=text)
-        return self._compared_again(cited, found, densify) if replay else found
+        with self._without_missing(partial=bool(cited.missing)):
+            if files is not None:
+                found = check_files(cited, Path(files), text=text)
+            else:
+                with self._turn():
+                    found = check_store(cited, self._now().snapshot, text=text)
+            return self._compared_again(cited, found, densify) if replay else found
 
     def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
         """Ask a receipt's question again with its settings; on the same state the bytes are the same.
@@ -601,7 +635,7 @@ class Engine:
         A receipt may name any model, and so any address, for condensing: it is asked only where `densify` names it too.
         """
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
-        with self._turn():
+        with self._without_missing(partial=bool(cited.missing)), self._turn():
             question, budget, choices = self._asked_by(cited, densify)
             return self.context(question, budget=budget, **choices)
 
@@ -761,11 +795,11 @@ class Engine:
 
     def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
         """What was found, and what of a receipt differs when its question is asked again."""
-        from brimful.receipts.checking import Finding, replay_findings
+        from brimful.receipts.checking import Finding, replay_findings, unasked
 
         with self._turn():
             if receipt.state_root != (root := self.root):
-                reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
+                reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
                 return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {reason}"))
             try:
                 again = self.replay(receipt, densify=densify).receipt
@@ -937,14 +971,17 @@ class Engine:
             senses=found.senses,
             relevance=relevance_of(found, context),
             read=found.read,
+            missing=ground.snapshot.missing,
         )
-        chosen = {
+        chosen: dict[str, object] = {
             "ask": asdict(settings),
             "field": asdict(field),
             "vectors": self._model(ground),
             "late": None if found.read is None or found.read.failed else self.reader,
             "described": ground.description,
         }
+        if ground.snapshot.missing:
+            chosen["missing"] = list(ground.snapshot.missing)
         receipt = make_receipt(
             replace(context, budget=whole),
             question=question,
@@ -977,6 +1014,19 @@ class Engine:
                         moment.askers -= 1
                         self._close_unasked(moment)
                     self._left.notify_all()
+
+    @contextmanager
+    def _without_missing(self, *, partial: bool) -> Iterator[None]:
+        """Where a partial answer is asked for, one state without the shards that can't be reached."""
+        if not partial or self._own.partial:
+            yield
+            return
+        with self._turn():
+            self._own.partial = True
+            try:
+                yield
+            finally:
+                self._own.partial = False
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -1014,9 +1064,10 @@ class Engine:
             return self._own.moment.ground
         with self._lock:
             moment = self._moment
-            if moment is None or moment.snapshot.is_lost or moment.snapshot.generation != self._store.generation():
+            is_old = moment is None or moment.snapshot.is_lost
+            if moment is None or is_old or moment.standing != self._store.standing(partial=self._own.partial):
                 self._let_go()
-                moment = self._moment = _Moment(self._store.snapshot())
+                moment = self._moment = _Moment(self._store.moment(partial=self._own.partial))
             if self._own.depth:
                 moment.askers += 1
                 self._own.moment = moment
@@ -1043,6 +1094,7 @@ class _Moment:
 
     def __init__(self, snapshot: StoredSnapshot) -> None:
         self.snapshot = snapshot
+        self.standing = (snapshot.generation, snapshot.missing)
         self.askers = 0
 
     @cached_property
@@ -1056,6 +1108,7 @@ class _Own(threading.local):
 
     depth = 0
     moment: _Moment | None = None
+    partial = False  # whether it asks for an answer without shards that can't be reached
 
 
 def _nobody_reads() -> SettingError:
@@ -1103,7 +1156,8 @@ def _readable(question: object) -> str:
 def _prompt_tokens(made: Context) -> int:
     """What a context counts together with its map and its question."""
     counter = made.counter or tokens_for(made.model)
-    before = "" if made.map_text is None else map_part(made.format, made.map_text)
+    before = notice_part(made.format, made.missing) if made.missing else ""
+    before += "" if made.map_text is None else map_part(made.format, made.map_text)
     after = question_part(made.format, made.question or "") if made.with_question else ""
     return counter.count(f"{before}{made.text}{after}")
 
@@ -1112,4 +1166,4 @@ def _key(
     ground: CorpusColumns, question: str, room: tuple[Budget, Budget], settings: AskSettings, field: FieldSettings
 ) -> tuple[object, ...]:
     """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
-    return (ground.snapshot.generation, question, room, settings, field)
+    return (ground.snapshot.generation, ground.snapshot.missing, question, room, settings, field)

@@ -279,6 +279,8 @@ class AskSettings:
     meaning: Meaning = "auto"
     # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
     anyway: bool = False
+    # Answer without shards that can't be reached; the answer says which. Otherwise there is none.
+    partial: bool = False
     # A share of the budget for related terms (085b §5.5); not with sizing "field". `synonyms` are lines of a synonyms
     # file (`word: synonym, another`): they come before what the corpus suggests.
     related: bool = False

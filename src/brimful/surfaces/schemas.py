@@ -87,6 +87,7 @@ class ContextRequest(Question):
 
     operators: bool = Field(default=False, description='Whether signs in the question count: "phrases", -words, path:')
     anyway: bool = Field(default=False, description="Show what is nearest where the words that decide are missing")
+    partial: bool = Field(default=False, description="Answer without shards that can't be reached, and say so")
     budget: Room = Field(4_000, description="Tokens for the context itself, or a whole call's tokens with reserves")
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     format: FormatName = "plain"
@@ -359,6 +360,7 @@ class ContextBody(BaseModel):
     question: str | None
     text: str
     prompt: str | list[dict[str, Any]] | None = Field(description="With map and question, where they were asked for")
+    missing: list[str] = Field(description="Shards that could not be asked: where there are any, the answer is partial")
     payload: list[dict[str, Any]] | None
     tokens: int
     content_tokens: int
@@ -558,6 +560,17 @@ class LimitsBody(BaseModel):
     seconds: float
 
 
+class ShardBody(BaseModel):
+    """What one of several stores of a corpus holds."""
+
+    place: str
+    documents: int
+    bytes: int
+    parts: int = Field(description="How many of the 4,096 parts of the corpus")
+    leaving: int = Field(description="How many of them are on their way to another shard")
+    problem: str | None = Field(description="Why it can't be reached")
+
+
 class StatusBody(BaseModel):
     """What the store holds, and what a request may choose from."""
 
@@ -569,6 +582,7 @@ class StatusBody(BaseModel):
     bytes: int
     kinds: dict[str, int]
     places: list[str]
+    shards: list[ShardBody]
     choices: ChoicesBody
     limits: LimitsBody
     defaults: dict[str, Any]

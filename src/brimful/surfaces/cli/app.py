@@ -153,6 +153,26 @@ def copy(
     return run("copy", locals())
 
 
+@upkeep.command(short_help="Spread a corpus over several stores.")
+def shard(
+    action: Annotated[str, typer.Argument(metavar="list|add|move|remove|rebalance", help="What to do.")] = "list",
+    stores: Annotated[
+        list[str] | None, typer.Argument(metavar="STORE", help="Files or addresses, as they are to stand in the list.")
+    ] = None,
+    *,
+    store: to.Store = None,
+    as_json: to.AsJson = False,
+    quiet: to.Quiet = False,
+) -> int:
+    """Spread a corpus over several stores: files and servers that a list names, such as team.toml.
+
+    The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one with a corpus.
+    rebalance: move documents until all hold about as much. move: all of one shard to another store. remove: all of one
+    to the others. What was broken off is finished by the next rebalance, and nothing is missing until then.
+    """
+    return run("shard", locals())
+
+
 @upkeep.command(short_help="What an administrator of PostgreSQL needs.")
 def postgres(
     action: Annotated[str, typer.Argument(metavar="roles|terms", help="What to do.")],
@@ -257,6 +277,7 @@ def context(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    partial: to.Partial = False,
     meaning: to.Meaning = "auto",
     embedder: to.Embedder = "auto",
     set: to.Set = None,  # noqa: A002
@@ -330,6 +351,7 @@ def explain(
     repair: to.Repair = True,
     priors: to.Priors = True,
     anyway: to.Anyway = False,
+    partial: to.Partial = False,
     meaning: to.Meaning = "auto",
     embedder: to.Embedder = "auto",
     set: to.Set = None,  # noqa: A002

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +23,7 @@ from brimful.engine import open as open_store
 from brimful.errors import InputError
 from brimful.search.pools import synonym_lines
 from brimful.settings import FieldSettings, LineNumbers, chosen, profiled
-from brimful.store.address import Address
+from brimful.store.address import Address, Place, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
@@ -110,7 +110,7 @@ def context(
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     question = asked(question)
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine:
+    with corpus.engine as engine, engine.one_state(partial=True) if settings.partial else nullcontext():
         made = engine.context(question, budget=budget, settings=replace(settings, densify=densify), field=weights)
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
@@ -122,7 +122,7 @@ def context(
             views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
             _show_copied(copied)
             views.show_skips(corpus.report.skipped)
-    return exit_for(corpus, found=bool(made.windows))
+    return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
 
 
 def search(
@@ -223,7 +223,7 @@ def _previewed(
 
     total = _nothing_yet()
     with ExitStack() as opened:
-        is_there = isinstance(place, Address) or place.is_file()
+        is_there = not isinstance(place, Path) or place.is_file()
         engine = opened.enter_context(open_store(place)) if is_there else None
         for path in paths or _there(engine, store):
             look = preview if engine is None else engine.preview
@@ -272,6 +272,8 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
         return USAGE
     if everything and isinstance(place, Address):
         raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
+    if everything and isinstance(place, Shards):
+        raise InputError(f"{place} is a corpus on several stores; delete each of them (brimful shard list names them)")
     with open_store(place) as engine:  # only a store is ever deleted
         before = engine.size_bytes
         engine.purge()
@@ -284,7 +286,7 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
     return FOUND
 
 
-def _would_purge(place: Path | Address, *, everything: bool, as_json: bool) -> int:
+def _would_purge(place: Place, *, everything: bool, as_json: bool) -> int:
     with open_store(place) as engine:  # only a store is ever deleted
         documents, size = len(engine.ground.documents), engine.size_bytes
     record = {"store": str(place), "deleted": everything, "bytes_before": size, "dry_run": True}

@@ -21,7 +21,7 @@ from brimful.settings import (
     AskSettings,
     profiled,
 )
-from brimful.store.address import Address, is_address, masked
+from brimful.store.address import Address, Place, is_address, is_list, masked, shards_of
 
 # ---- configuration: Which value does a setting have, and where does it come from?
 #
@@ -42,6 +42,7 @@ DEFAULTS: Mapping[str, str | int | bool | None] = {
     "repair": True,
     "priors": True,
     "anyway": False,
+    "partial": False,
     "meaning": "auto",
     "embedder": "auto",
     "set": None,
@@ -59,7 +60,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "fill": FILLS,
     "meaning": MEANINGS,
 }
-_SWITCHES = ("repair", "priors", "anyway")
+_SWITCHES = ("repair", "priors", "anyway", "partial")
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _PERSONAL = ("densify", "condenser", "embedder", "synonyms")
 
@@ -212,6 +213,11 @@ def _from_file(file: Path, key: str, value: object) -> str | int:
                 "readers' texts, so set it in your own file (brimful config set store ADDRESS) or with --store"
             )
         return found
+    if key == "store" and is_shared and is_list(Path(str(found))):
+        raise InputError(
+            f"{os.fspath(file)}: store is {found!r}; a list of shards may name servers, which a project may not choose "
+            "for its readers' texts, so set it in your own file (brimful config set store FILE) or with --store"
+        )
     if key == "store":
         place = file.parent / Path(str(found)).expanduser()
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
@@ -279,8 +285,8 @@ STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
 
-def named_store(name: str) -> Path | Address:
-    """What `--store` means: a corpus on a server, or a file; a name without a suffix is a folder.
+def named_store(name: str) -> Place:
+    """What `--store` means: a corpus on a server, shards by their list, or a file; a name without a suffix is a folder.
 
     >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
@@ -288,18 +294,20 @@ def named_store(name: str) -> Path | Address:
     if is_address(name):
         return Address.of(name)
     path = Path(name).expanduser()
+    if is_list(path):
+        return shards_of(path)
     if path.is_dir() or (not path.suffix and not path.is_file()):
         return path / STORE_NAME
     return path
 
 
-def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
+def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """Where paths are indexed; the folder is made."""
     place = place_to_fill(store, paths, adding=adding)
-    return place if isinstance(place, Address) else _made(place)
+    return _made(place) if isinstance(place, Path) else place
 
 
-def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
+def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
         return named_store(store)
@@ -308,7 +316,7 @@ def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
     return cached_store(paths)
 
 
-def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path | Address:
+def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
     """The store that is there already, or an error that says how to get one."""
     if paths and not store:
         cached = cached_store(paths)
@@ -322,7 +330,7 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path | Address
 
             check_there(place)
             return place
-        if not place.is_file():
+        if isinstance(place, Path) and not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place
     found = _nearest() or next((each for each in _cached_above() if each.is_file()), None)

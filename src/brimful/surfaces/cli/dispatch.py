@@ -73,6 +73,7 @@ _MODULE_OF = {
     "remove": "commands",
     "search": "commands",
     "serve": "serving",
+    "shard": "sharding",
     "status": "commands",
     "stores": "keeping",
     "verify": "receipts",
@@ -84,7 +85,7 @@ _MODULE_OF = {
 _LISTS = ("paths", "allow", "exclude", "include", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
 _HOW = (
     *("path", "not_path", "kind", "after", "before", "phrase", "without"),
-    *("operators", "repair", "priors", "anyway", "meaning"),
+    *("operators", "repair", "priors", "anyway", "partial", "meaning"),
 )
 """How a question is read and what may answer it: handed on together, as fields of the settings."""
 

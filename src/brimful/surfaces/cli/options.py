@@ -126,6 +126,10 @@ Anyway = Annotated[
     bool,
     switch("--anyway/--not-anyway", key="anyway", text="Show what is nearest where words that decide are missing."),
 ]
+Partial = Annotated[
+    bool,
+    switch("--partial/--whole", key="partial", text="Answer without shards that can't be reached, and say so."),
+]
 
 Set = Annotated[
     str | None,

@@ -44,6 +44,8 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     documents = len(engine.ground.documents)
     if context.windows:
         say()
+    if context.missing:
+        say(tint("warn", f"partial: without {one_line(', '.join(context.missing))}"))
     show_understood(documents, context)
     if not context.windows:
         return
@@ -219,10 +221,24 @@ def status(record: Mapping[str, Any]) -> str:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
     rows = [*_held(record), ("kinds", kinds or "none"), ("root", record["root"])]
     rows += [("added", one_line(place)) for place in record["places"]]
+    rows += [("shard", _shard(each)) for each in record["shards"]]
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
         rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
     return labelled(rows)
+
+
+def shards(states: Iterable[Mapping[str, Any]]) -> str:
+    """What each shard of a corpus holds."""
+    return "".join(f"{_shard(each)}\n" for each in states)
+
+
+def _shard(state: Mapping[str, Any]) -> str:
+    place = one_line(state["place"])
+    if state["problem"]:
+        return f"{place}  {_out('bad', 'down')}: {one_line(state['problem'])}"
+    moving = f", {state['leaving']:,} of them on their way" if state["leaving"] else ""
+    return f"{place}  {state['documents']:,} documents, {state['bytes']:,} bytes, {state['parts']:,} parts{moving}"
 
 
 def findings(found: Iterable[object]) -> str:

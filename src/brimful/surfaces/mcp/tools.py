@@ -130,6 +130,7 @@ Operators = Annotated[bool, Field(description='Whether "phrases", -words, stars 
 Repair = Annotated[bool, Field(description="Look for likely spellings of words that no document has.")]
 Priors = Annotated[bool, Field(description="Let tests, lock files and the like count for less.")]
 Anyway = Annotated[bool, Field(description="Show what is nearest where words that decide are missing.")]
+Partial = Annotated[bool, Field(description="Answer without shards that can't be reached, and say so.")]
 BudgetTokens = Annotated[
     int,
     Field(
@@ -262,6 +263,7 @@ class Tools:
         repair: Repair = True,
         priors: Priors = True,
         anyway: Anyway = False,
+        partial: Partial = False,
         set: Annotated[  # noqa: A002
             str,
             Field(max_length=2_000, description="Any other choice, as name=value; name=value (order=best)."),
@@ -287,6 +289,7 @@ class Tools:
             repair=repair,
             priors=priors,
             anyway=anyway,
+            partial=partial,
         )
         settings, field = profiled(settings, set)
         if settings.densify not in (None, "extractive:"):
@@ -393,6 +396,7 @@ class Tools:
         repair: Repair = True,
         priors: Priors = True,
         anyway: Anyway = False,
+        partial: Partial = False,
     ) -> Annotated[CallToolResult, ExplainResult]:
         """By question with prices, or by receipt with what has changed since."""
         if bool(question) == bool(receipt):
@@ -416,6 +420,7 @@ class Tools:
                 repair=repair,
                 priors=priors,
                 anyway=anyway,
+                partial=partial,
             )
             assert explanation.context.receipt is not None
             self.receipts.keep(explanation.context.receipt)
