@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.showing import context_record, corrections_record
+from brimful.choices import Choice
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
@@ -256,6 +257,23 @@ def status_record(engine: Engine) -> dict[str, object]:
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),
         "places": list(engine.roots),
+    }
+
+
+def control_record(told: Choice) -> dict[str, object]:
+    """A choice of a question, for whoever draws a control for it."""
+    return {
+        "name": told.name,
+        "kind": told.kind,
+        "values": list(told.names),
+        "low": told.low,
+        "high": told.high,
+        "unit": told.unit,
+        "default": told.default,
+        "may_be_none": told.may_be_none,
+        "narrows": told.searches and not told.is_set,
+        "common": told.common,
+        "help": told.help,
     }
 
 
