@@ -45,10 +45,12 @@ from brimful.search.meaning import Everything, Late, QuestionVectors, maker_of
 from brimful.search.query import PathPattern
 from brimful.search.search import Found, search
 from brimful.settings import (
+    DEFAULT_BUDGET,
     DEFAULT_MODEL,
     FILTER_NAMES,
     MEANINGS,
     VERSION,
+    Ask,
     AskSettings,
     FieldSettings,
     Filters,
@@ -71,10 +73,10 @@ if TYPE_CHECKING:
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
-    from brimful.densify.plan import DensifySettings
     from brimful.densify.run import Progress
     from brimful.ingest.folders import Report
     from brimful.receipts.checking import Findings
+    from brimful.settings import DensifySettings
     from brimful.store.sharding import ShardState
 
 KEPT_CONTEXTS = 64
@@ -487,9 +489,9 @@ class Engine:
 
     def context(
         self,
-        question: str,
+        question: str | Ask,
         *,
-        budget: Budget | int = 4_000,
+        budget: Budget | int = DEFAULT_BUDGET,
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
         densify: Model | str | None = None,
@@ -498,10 +500,13 @@ class Engine:
     ) -> Context:
         """Fill a budget with what the corpus says about a question; no hits give an empty text.
 
-        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
-        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget; `cancel`
-        ends that with a CancelledError.
+        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, … An `Ask` holds all
+        of it, the question included. `densify` names the model (or is one) that condenses what does not fit into a part
+        of the same budget; `cancel` ends that with a CancelledError.
         """
+        if isinstance(question, Ask):
+            budget, settings, field = question.budget, question.settings, question.field
+            question = question.question
         question = _readable(question)
         settings = _settings(settings, choices)
         if densify is not None:
@@ -571,9 +576,9 @@ class Engine:
 
     def explain(
         self,
-        question: str | Receipt,
+        question: str | Ask | Receipt,
         *,
-        budget: Budget | int = 4_000,
+        budget: Budget | int = DEFAULT_BUDGET,
         densify: Model | str | None = None,
         cancel: threading.Event | None = None,
         **choices: Any,
@@ -585,6 +590,10 @@ class Engine:
         if isinstance(question, Receipt):
             with self._without_missing(partial=bool(question.missing)), self._turn():
                 question, budget, choices = self._asked_by(question, densify)
+        elif isinstance(question, Ask):
+            choices = {"settings": question.settings, "field": question.field, "densify": densify, **choices}
+            budget = question.budget
+            question = question.question
         else:
             choices["densify"] = densify
         settings = choices.get("settings")
@@ -775,7 +784,9 @@ class Engine:
                         share = budget_of(share_for(room.available, settings.densify_percent))
                         base, found = asked.fullest(share)
                         left = rests(base, candidates, available=room.available, most=most, counter=counter)
-                digests = condense(left, model, memory=memory, counter=counter, cancel=cancel)
+                digests = condense(
+                    left, model, memory=memory, counter=counter, settings=settings.condensing, cancel=cancel
+                )
                 with self._turn():
                     if not is_last and self._now() is not ground:
                         continue
@@ -973,8 +984,11 @@ class Engine:
             read=found.read,
             missing=ground.snapshot.missing,
         )
+        ask = asdict(settings)
+        if settings.condensing is None:
+            del ask["condensing"]  # it came later: without it, a receipt is what it was before
         chosen: dict[str, object] = {
-            "ask": asdict(settings),
+            "ask": ask,
             "field": asdict(field),
             "vectors": self._model(ground),
             "late": None if found.read is None or found.read.failed else self.reader,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.showing import context_record, corrections_record
+from brimful.choices import Choice
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
@@ -262,6 +263,23 @@ def _status(engine: Engine) -> dict[str, object]:
         "kinds": dict(sorted(kinds.items())),
         "places": list(engine.roots),
         "shards": [each._asdict() for each in engine.shards],
+    }
+
+
+def control_record(told: Choice) -> dict[str, object]:
+    """A choice of a question, for whoever draws a control for it."""
+    return {
+        "name": told.name,
+        "kind": told.kind,
+        "values": list(told.names),
+        "low": told.low,
+        "high": told.high,
+        "unit": told.unit,
+        "default": told.default,
+        "may_be_none": told.may_be_none,
+        "narrows": told.searches and not told.is_set,
+        "common": told.common,
+        "help": told.help,
     }
 
 

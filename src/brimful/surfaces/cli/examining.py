@@ -21,7 +21,7 @@ from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs typer zstandard".split())
+REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs zstandard".split())
 EXTRAS = {
     "pdf": (("pypdfium2",), "reads PDF"),
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
