@@ -426,12 +426,14 @@ class Engine:
         operators: bool = True,
         repair: bool = True,
         meaning: Meaning = "auto",
+        partial: bool = False,
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
 
         The signs of the question mean something here: "phrases", -words, stars, path:; `operators=False` reads it as
-        plain text. `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
+        plain text. `partial` goes without shards that can't be reached. `filters` are the fields of `Filters`: path,
+        not_path, kind, after, before, phrase, without.
         """
         question = _readable(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
@@ -439,7 +441,7 @@ class Engine:
         choose(meaning, MEANINGS, what="meaning")
         for name in filters:
             choose(name, FILTER_NAMES, what="filter")
-        with self._turn():
+        with self._without_missing(partial=partial), self._turn():
             ground = self._now()
             late, everything = self._readers_of(ground, self._meant(ground, meaning))
             return search(
