@@ -14,6 +14,7 @@ from brimful.engine import KEPT_CONTEXTS
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
 from brimful.index.embedders import wrap
+from brimful.search import search as searching
 from brimful.search.search import search
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
 from brimful.store.sqlite import Entry
@@ -584,6 +585,22 @@ def test_an_explanation_names_words_windows_and_prices(tmp_path):
     assert all(each in told for each in ("in  ", "out ", "enters at"))
 
 
+def test_a_question_is_understood_once_for_all_prices(tmp_path, monkeypatch):
+    """Though prices try dozens of budgets, an explanation reads the question once: hostile ones cost reading twice."""
+    reads = []
+    real = searching.parse_query
+    monkeypatch.setattr(searching, "parse_query", lambda *given, **named: reads.append(1) or real(*given, **named))
+    with brimful.open(tmp_path / "store.db") as engine:
+        for number in range(40):
+            engine.add_text(f"{number}.md", f"Scones number {number} are baked with care and served warm. " * 40)
+        context = engine.context("scones baked with care", budget=600)
+        assert len(reads) == 1
+        told = engine.explain("scones baked with care", budget=600)
+        assert len([each.enters_at for each in told.context.omitted[:5] if each.enters_at]) == 5
+        assert len(reads) == 2
+        assert told.context is context
+
+
 @pytest.mark.parametrize("sizing", ["radial", "field"])
 def test_a_price_holds_when_the_question_is_asked_again(tmp_path, sizing):
     """With as many tokens as a left-out window costs the engine shows it whole, with one less it does not."""
@@ -747,11 +764,11 @@ def test_prices_of_one_context_search_once(tmp_path, monkeypatch):
     """All budgets that need as many hits share one search, so a long question is not looked up for each of them."""
     searched = []
 
-    def counted(*given, **named):
-        searched.append(named["limit"])
-        return search(*given, **named)
+    def counted(asked, *, limit):
+        searched.append(limit)
+        return searching.best_of(asked, limit=limit)
 
-    monkeypatch.setattr("brimful.asking.search", counted)
+    monkeypatch.setattr("brimful.asking.best_of", counted)
     with open_store(tmp_path / "store.db") as engine:
         for number in range(12):
             engine.add_text(f"{number}.md", f"Tea number {number} is served at four. " * 12)

@@ -16,7 +16,7 @@ from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.meaning import Everything, Late, QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, parse_synonyms, pools_of, related_to
-from brimful.search.search import Found, search, with_matches
+from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
 from brimful.text.outline import UNIT_LIMIT
@@ -50,6 +50,7 @@ class Asked:
     _tide: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
+    _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -113,12 +114,16 @@ class Asked:
         return self._searched[key]
 
     def found(self, limit: int) -> Found:
-        """The best units, as they are searched for a context."""
+        """The best units, as they are searched for a context; the question is read once, whatever the limit."""
+        if not self._understood:
+            self._understood.append(self._read())
+        return best_of(self._understood[0], limit=limit)
+
+    def _read(self) -> Understood:
         chosen = self.settings
-        return search(
+        return understand(
             self.ground,
             self.question,
-            limit=limit,
             settings=self.field if chosen.priors else replace(self.field, priors=False),
             vectors=self.vectors,
             repair=chosen.repair,

@@ -611,7 +611,8 @@ class Engine:
         with self._turn():
             context = self.context(question, budget=budget, **choices)
             settings, field = _settings(choices.get("settings"), choices), choices.get("field") or FieldSettings()
-            found = self._asked(self._now(), question, settings, field).found(max(len(context.windows), 1))
+            with self._pricing_lock:
+                found = self._asked_again(question, settings, field).found(max(len(context.windows), 1))
             return Explanation(found, context, counts_kinds=settings.priors and field.priors)
 
     def verify(
@@ -866,13 +867,18 @@ class Engine:
 
         def ask(tokens: int) -> Context:
             with self._turn(), self._pricing_lock:
-                ground, key = self._now(), (question, settings, field)
-                if self._pricing is None or self._pricing[:2] != (ground, key):
-                    self._pricing = (ground, key, self._asked(ground, question, settings, field))
-                return self._pricing[2].fullest(budget_of(tokens))[0]
+                return self._asked_again(question, settings, field).fullest(budget_of(tokens))[0]
 
         prices = Prices(ask, context.budget.available)
         return replace(context, omitted=tuple(map(prices.put_on, context.omitted)))
+
+    def _asked_again(self, question: str, settings: AskSettings, field: FieldSettings) -> Asked:
+        """A question that is asked for several budgets, read and understood once; whoever asks holds the lock."""
+        ground = self._now()
+        key = (question, replace(settings, meaning=self._meant(ground, settings.meaning)), field)
+        if self._pricing is None or self._pricing[:2] != (ground, key):
+            self._pricing = (ground, key, self._asked(ground, *key))
+        return self._pricing[2]
 
     def _kept(self, key: tuple[object, ...]) -> Context | None:
         with self._lock:

@@ -107,3 +107,36 @@ def test_a_long_text_is_taken_in_stretches(monkeypatch):
     for most in (100, 1_000, 5_000):
         monkeypatch.setattr("brimful.densify.extractive.EXTRACT_BYTES", most)
         assert extract(document, 200, counter=counter) == whole
+
+
+PEAK = """
+import random, resource, sys
+from pathlib import Path
+from brimful.densify.densify import densify
+
+def peak():
+    # Where the kernel tells the peak of this program alone: ru_maxrss starts with that of whoever started it.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+chance = random.Random(1)
+letters = [chr(chance.randrange(0x4E00, 0x9FA5)) for _ in range(int(sys.argv[1]) // 3)]
+letters[39::40] = ["。"] * len(letters[39::40])
+text = "".join(letters)
+densify(text)
+print(len(text.encode()), peak())
+"""
+
+
+def test_memory_is_a_bounded_multiple_of_the_text():
+    """What a longer text adds to the peak is at most 45 times its bytes, though every pair of letters is a new word."""
+    found = []
+    for size in (1_000_000, 4_000_000):
+        command = [sys.executable, "-c", PEAK, str(size)]
+        env = {"PYTHONPATH": ":".join(sys.path), "BRIMFUL_EMBEDDER": "none"}
+        done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
+        found.append(tuple(map(int, done.stdout.split())))
+    (short, low), (long, high) = found
+    assert (high - low) / (long - short) < 45

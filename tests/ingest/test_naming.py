@@ -242,7 +242,7 @@ def test_a_folder_whose_name_is_not_utf8_is_refused(store, tmp_path):
     """No document in it could be cited: a typed error that names it and says what to do, and nothing is recorded."""
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     try:
-        os.mkdir(folder)
+        Path(os.fsdecode(folder)).mkdir()
     except OSError:
         pytest.skip("this file system has UTF-8 names only")
     (Path(os.fsdecode(folder)) / "tea.md").write_text("tea\n")

@@ -7,7 +7,7 @@ import pytest
 from brimful import Document
 from brimful.search.field import TermHits, idf
 from brimful.search.query import parse_query
-from brimful.search.search import MOST_WORDS, _bounded
+from brimful.search.search import MOST_WORDS, _bounded, best_of, understand
 from brimful.search.search import search as search_text
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
@@ -155,6 +155,15 @@ def test_filters_alone_take_turns(laid, seed):
         turns[hit.path] += 1
     assert order == sorted(order)
     assert {hit.path for hit in found.hits} == {each.path for each in documents if each.kind == "prose" and len(each)}
+
+
+def test_a_question_that_was_understood_gives_the_best_of_any_number(laid):
+    """Whatever was asked of it before, the best so many places are those of a search for as many."""
+    ground = laid(corpus(3, count=40))
+    for question in ("green tea in the harbour", "path:tea", "lamp -river"):
+        asked = understand(ground, question, operators=True)
+        for limit in (1, 500, 3, 900, 40):
+            assert best_of(asked, limit=limit) == search(ground, question, limit=limit)
 
 
 def test_limit_is_a_prefix(ground):

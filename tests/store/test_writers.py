@@ -117,7 +117,7 @@ def test_a_remove_and_a_purge_in_between_have_their_place_in_some_order(tmp_path
 
 
 def test_a_text_stored_while_a_folder_is_read_is_not_replaced(tmp_path, folders, monkeypatch):
-    """A path that is taken between the look at a file and the commit is left to the text; the file is named as skipped."""
+    """A path that is taken between the look at a file and the commit stays the text's; the file is skipped."""
     with SqliteStore(tmp_path / "store.db", embedder=None) as store:
         write = store.write
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import pairwise
 from math import isqrt
 
@@ -57,8 +58,9 @@ def extract(document: Document, target_tokens: int, *, counter: TokenCounter) ->
     if (open_units & rich).any():
         open_units &= rich
     while open_units.any():
+        left_of = weights >> np.minimum(covered, 62)
         worth = np.zeros(len(units), np.int64)
-        np.add.at(worth, owners, weights[terms] >> np.minimum(covered[terms], 62))
+        np.add.at(worth, owners, left_of[terms])
         rates = np.where(open_units, worth * _SCALE // (prices + _FIXED_TOKENS), -1)
         best = int(rates.argmax())  # the first of equals, so the earliest
         if rates[best] <= 0:
@@ -105,14 +107,22 @@ def _units(document: Document) -> list[Span]:
     return found
 
 
-def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Each term of each unit once: the unit's number, the term's number; and the terms' weights."""
-    numbers: dict[bytes, int] = {}
-    pairs = [_pairs(document, units, stretch, numbers) for stretch in _stretches(units)]
-    owners, terms = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), np.int64)
-    spread = np.bincount(terms, minlength=len(numbers))
-    weights = {shared: _weight(shared, len(units)) for shared in np.unique(spread).tolist()}
-    return owners, terms, np.array([weights[shared] for shared in spread.tolist()], np.int64)
+def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Each term of each unit once: the unit's number, the term's number; and the terms' weights.
+
+    Terms are told apart by 64 bits of a hash: as names, those of a text in which every word is another one would take
+    fifty times its room.
+    """
+    pairs = [_pairs(document, units, stretch) for stretch in _stretches(units)]
+    owners = np.concatenate([of_units for of_units, _ in pairs] or [np.zeros(0, np.int32)])
+    hashes = np.concatenate([of_terms for _, of_terms in pairs] or [np.zeros(0, np.uint64)])
+    del pairs
+    known, spread = np.unique(hashes, return_counts=True)
+    terms = known.searchsorted(hashes).astype(np.int32)
+    weights = np.zeros(int(spread.max(initial=0)) + 1, np.int64)  # by how many units share a term
+    for shared in np.unique(spread).tolist():
+        weights[shared] = _weight(shared, len(units))
+    return owners, terms, weights[spread]
 
 
 def _stretches(units: list[Span]) -> Iterator[range]:
@@ -128,17 +138,17 @@ def _stretches(units: list[Span]) -> Iterator[range]:
             first = at
 
 
-def _pairs(document: Document, units: list[Span], stretch: range, numbers: dict[bytes, int]) -> NDArray[np.int64]:
-    """The units and terms of a stretch; terms that are new get the next numbers."""
+def _pairs(document: Document, units: list[Span], stretch: range) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """The units of a stretch and the hashes of their terms."""
     begin, end = units[stretch.start].start, units[stretch.stop - 1].end
     found = terms_of(document.content[begin:end])
-    known = np.array([numbers.setdefault(name, len(numbers)) for name in found.names], np.int64)
+    known = np.frombuffer(b"".join(blake2b(name, digest_size=8).digest() for name in found.names), np.uint64)
     starts = np.array([units[at].start - begin for at in stretch], np.int64)
     owners = stretch.start + starts.searchsorted(found.starts, side="right") - 1
     # One number a pair: sorting columns would copy them many times.
     local = np.repeat(np.arange(len(known)), np.diff(found.offsets))
     of_units, of_terms = np.divmod(np.unique(owners * max(len(known), 1) + local), max(len(known), 1))
-    return np.stack((of_units, known[of_terms]))
+    return of_units.astype(np.int32), known[of_terms]
 
 
 def _weight(shared: int, units: int) -> int:
@@ -155,8 +165,14 @@ def _weight(shared: int, units: int) -> int:
 
 def _prices(document: Document, units: list[Span], counter: TokenCounter) -> NDArray[np.int64]:
     """The tokens of each unit, and one for what joins it to the next."""
-    prepared = counter.prepare(document.content.decode())
-    return np.array([prepared.count(unit.start, unit.end) + 1 for unit in units], np.int64)
+    found = np.zeros(len(units), np.int64)
+    for stretch in _stretches(units):
+        begin, end = units[stretch.start].start, units[stretch.stop - 1].end
+        prepared = counter.prepare(document.text(begin, end))
+        found[stretch.start : stretch.stop] = [
+            prepared.count(unit.start - begin, unit.end - begin) + 1 for unit in units[stretch.start : stretch.stop]
+        ]
+    return found
 
 
 def _fitting(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as new
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -149,6 +150,30 @@ class Found:
         return self.lacking >= DECIDES and not is_meant
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Understood:
+    """A question as a corpus understands it: all that does not depend on how many places are wanted."""
+
+    ground: CorpusColumns
+    query: Query
+    settings: FieldSettings
+    allowed: NDArray[np.bool_] | None
+    forms: tuple[WordForms, ...] = ()
+    mended: tuple[Correction, ...] = ()
+    sought: Sequence[TermHits] = ()
+    missing: Sequence[_Missing] = ()
+    meaning: Numbers | None = None
+    near: Ids | None = None
+    nearest: Ids | None = None
+    as_read: str = ""
+    recent_days: int | None = None
+    late: Late | None = None
+    everything: Everything | None = None
+    reranker: Reranker | None = None
+    fields: dict[int, tuple[Field, Read | None]] = new(default_factory=dict, repr=False)  # by blocks that were weighed
+    reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
+
+
 def search(
     ground: CorpusColumns,
     question: str | Query,
@@ -174,6 +199,39 @@ def search(
     question mean something; `filters` narrow it either way. `late` reads the best places with a model;
     with `everything` that it has read, the nearest passages are candidates too. `reranker` puts the very best in order.
     """
+    understood = understand(
+        ground,
+        question,
+        settings=settings,
+        vectors=vectors,
+        repair=repair,
+        recent_days=recent_days,
+        within=within,
+        operators=operators,
+        filters=filters,
+        late=late,
+        everything=everything,
+        reranker=reranker,
+    )
+    return best_of(understood, limit=limit)
+
+
+def understand(
+    ground: CorpusColumns,
+    question: str | Query,
+    *,
+    settings: FieldSettings | None = None,
+    vectors: TermVectors | QuestionVectors | None = None,
+    repair: bool = True,
+    recent_days: int | None = None,
+    within: Query | None = None,
+    operators: bool = False,
+    filters: Filters | None = None,
+    late: Late | None = None,
+    everything: Everything | None = None,
+    reranker: Reranker | None = None,
+) -> Understood:
+    """Read a question and find its words, once for all the numbers of places that are wanted of it."""
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
         settings = replace(settings, meaning=settings.model_meaning)
@@ -181,9 +239,7 @@ def search(
     query = rarest(query if filters is None else narrowed(query, filters), ground.census, most=MOST_WORDS)
     allowed = _allowed(ground, within or query)
     if allowed is not None and not query.terms and query.has_filters:
-        hits = listed(ground, allowed, limit)
-        best = dict.fromkeys(hit.path for hit in hits)
-        return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
+        return Understood(ground, query, settings, allowed)
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=ground.languages)
@@ -198,25 +254,41 @@ def search(
             ground, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
         )
         near = merged(near, nearest)
-    field = relevance(
+    return Understood(
         ground,
+        query,
+        settings,
+        allowed,
+        forms,
+        mended,
         sought,
-        settings=settings,
-        blocks=max(_LEAST_BLOCKS, limit),
-        allowed=allowed,
-        favour=_favour(ground, query, recent_days, settings),
-        sequence=_sequence(query, sought),
-        pointed_at=places_of(ground, frames_in(query.text)),
-        lacking=sum(each.worth for each in missing),
-        meaning=meaning,
-        extra=near,
+        missing,
+        meaning,
+        near,
+        nearest,
+        as_read,
+        recent_days,
+        late,
+        everything,
+        reranker,
     )
-    read = None
-    if late is not None and settings.late and len(field.units):
-        field, read = read_late(ground, field, as_read, late, settings, everything, nearest)
-    if reranker is not None and len(field.units):
-        field, read = read_again(ground, field, as_read, reranker, settings, read)
-    field = _worth_something(field)
+
+
+def best_of(asked: Understood, *, limit: int) -> Found:
+    """The best so many places for a question that was understood."""
+    ground, query, forms, mended, sought, missing = (
+        asked.ground,
+        asked.query,
+        asked.forms,
+        asked.mended,
+        asked.sought,
+        asked.missing,
+    )
+    if asked.allowed is not None and not query.terms and query.has_filters:
+        hits = listed(ground, asked.allowed, limit)
+        best = dict.fromkeys(hit.path for hit in hits)
+        return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
+    field, read = _weighed(asked, max(_LEAST_BLOCKS, limit))
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
     hits = _hits(ground, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
@@ -235,6 +307,32 @@ def search(
         read=read,
         relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
     )
+
+
+def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
+    """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
+    if blocks not in asked.fields:
+        ground, query, settings = asked.ground, asked.query, asked.settings
+        field = relevance(
+            ground,
+            asked.sought,
+            settings=settings,
+            blocks=blocks,
+            allowed=asked.allowed,
+            favour=_favour(ground, query, asked.recent_days, settings),
+            sequence=_sequence(query, asked.sought),
+            pointed_at=places_of(ground, frames_in(query.text)),
+            lacking=sum(each.worth for each in asked.missing),
+            meaning=asked.meaning,
+            extra=asked.near,
+        )
+        read = None
+        if asked.late is not None and settings.late and len(field.units):
+            field, read = read_late(ground, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest)
+        if asked.reranker is not None and len(field.units):
+            field, read = read_again(ground, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked)
+        asked.fields[blocks] = _worth_something(field), read
+    return asked.fields[blocks]
 
 
 def with_matches(ground: CorpusColumns, found: Found) -> Found:

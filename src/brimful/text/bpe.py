@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Self, final
 from unicodedata import category, normalize
@@ -149,6 +149,7 @@ def _class(character: str, han_apart: bool) -> str:  # noqa: FBT001
 # A slice or a sum is counted exactly without the whole, because tokens never cross a joint (`joints.py`): only
 # the pieces between the ends and their nearest joints are tokenised, the rest is a difference of sums.
 
+_AT_ONCE = 1 << 17  # characters whose tokens are listed at once, where a joint follows them
 _STRIDE = 64  # characters between two kept joints of a prepared text
 _REMEMBERED = 65_536  # short texts whose count is kept
 _SHORT = 256  # characters of a short text
@@ -198,7 +199,7 @@ class BpeCounter:
         """The tokens of a whole text."""
         try:
             if not self._word_by_word:
-                return self._length(text)
+                return sum(map(self._length, _parts(text)))
             first, *others = words(text)
             return self._length(first) + sum(map(self._memory.__getitem__, others))
         except UnicodeEncodeError:
@@ -209,7 +210,7 @@ class BpeCounter:
         """The tokens that a text adds where it stands behind a joint."""
         if self._word_by_word:
             return sum(map(self._memory.__getitem__, words(text)))
-        return self._length(text)
+        return sum(map(self._length, _parts(text)))
 
     def short_run(self, text: str) -> int:
         """The same, remembered if the text is short."""
@@ -234,6 +235,15 @@ class BpeCounter:
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text cut at joints, so that no more than some of it is held as tokens at once."""
+    start = 0
+    while len(text) - start > _AT_ONCE and (end := next_joint(text, start + _AT_ONCE)):
+        yield text[start:end]
+        start = end
+    yield text[start:] if start else text
 
 
 @final
