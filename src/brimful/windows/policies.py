@@ -307,17 +307,16 @@ def draft_windows(
     if size.policy == "density":
         drafts = _dense(places, size, length=length, settings=settings, joinable=joinable)
     else:
-        drafts = [
-            Draft(
-                max(place.start - place.radius, 0),
-                min(max(place.start + place.radius, place.end), length),
-                [place],
-                place.share,
-            )
-            for place in places
-        ]
+        drafts = [_radiating(place, length) for place in places]
         drafts = [part for draft in merge_drafts(drafts, joinable) for part in _under(draft, size.cap_bytes)]
     return refill(drafts, length=length, cap=size.cap_bytes, joinable=joinable) if settings.refill else drafts
+
+
+def _radiating(place: Place, length: int) -> Draft:
+    """A place with its radius on both sides: of a position from there, of a passage from its middle, which it holds."""
+    middle = (place.start + place.end) // 2
+    start, end = min(middle - place.radius, place.start), max(middle + place.radius, place.end)
+    return Draft(max(start, 0), min(end, length), [place], place.share)
 
 
 def _dense(

@@ -441,17 +441,32 @@ class Cluster:
         return named or blake3("".join(window.id for window in self.windows).encode()).hexdigest(8)
 
 
-def touching(windows: Iterable[Window]) -> list[list[Window]]:
-    """Runs of windows that follow each other in one document without a gap."""
+def touching(windows: Iterable[Window], *, cap: int | None = None) -> list[list[Window]]:
+    """Runs of windows that follow each other in one document without a gap, and may be one (ruling 26)."""
     runs: list[list[Window]] = []
     for window in windows:
         last = runs[-1][-1] if runs else None
         follows = last and last.document and window.document and last.document.id == window.document.id
-        if follows and last and last.end == window.start:
+        meets = follows and last and last.end == window.start
+        if meets and window.document and is_within(window.document, Span(runs[-1][0].start, window.end), cap):
             runs[-1].append(window)
         else:
             runs.append([window])
     return runs
+
+
+def is_within(document: Document, span: Span, cap: int | None) -> bool:
+    """Whether a window may be so long: up to the cap, or longer where it begins and ends with a section (ruling 26).
+
+    A section of a long paragraph may end in its middle, which ends nothing.
+    """
+    if cap is None or len(span) <= cap:
+        return True
+    outline, content = document.outline, document.content
+    return all(
+        outline.section_before(edge) == edge and (edge in (0, len(document)) or content[edge - 1 : edge] == b"\n")
+        for edge in (span.start, span.end)
+    )
 
 
 def goes_on_before(document: Document, start: int) -> bool:
