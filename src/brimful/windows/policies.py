@@ -194,6 +194,13 @@ Joinable = Callable[[int, int], bool]
 """May the bytes between these two places stand in one window?"""
 
 _STRIDE = 512
+_PIECE = 512 * _STRIDE  # bytes that are looked at together
+
+
+def _filled(piece: bytes) -> NDArray[np.int64]:
+    """How many bytes of each stride are not white space."""
+    octets = np.frombuffer(piece + b" " * (-len(piece) % _STRIDE), np.uint8)
+    return np.count_nonzero(FILLED[octets].reshape(-1, _STRIDE), axis=1).astype(np.int64)
 
 
 class Ruler:
@@ -209,10 +216,8 @@ class Ruler:
         self._sums: NDArray[np.int64] | None = None
         self.length = len(document)
         if document.kind == "code" and len(document) and document.is_whole:
-            padding = b" " * (-len(document.content) % _STRIDE)
-            filled = FILLED[np.frombuffer(document.content + padding, np.uint8)]
-            counts = np.count_nonzero(filled.reshape(-1, _STRIDE), axis=1)
-            self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+            counts = [_filled(document.content[at : at + _PIECE]) for at in range(0, len(document), _PIECE)]
+            self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))))
             self.length = int(self._sums[-1])
 
     def at(self, byte: int) -> int:

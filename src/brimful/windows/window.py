@@ -258,6 +258,9 @@ class Coherence:
         return Coherence(total // weight / 10_000 if weight else 1.0, tuple(Part(*part) for part in parts))
 
 
+_ENCODED = 1 << 16  # characters that are encoded at once
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A range of a document with its text (InflationResult, ContextChunk).
@@ -300,10 +303,7 @@ class Window:
             raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
         if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
             raise DocumentError(f"{self.path}: sequence must be a whole number, got {self.sequence!r}")
-        try:
-            size = len(self.text.encode())
-        except UnicodeEncodeError as error:
-            raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
+        size = _utf8_bytes(self.path, self.text)
         if self.line is not None and (isinstance(self.line, bool) or not isinstance(self.line, int) or self.line < 1):
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
@@ -439,6 +439,20 @@ class Cluster:
         """What its windows name as their cluster, or a hash of theirs."""
         named = next((window.cluster for window in self.windows if window.cluster), None)
         return named or blake3("".join(window.id for window in self.windows).encode()).hexdigest(8)
+
+
+def _utf8_bytes(path: str, text: str) -> int:
+    """How many bytes a text has, without a copy of all of it."""
+    if text.isascii():
+        return len(text)
+    size = 0
+    for at in range(0, len(text), _ENCODED):
+        try:
+            size += len(text[at : at + _ENCODED].encode())
+        except UnicodeEncodeError as error:
+            place = at + error.start
+            raise DocumentError(f"{path}: the text has a lone surrogate at character {place}") from error
+    return size
 
 
 def touching(windows: Iterable[Window], *, cap: int | None = None) -> list[list[Window]]:
