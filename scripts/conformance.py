@@ -53,8 +53,7 @@ SHORT = (
     (
         "085b targets",
         "less than twice the text's memory, outlining included",
-        "documents that no store has cut are outlined first, which takes 2 to 4 times a text, of code 22 times; and a "
-        "window of a whole text beyond ASCII is decoded within 2.3 times",
+        "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
     ),
     ("085b §2", "definitions and imports of the names used, in every language", "Python only"),
     (
@@ -63,11 +62,6 @@ SHORT = (
         "growing adds the records beside a window, of any kind",
     ),
     ("105 §5", "large coherent blocks at 12,000 tokens", "the default still shows many short windows there"),
-    (
-        "CFS parallel",
-        "both legs of retrieval run side by side",
-        "one after the other: they share one pass over the units",
-    ),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
     ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),

@@ -306,7 +306,7 @@ def _filled_before(content: bytes, places: list[int]) -> list[int]:
     filled = FILLED[np.frombuffer(content, np.uint8)]
     edges = np.array([0, *places], np.int64)
     counts = np.add.reduceat(np.append(filled, False), edges, dtype=np.int64)[:-1]  # from each place to the next
-    return np.cumsum(np.where(np.diff(edges) > 0, counts, 0)).tolist()
+    return [int(size) for size in np.cumsum(np.where(np.diff(edges) > 0, counts, 0))]
 
 
 def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int]) -> list[int]:

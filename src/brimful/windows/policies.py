@@ -200,7 +200,8 @@ _PIECE = 512 * _STRIDE  # bytes that are looked at together
 def _filled(piece: bytes) -> NDArray[np.int64]:
     """How many bytes of each stride are not white space."""
     octets = np.frombuffer(piece + b" " * (-len(piece) % _STRIDE), np.uint8)
-    return np.count_nonzero(FILLED[octets].reshape(-1, _STRIDE), axis=1).astype(np.int64)
+    counts: NDArray[np.int64] = np.count_nonzero(FILLED[octets].reshape(-1, _STRIDE), axis=1)
+    return counts
 
 
 class Ruler:
