@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openap
 
 error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.md
 	@$(BIN)/python scripts/error_docs.py
+
+bench-choices: $(STAMP)  ## What each sizing, strategy, packing and profile costs in recall, and how full it fills (ten minutes)
+	@$(BIN)/python benchmarks/choices.py
 
 bench-reading: $(STAMP)  ## The reader's test: 200 windows of the dev sets, judged by rules (minutes)
 	@$(BIN)/python benchmarks/reading.py

@@ -188,9 +188,10 @@ class Asked:
             pools = self._pools(found, room.available)
             inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
             is_short = self._packer.cost(inflation.windows) * 100 < room.available * FULL_PERCENT
-            if not (brims and is_short and not inflation.dropped and len(found.hits) == limit) or self.settings.top_k:
+            may_be_more = len(found.hits) == limit and not self.settings.top_k and not self._is_narrow
+            if not (brims and is_short and not inflation.dropped and may_be_more):
                 break
-            limit *= 4  # every hit is shown, and there may be more
+            limit *= 4  # every hit is shown
             found = self._found(limit, room.available)
         kept = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
         asked = (hit for pool in pools for hit in pool.hits)
@@ -260,17 +261,29 @@ class Asked:
 
     def _pools(self, found: Found, tokens: int) -> list[Pool]:
         """Who gets which share of so many tokens (ruling 13)."""
+        hits = found.hits[: found.relevant] if self._is_narrow else found.hits
+        if (
+            not self.settings.related
+        ):  # nothing is shared out among words: the best hits come first, whichever they have
+            return [Pool(tuple(hits), tokens)] if hits else []
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
-        near = related_to(self.ground, found, vectors=terms, synonyms=own) if self.settings.related else ()
-        hits = found.hits[: found.relevant] if self.settings.fill == "relevant" else found.hits
+        near = related_to(self.ground, found, vectors=terms, synonyms=own)
         return pools_of(self.ground, found, tokens=tokens, related=near, hits=hits)
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether the budget is shared out among hits above the end of relevance only.
+
+        Of two orders fused by rank those are what both legs know: a hit of one alone gets what they leave.
+        """
+        return self.settings.fill == "relevant" or self.field.fusion == "rrf"
 
     def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
         """The windows of all pools where so many tokens are shared out in place of those that there are."""
         hits = [hit for pool in pools for hit in pool.hits]
         shares = [(pool.hits, max(pool.tokens * tokens // available, 1)) for pool in pools]
-        known = self._known(hits, available, as_stored=False)
+        known = self._known(hits, available, as_stored=True)
         if not shares:
             return inflate((), known, budget=available, sizing=self.settings.sizing)
         return inflate_pools(
@@ -287,7 +300,7 @@ class Asked:
             for hit in hits
             if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
         ]
-        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=False))
+        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=True))
         return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:

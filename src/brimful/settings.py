@@ -403,8 +403,8 @@ class AskSettings:
         return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
 
 
-CFS = AskSettings(sizing="density", trim=False, fill="relevant", order="best", dedup_threshold=0.8, top_k=100)
-"""The profile of CFS: a hundred candidates, duplicates out, first fit, nothing cut and nothing grown."""
+CFS = AskSettings(sizing="density", trim=False, order="best", dedup_threshold=0.8, top_k=100)
+"""The profile of CFS: a hundred candidates, duplicates out, first fit, none cut to fit, the budget covered."""
 
 CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
 """Its search: the fifty best by words and the fifty best by meaning, fused by rank."""

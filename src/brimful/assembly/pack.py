@@ -86,7 +86,7 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
-    cap_bytes: int | None = None  # growing passes it by whole sections only (ruling 26)
+    cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
@@ -97,7 +97,7 @@ class Packer:
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
         page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
         if settings.fill == "brim":
-            page.grow(cap=self.cap_bytes)
+            page.grow()
         text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
@@ -139,7 +139,13 @@ class Packer:
         return layout.tokens
 
     def _layout(self) -> Layout:
-        return Layout(form=self.form, counter=self.counter, showing=_showing(self.settings), costs=self.costs)
+        return Layout(
+            form=self.form,
+            counter=self.counter,
+            showing=_showing(self.settings),
+            costs=self.costs,
+            cap_bytes=self.cap_bytes,
+        )
 
 
 def _showing(settings: PackSettings) -> Showing:

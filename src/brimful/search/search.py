@@ -19,6 +19,7 @@ from brimful.kernels import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
+from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
     Late,
@@ -108,6 +109,8 @@ MOST_MISSING = 16
 MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
+LEAST_BESIDE = 20_000
+"""Units whose codes take longer to compare than a thread to be asked for it."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
@@ -243,10 +246,19 @@ def understand(
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=ground.languages)
-    sought = [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
-    missing = _missing(ground, query, forms, mended)
     meaning = meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None
-    near = _near(ground, meaning, settings, allowed)
+
+    def by_words() -> list[TermHits]:
+        return [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
+
+    def by_meaning() -> Ids:
+        return _near(ground, meaning, settings, allowed)
+
+    if meaning is not None and LEAST_BESIDE <= len(ground) <= MOST_COMPARED:
+        sought, near = side_by_side(by_words, by_meaning)
+    else:
+        sought, near = by_words(), by_meaning()
+    missing = _missing(ground, query, forms, mended)
     as_read = wording(query, mended)
     nearest = None
     if late is not None and everything is not None and settings.late:

@@ -259,6 +259,9 @@ class Coherence:
         return Coherence(total // weight / 10_000 if weight else 1.0, tuple(Part(*part) for part in parts))
 
 
+_ENCODED = 1 << 16  # characters that are encoded at once
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A range of a document with its text (InflationResult, ContextChunk).
@@ -301,10 +304,7 @@ class Window:
             raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
         if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
             raise DocumentError(f"{self.path}: sequence must be a whole number, got {self.sequence!r}")
-        try:
-            size = len(self.text.encode())
-        except UnicodeEncodeError as error:
-            raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
+        size = _utf8_bytes(self.path, self.text)
         if self.line is not None and (isinstance(self.line, bool) or not isinstance(self.line, int) or self.line < 1):
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
@@ -442,17 +442,46 @@ class Cluster:
         return named or blake3("".join(window.id for window in self.windows).encode()).hexdigest(8)
 
 
-def touching(windows: Iterable[Window]) -> list[list[Window]]:
-    """Runs of windows that follow each other in one document without a gap."""
+def _utf8_bytes(path: str, text: str) -> int:
+    """How many bytes a text has, without a copy of all of it."""
+    if text.isascii():
+        return len(text)
+    size = 0
+    for at in range(0, len(text), _ENCODED):
+        try:
+            size += len(text[at : at + _ENCODED].encode())
+        except UnicodeEncodeError as error:
+            place = at + error.start
+            raise DocumentError(f"{path}: the text has a lone surrogate at character {place}") from error
+    return size
+
+
+def touching(windows: Iterable[Window], *, cap: int | None = None) -> list[list[Window]]:
+    """Runs of windows that follow each other in one document without a gap, and may be one (ruling 26)."""
     runs: list[list[Window]] = []
     for window in windows:
         last = runs[-1][-1] if runs else None
         follows = last and last.document and window.document and last.document.id == window.document.id
-        if follows and last and last.end == window.start:
+        meets = follows and last and last.end == window.start
+        if meets and window.document and is_within(window.document, Span(runs[-1][0].start, window.end), cap):
             runs[-1].append(window)
         else:
             runs.append([window])
     return runs
+
+
+def is_within(document: Document, span: Span, cap: int | None) -> bool:
+    """Whether a window may be so long: up to the cap, or longer where it begins and ends with a section (ruling 26).
+
+    A section of a long paragraph may end in its middle, which ends nothing.
+    """
+    if cap is None or len(span) <= cap:
+        return True
+    outline, content = document.outline, document.content
+    return all(
+        outline.section_before(edge) == edge and (edge in (0, len(document)) or content[edge - 1 : edge] == b"\n")
+        for edge in (span.start, span.end)
+    )
 
 
 def goes_on_before(document: Document, start: int) -> bool:

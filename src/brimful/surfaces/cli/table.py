@@ -264,8 +264,8 @@ _CORPUS = (
         (
             "Bring files into a store, or bring the store up to date with them.",
             (
-                "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has its "
-                "own name."
+                "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has "
+                "its own name."
             ),
         ),
         (_ADDED,),
@@ -562,10 +562,10 @@ _UPKEEP = (
         (
             "Spread a corpus over several stores: files and servers that a list names, such as team.toml.",
             (
-                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one with a "
-                "corpus. rebalance: move documents until all hold about as much. move: all of one shard to another store. "
-                "remove: all of one to the others. What was broken off is finished by the next rebalance, and nothing is "
-                "missing until then."
+                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one "
+                "with a corpus. rebalance: move documents until all hold about as much. move: all of one shard to "
+                "another store. remove: all of one to the others. What was broken off is finished by the next "
+                "rebalance, and nothing is missing until then."
             ),
         ),
         (
