@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from brimful.classes import dataclass
 from brimful.errors import BudgetError
 
 LARGEST = 1_000_000_000

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
+from brimful.classes import dataclass
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
 

@@ -10,11 +10,12 @@ down and compares: a text that is not the same twice is refused as changing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import check_path, check_time
 from brimful.corpus.encodings import Source, converted, rule_of
 from brimful.corpus.loaders import CHAT_SNIFF_BYTES, is_streamable

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -17,6 +16,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import (
     CorruptError,

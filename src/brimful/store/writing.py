@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import zstandard
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.streaming import LongDocument, same_again
 from brimful.errors import CorruptError
