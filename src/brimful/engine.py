@@ -58,6 +58,7 @@ from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
+from brimful.store.store import place_below
 from brimful.store.writing import Entry
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
     from brimful.densify.run import Progress
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
@@ -254,8 +255,6 @@ class Engine:
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         with self._turn():
-            from brimful.ingest.folders import place_of as place_below
-
             return tuple(place_below(prefix) for prefix in self._store.roots())
 
     @contextmanager

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
-from brimful.classes import dataclass
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
+from brimful.ingest import Report
 from brimful.ingest.workers import (
     File,
     Outcome,
@@ -33,27 +31,8 @@ from brimful.store.writing import Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
-Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What adding a place did, file by file."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    renamed: int = 0
-    removed: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
-
-    def note(self, done: Done, path: str) -> None:
-        """Count a file, and name it."""
-        setattr(self, done, getattr(self, done) + 1)
-        self.files.append((done, path))
 
 
 def ingest(
@@ -288,17 +267,6 @@ class _Names:
 
 def _prefix(root: Root) -> str:
     return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
-
-
-def place_of(prefix: str) -> str:
-    """The file, folder or glob that a root's prefix stands for, as `ingest` takes it.
-
-    >>> place_of("/notes//"), place_of("/notes?*.md//")
-    ('/notes', '/notes/*.md')
-    """
-    path = prefix.removesuffix("//")
-    folder, mark, glob = path.rpartition("?")
-    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
 
 
 # ---- watching: What changed since the last look?

@@ -296,8 +296,8 @@ class PathNames:
         asked = np.zeros(len(self._lines), bool)
         asked[rows] = True
         pairs = np.flatnonzero(asked[self._rows])
-        found: Scores = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(self._lines))
-        return found[rows]
+        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(self._lines))
+        return found.astype(np.float64, copy=False)[rows]
 
     def _part(self, name: bytes) -> slice:
         at = bisect_left(self._names, name)

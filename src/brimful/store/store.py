@@ -6,6 +6,7 @@ mean what; all else is here, so that a corpus has the same bytes on each of them
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -528,6 +529,17 @@ class Store(ABC):
             self._finish(cursor, touched=())
         self._outdated = False
         self.tidy()
+
+
+def place_below(prefix: str) -> str:
+    """The file, folder or glob that a root's prefix stands for, as `Engine.add` takes it.
+
+    >>> place_below("/notes//"), place_below("/notes?*.md//")
+    ('/notes', '/notes/*.md')
+    """
+    path = prefix.removesuffix("//")
+    folder, mark, glob = path.rpartition("?")
+    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
 
 
 def new_store(cursor: Cursor) -> None:

@@ -37,11 +37,11 @@ MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
 
 
 def _nothing_yet() -> Report:
-    from brimful.ingest.folders import Report  # what reads files is loaded when there are files to read
+    from brimful.ingest import Report
 
     return Report()
 
