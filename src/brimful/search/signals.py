@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from brimful import kernels
 from brimful.index.segments import Numbers
 from brimful.kernels import Columns
 from brimful.patterns import compiled
-from brimful.text.terms import terms_of
+from brimful.text.terms import Terms, terms_of
 
 if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns, Ids
@@ -252,6 +252,25 @@ def called_by(ground: CorpusColumns, sought: Sequence[TermHits]) -> Scores:
     return worth
 
 
+class NamedDocuments(NamedTuple):
+    """The paths and titles of documents as one text, a line each, and its terms."""
+
+    paths: list[bytes]
+    starts: Numbers  # where each line begins, and the end
+    terms: Terms
+
+    @classmethod
+    def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
+        """A path, a blank and a title on each line."""
+        names = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
+        lines = [
+            b"%b %b" % (name, title.replace("\n", " ").encode("utf-8", "replace") if title else b"")
+            for name, title in zip(names, titles, strict=True)
+        ]
+        starts = np.cumsum([0, *map(len, lines)]) + np.arange(len(lines) + 1)
+        return cls(names, starts, terms_of(b"\n".join(lines)))
+
+
 class PathNames:
     """The words of the documents' paths, the smallest ones, and what each says of which document.
 
@@ -259,19 +278,23 @@ class PathNames:
     What words are worth is worked out for those that are asked for.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._lines = [path.encode("utf-8", "replace").replace(b"\n", b" ") for path in paths]
-        self._starts = np.cumsum([0, *map(len, self._lines)]) + np.arange(len(self._lines) + 1)
-        found = terms_of(b"\n".join(self._lines))
+    def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
+        called = called or NamedDocuments.of(paths, [None] * len(paths))
+        self._lines, self._starts, found = called.paths, called.starts, called.terms
         sizes = np.diff(found.offsets)
         lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
-        # By place, the longer one first.
-        order = np.argsort(found.starts.astype(np.int64) * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
-        places, ends, numbers = found.starts[order], (found.starts + lengths)[order], numbers[order]
-        smallest = np.append(places[1:], np.iinfo(np.int32).max) >= ends
+        places = found.starts.astype(np.int64)
+        # By place, the longer one first; titles come behind the paths.
+        order = np.argsort(places * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
+        rows = self._starts.searchsorted(places[order], side="right") - 1
+        path_ends = self._starts[:-1] + np.fromiter(map(len, self._lines), np.int64, len(self._lines))
+        in_path = places[order] < path_ends[rows]
+        order, rows = order[in_path], rows[in_path]
+        places, numbers = places[order], numbers[order]
+        smallest = np.append(places[1:], np.iinfo(np.int64).max) >= places + lengths[order]
         places, numbers = places[smallest], numbers[smallest]
-        pairs = numbers * len(self._lines) + self._starts.searchsorted(places, side="right") - 1
+        pairs = numbers * len(self._lines) + rows[smallest]
         order = np.argsort(pairs, kind="stable")
         self._places, pairs = places[order], pairs[order]  # of a word and a document together
         self._firsts = np.flatnonzero(np.diff(pairs, prepend=-1))

@@ -215,6 +215,10 @@ class SegmentView(Protocol):
         """The terms that begin so, sorted, those of dead text included; no positions are read."""
         ...
 
+    def little_words(self) -> Numbers | None:
+        """How often each of the words stands that tell languages apart; None where it must be looked up."""
+        ...
+
     def live_names(self, prefix: bytes) -> list[bytes]:
         """The same without those that only dead text has: what was deleted changes nothing that is shown."""
         ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +26,7 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
+    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -32,6 +35,7 @@ from brimful.store.format import (
     Cursor,
     key_of,
     pack_cards,
+    pack_little,
     pack_map,
     pack_table,
     seal_of,
@@ -41,6 +45,7 @@ from brimful.store.format import (
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
+from brimful.text.stems import telling_words
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -99,6 +104,7 @@ def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) ->
     heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *page_blobs(pages_of(segment.postings)),
+        (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *cut_blobs(segment.units, segment.sections, heads),
         *code_blobs(codes),
         *(
@@ -152,6 +158,16 @@ def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
         yield PAGE, place, page.data
         firsts.append(page.first)
     yield FIRSTS, 0, zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts))
+
+
+def _little_in(postings: Postings) -> dict[bytes, int]:
+    """How often the words stand here that tell languages apart."""
+    found: dict[bytes, int] = {}
+    for word in (word for own in telling_words().values() for word in own):
+        at = bisect_left(postings.names, word)
+        if at < len(postings.names) and postings.names[at] == word:
+            found[word] = int(postings.offsets[at + 1] - postings.offsets[at])
+    return found
 
 
 def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
@@ -407,7 +423,9 @@ def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
-    write_blobs(cursor, number, page_blobs(_pages(moves)))
+    little: Counter[bytes] = Counter()
+    write_blobs(cursor, number, page_blobs(_pages(moves, little)))
+    write_blob(cursor, key_of(number, LITTLE), pack_little(little))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
     write_blobs(cursor, number, cut_blobs(units, sections, heads))
@@ -473,8 +491,10 @@ class _Move:
                 yield Postings(page.names, page.offsets, page.positions + shifts)
 
 
-def _pages(moves: Sequence[_Move]) -> Iterator[Page]:
+def _pages(moves: Sequence[_Move], little: Counter[bytes]) -> Iterator[Page]:
+    """The pages of all together; `little` gets how often they have the words that tell languages apart."""
     for postings in merge_postings([move.pages() for move in moves]):
+        little.update(_little_in(postings))
         yield from pages_of(postings)
 
 
