@@ -107,10 +107,7 @@ def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) ->
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *cut_blobs(segment.units, segment.sections, heads),
         *code_blobs(codes),
-        *(
-            block_blob(place, segment.axis[at : at + BLOCK_BYTES])
-            for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES))
-        ),
+        *block_blobs(segment.axis),
     ]
     starts = np.array([each.start for each in laid], np.int64)
     return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
@@ -185,9 +182,11 @@ def code_blobs(codes: Codes | None) -> Iterator[Blob]:
             yield CODES, place, compressor.compress(codes[first : first + BLOB_CODES].tobytes())
 
 
-def block_blob(place: int, text: bytes) -> Blob:
-    """A block of text."""
-    return TEXT, place, zstandard.ZstdCompressor(level=LEVEL).compress(text)
+def block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
+    """Blocks of text, from a place on."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL)
+    for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
+        yield TEXT, place, compressor.compress(text[at : at + BLOCK_BYTES])
 
 
 def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
@@ -533,7 +532,7 @@ class _Axis:
         return base
 
     def _write(self, text: bytes) -> None:
-        write_blobs(self._cursor, self._number, [block_blob(self._place, text)])
+        write_blobs(self._cursor, self._number, block_blobs(text, first=self._place))
         self._place += 1
 
     def _flush(self) -> None:
