@@ -26,7 +26,7 @@ from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
-from brimful.ingest.folders import Report
+from brimful.ingest import Report
 from brimful.receipts.checking import Findings
 from brimful.receipts.receipt import Receipt
 from brimful.search.search import Found

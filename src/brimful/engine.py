@@ -60,7 +60,7 @@ from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.store import folder_above
+from brimful.store.store import folder_above, place_below
 from brimful.store.writing import Entry
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.run import Progress
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
     from brimful.store.sharding import ShardState
@@ -287,8 +287,6 @@ class Engine:
     def folders(self) -> dict[str, str]:
         """What was added, and the folder that the documents of each place are named in: none for a single file."""
         with self._turn():
-            from brimful.ingest.folders import place_of as place_below
-
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @contextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from brimful.assembly.select import Layout
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point

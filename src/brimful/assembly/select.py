@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
+from brimful.classes import dataclass
 from brimful.settings import PackSettings
 from brimful.text.tokens import Measure, TokenCounter, least_tokens
 from brimful.windows.window import Cluster, Window, touching

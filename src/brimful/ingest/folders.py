@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS
@@ -17,6 +16,7 @@ from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
+from brimful.ingest import Report
 from brimful.ingest.workers import (
     File,
     Outcome,
@@ -33,33 +33,8 @@ from brimful.store.writing import WHOLE, Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
-Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What adding a place did, file by file."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    renamed: int = 0
-    removed: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
-    folder: str = ""  # what stands in front of the paths of one place's files: `docs/`
-
-    def note(self, done: Done, path: str) -> None:
-        """Count a file, and name it as its documents are."""
-        setattr(self, done, getattr(self, done) + 1)
-        self.files.append((done, self.folder + path))
-
-    def skip(self, skipped: Skipped) -> None:
-        """List what was left out, by the name that it would have."""
-        path = self.folder + skipped.path if skipped.path != "./" else self.folder or "./"
-        self.skipped.append(replace(skipped, path=path))
 
 
 def ingest(
@@ -399,17 +374,6 @@ def _prefix(root: Root) -> str:
     prefix = f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
     check_path(prefix)  # a folder whose name is not UTF-8 has no documents that could be cited
     return prefix
-
-
-def place_of(prefix: str) -> str:
-    """The file, folder or glob that a root's prefix stands for, as `ingest` takes it.
-
-    >>> place_of("/notes//"), place_of("/notes?*.md//")
-    ('/notes', '/notes/*.md')
-    """
-    path = prefix.removesuffix("//")
-    folder, mark, glob = path.rpartition("?")
-    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
 
 
 # ---- watching: What changed since the last look?

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +19,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import KernelsError
 from brimful.kernels import building
 
@@ -486,8 +486,9 @@ class TokenTable:
         offsets = _places(offsets)
         _check_tokens(tokens, offsets)
         bits = len(slots).bit_length() - 1
-        numbers = slots & np.uint64(0xFFFF_FFFF)
-        if len(slots) != 1 << bits or numbers.max(initial=0) >= len(offsets) or numbers.all() or bits < 1:
+        slots = np.ascontiguousarray(slots, np.uint64)
+        numbers = slots.view(np.uint32)[sys.byteorder == "big" :: 2]  # the lower halves
+        if len(slots) != 1 << bits or bits < 1 or numbers.max() >= len(offsets) or numbers.min() > 0:
             raise ValueError("a table of tokens must name tokens only, and have empty places")
         if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
             raise ValueError("every code point needs its kind")

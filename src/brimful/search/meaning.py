@@ -7,7 +7,7 @@ them, and remembers what it read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
@@ -16,6 +16,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import CorruptError, EndpointError, SettingError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import STATIC_NAME, Embedder

@@ -27,6 +27,7 @@ from brimful.store.format import (
     CARDS,
     EXTENTS,
     HEADS,
+    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -38,6 +39,7 @@ from brimful.store.format import (
     key_of,
     seal_of,
     unpack_cards,
+    unpack_little,
     unpack_map,
     unpack_table,
 )
@@ -304,6 +306,14 @@ class StoredSegment:
         if len(positions) < len(bases):
             return int(np.count_nonzero(self.is_live(positions)))
         return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
+
+    def little_words(self) -> Numbers | None:
+        """How often each of the words stands that tell languages apart, in their order; None where it is not noted.
+
+        It is not where some text is dead, in segments of earlier programs, and where other words are asked for now.
+        """
+        noted = None if self.dead else self._shelf.find(key_of(self.number, LITTLE))
+        return None if noted is None else unpack_little(noted)
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted."""

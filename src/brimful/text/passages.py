@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 
 PassageKind = Literal["list", "table", "quotation", "code", "front matter"]

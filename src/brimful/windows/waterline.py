@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.text.passages import Passage
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point

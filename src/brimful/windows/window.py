@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache, partial
 from typing import Literal
 
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled

@@ -11,11 +11,12 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
+from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -35,11 +36,11 @@ MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
 
 
 def _nothing_yet() -> Report:
-    from brimful.ingest.folders import Report  # what reads files is loaded when there are files to read
+    from brimful.ingest import Report
 
     return Report()
 

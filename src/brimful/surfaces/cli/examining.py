@@ -7,11 +7,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.errors import BrimfulError, InputError, MissingPartError
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records

@@ -14,7 +14,8 @@ from typing import Any
 
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, MissingPartError, choose
-from brimful.ingest.folders import Report, watch_into
+from brimful.ingest import Report
+from brimful.ingest.folders import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.store.opening import opened as store_at

@@ -6,10 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 from brimful import limits
+from brimful.classes import dataclass
 from brimful.errors import MissingPartError, SettingError
 from brimful.store.address import Address, Shards
 from brimful.surfaces.access import address_of, check_token, is_loopback
