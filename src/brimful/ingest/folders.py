@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -17,6 +17,7 @@ from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streame
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
 from brimful.ingest.workers import (
+    ClusterWorkers,
     File,
     Outcome,
     Taken,
@@ -28,7 +29,7 @@ from brimful.ingest.workers import (
     time_of,
 )
 from brimful.store.store import Origins, Store, TakenError
-from brimful.store.writing import WHOLE, Entry
+from brimful.store.writing import WHOLE, Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
@@ -166,15 +167,22 @@ class _Reading:
         size = sum(found.size for found in fresh)
         helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
         work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
+        if self._store.ray is not None:
+            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, self._store.parts)
+            self._write_all(batches, cluster.take_in(batches))
+            return
         task = (self._settings, embedder is not None)
         with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
-            for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
-                taken = self._written(batch, indexed)
-                for file, outcome in zip(batch, taken.outcomes, strict=True):
-                    self._tell(file.found)
-                    self._note(file.found, outcome)
-                if taken.prepared is not None:
-                    self._store.tidy()
+            self._write_all(batches, hands.take_in(batches))
+
+    def _write_all(self, batches: Sequence[Sequence[File]], indexed: Iterable[Taken]) -> None:
+        for batch, each in zip(batches, indexed, strict=True):
+            taken = self._written(batch, each)
+            for file, outcome in zip(batch, taken.outcomes, strict=True):
+                self._tell(file.found)
+                self._note(file.found, outcome)
+            if taken.prepared is not None:
+                self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
@@ -199,7 +207,8 @@ class _Reading:
             if taken.prepared is None:
                 break
             try:
-                self._store.write(taken.prepared, prefix=prefix)
+                # In a cluster it is what stands for one, which its store takes.
+                self._store.write(cast("Prepared", taken.prepared), prefix=prefix)
             except TakenError:
                 self._names = self._names.again()
                 files = [self._file(file.found) for file in batch]

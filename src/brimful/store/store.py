@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from blake3 import blake3
@@ -123,6 +123,9 @@ class Store(ABC):
 
     parts: Parts = WHOLE
     """Which of several stores the documents of each bucket lie on."""
+
+    ray: Any = None
+    """Ray, where it serves this store: files are then indexed by it too."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder

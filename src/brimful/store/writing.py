@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import zstandard
@@ -266,6 +266,13 @@ Parts = Sequence[int]
 """The part of a corpus that each bucket of the tree of hashes lies in: none is ever in two."""
 
 WHOLE: Parts = (0,) * BUCKETS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scattered:
+    """A batch of which each part lies somewhere in a cluster."""
+
+    parts: dict[int, Any]  # what stands for the `Prepared` of each
 
 
 def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:

@@ -182,6 +182,7 @@ def add(
     allow: Sequence[str],
     exclude: Sequence[str],
     include: Sequence[str],
+    ray: str | None,
     store: str | None,
     dry_run: bool,
     as_json: bool,
@@ -192,7 +193,7 @@ def add(
     settings = SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
     if dry_run:
         return _previewed(store, paths, adding=True, settings=settings, as_json=as_json, quiet=quiet)
-    corpus = filled(store, paths, adding=True, settings=settings) if paths else _updated(store, settings)
+    corpus = filled(store, paths, adding=True, settings=settings, ray=ray) if paths else _updated(store, settings, ray)
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
         show(records.as_json(record) if as_json else views.report(record))
@@ -303,12 +304,19 @@ def corpus_of(store: str | None, paths: Sequence[str]) -> Corpus:
     return filled(store, paths, adding=False) if paths else Corpus(open_store(store_to_ask(store)))
 
 
-def filled(store: str | None, paths: Sequence[str], *, adding: bool, settings: SourceSettings | None = None) -> Corpus:
+def filled(
+    store: str | None,
+    paths: Sequence[str],
+    *,
+    adding: bool,
+    settings: SourceSettings | None = None,
+    ray: str | None = None,
+) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
     checked_paths(paths)
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
-    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings)
+    return _add_all(open_store(store_to_fill(store, paths, adding=adding), ray=ray), paths, settings)
 
 
 def _passing_store() -> Engine:
@@ -328,8 +336,8 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     return paths
 
 
-def _updated(store: str | None, settings: SourceSettings) -> Corpus:
-    engine = open_store(store_to_ask(store))
+def _updated(store: str | None, settings: SourceSettings, ray: str | None) -> Corpus:
+    engine = open_store(store_to_ask(store), ray=ray)
     try:
         there = _there(engine, store)
     except BaseException:

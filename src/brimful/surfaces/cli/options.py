@@ -131,6 +131,11 @@ Partial = Annotated[
     switch("--partial/--whole", key="partial", text="Answer without shards that can't be reached, and say so."),
 ]
 
+Ray = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="ADDRESS", help="The Ray cluster that serves the shards: auto, HOST:PORT or local."),
+]
+
 Set = Annotated[
     str | None,
     setting(
