@@ -66,7 +66,7 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
 
-bench-postgres: $(STAMP)  ## A corpus on PostgreSQL against the same in a file: writers, questions, round trips (minutes)
+bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (ten minutes)
 	@$(BIN)/python benchmarks/postgres.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
