@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 
 bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (ten minutes)
 	@$(BIN)/python benchmarks/postgres.py
+
+bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
+	@$(BIN)/python benchmarks/scale.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
 	@$(BIN)/python benchmarks/embed.py

@@ -22,7 +22,7 @@ from brimful.corpus.loaders.loaded import check_escaped
 from brimful.corpus.reading import ATTEMPTS, read_blocks
 from brimful.corpus.secrets import PREFIX_BYTES, secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found
+from brimful.corpus.sources import Found, is_remote
 from brimful.text.kinds import Kind, kind_of
 
 LONG_BYTES = 8 << 20
@@ -75,6 +75,8 @@ class LongDocument:
 
 def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """A file as a long text; one that does not hold still is tried again, then skipped."""
+    if is_remote(found.location):
+        return None  # it is fetched whole
     return streamed(found.path, partial(read_blocks, found), settings=settings)
 
 

@@ -295,6 +295,8 @@ class _Names:
 
 
 def _prefix(root: Root) -> str:
+    if root.address is not None:
+        return f"{root.address}//"
     return f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
 
 

@@ -361,12 +361,12 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
     when the user names it.
     """
-    from brimful.corpus.sources import root_of
+    from brimful.corpus.sources import is_remote, root_of
 
     folder = found_in(store)
     if folder is not None:
         for root in engine.roots:
-            if _is_there(root) and not root_of(root).path.is_relative_to(folder.resolve()):
+            if is_remote(root) or (_is_there(root) and not root_of(root).path.is_relative_to(folder.resolve())):
                 raise InputError(
                     f"{str(engine.path)!r} lists {root!r:.200}, which lies outside of {os.fspath(folder)!r}; "
                     f"if it was you who added it, name it: brimful add {one_line(root)}"
