@@ -465,7 +465,8 @@ class ShardedStore(Store):
         return self._of(document.path).add([entry])
 
     def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
-        """Forget documents, each where it lies."""
+        """Forget documents, each where it lies now."""
+        self._renew()
         stores = self._all()
         own: dict[int, list[str]] = {}
         for path in paths:

@@ -12,7 +12,7 @@ from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.corpus.streaming import LongDocument, same_again
-from brimful.errors import CorruptError
+from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
@@ -306,6 +306,9 @@ def part_of(path: str, parts: Parts) -> int:
 
 def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
     """The documents of each part with their segments, of a batch that was prepared for these."""
+    for _, owners in prepared.segments:
+        if len({parts[prepared.rows[at].bucket] for at in owners.tolist()}) > 1:
+            raise StoreBusyError("documents have moved between shards while they were indexed; add the place again")
     found = {}
     for part in sorted({parts[row.bucket] for row in prepared.rows}):
         chosen = [at for at, row in enumerate(prepared.rows) if parts[row.bucket] == part]
