@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,12 @@ test: $(STAMP) lint types  ## Set everything up and pass every test (what CI run
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q
 
-FAULTS := BRIMFUL_KILLS=1000 BRIMFUL_POWER_CUTS=3000 BRIMFUL_SERVER_KILLS=200 BRIMFUL_FLIPS=300 BRIMFUL_CUTS=100 BRIMFUL_WORN=900 BRIMFUL_READERS=8 BRIMFUL_SECONDS=60 \
+FAULTS := BRIMFUL_KILLS=1000 BRIMFUL_POWER_CUTS=3000 BRIMFUL_SERVER_KILLS=200 BRIMFUL_MOVE_KILLS=200 BRIMFUL_FLIPS=300 BRIMFUL_CUTS=100 BRIMFUL_WORN=900 BRIMFUL_READERS=8 BRIMFUL_SECONDS=60 \
 	BRIMFUL_FILES=200000 BRIMFUL_LINE_MEGABYTES=1000 BRIMFUL_WEAR=300
 
 test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB (an hour)
 	@$(FAULTS) $(BIN)/python -m pytest -n 2 -q tests/store/test_faults.py tests/store/test_power_cuts.py tests/store/test_pages.py \
-		tests/store/test_postgres_faults.py tests/store/test_odd_input.py tests/ingest/test_streaming.py
+		tests/store/test_postgres_faults.py tests/store/test_shards.py tests/store/test_odd_input.py tests/ingest/test_streaming.py
 
 FUZZ_SECONDS ?= 20
 FUZZ_SEED ?= 1
@@ -66,8 +66,11 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
 
-bench-postgres: $(STAMP)  ## A corpus on PostgreSQL against the same in a file: writers, questions, round trips (minutes)
+bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (ten minutes)
 	@$(BIN)/python benchmarks/postgres.py
+
+bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
+	@$(BIN)/python benchmarks/scale.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
 	@$(BIN)/python benchmarks/embed.py

@@ -15,7 +15,6 @@ from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
 from brimful.index.embedders import wrap
 from brimful.search import search as searching
-from brimful.search.search import search
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
 from brimful.store.sqlite import Entry
 

@@ -20,6 +20,7 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import check_path, check_time
 from brimful.corpus.encodings import Source, converted, rule_of
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.sources import Found, is_remote
 from brimful.text.kinds import Kind, kind_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> Lo
     """A file as a long text; one that does not hold still is tried again, then skipped."""
     from brimful.corpus.reading import read_blocks
 
+    if is_remote(found.location):
+        return None  # it is fetched whole
     return streamed(found.path, partial(read_blocks, found), settings=settings)
 
 

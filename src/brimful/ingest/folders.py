@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS
@@ -18,6 +18,7 @@ from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
 from brimful.ingest import Report
 from brimful.ingest.workers import (
+    ClusterWorkers,
     File,
     Outcome,
     Taken,
@@ -29,7 +30,7 @@ from brimful.ingest.workers import (
     time_of,
 )
 from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import WHOLE, Entry
+from brimful.store.writing import WHOLE, Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
@@ -165,15 +166,22 @@ class _Reading:
         size = sum(found.size for found in fresh)
         helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
         work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
+        if self._store.ray is not None:
+            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, self._store.parts)
+            self._write_all(batches, cluster.take_in(batches))
+            return
         task = (self._settings, embedder is not None)
         with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
-            for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
-                taken = self._written(batch, indexed)
-                for file, outcome in zip(batch, taken.outcomes, strict=True):
-                    self._tell(file.found)
-                    self._note(file.found, outcome)
-                if taken.prepared is not None:
-                    self._store.tidy()
+            self._write_all(batches, hands.take_in(batches))
+
+    def _write_all(self, batches: Sequence[Sequence[File]], indexed: Iterable[Taken]) -> None:
+        for batch, each in zip(batches, indexed, strict=True):
+            taken = self._written(batch, each)
+            for file, outcome in zip(batch, taken.outcomes, strict=True):
+                self._tell(file.found)
+                self._note(file.found, outcome)
+            if taken.prepared is not None:
+                self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
@@ -198,7 +206,8 @@ class _Reading:
         left, last = list(batch), taken
         while last.prepared is not None:
             try:
-                self._store.write(last.prepared, own=self._naming.own)
+                # In a cluster it is what stands for one, which its store takes.
+                self._store.write(cast("Prepared", last.prepared), own=self._naming.own)
             except TakenError as error:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
@@ -371,6 +380,8 @@ def _lost(file: File) -> Outcome:
 
 
 def _prefix(root: Root) -> str:
+    if root.address is not None:
+        return f"{root.address}//"
     prefix = f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
     check_path(prefix)  # a folder whose name is not UTF-8 has no documents that could be cited
     return prefix

@@ -442,6 +442,11 @@ class StoredSnapshot:
         self.close()
 
     @property
+    def cursor(self) -> Cursor:
+        """What its statements are run by."""
+        return self._cursor
+
+    @property
     def is_lost(self) -> bool:
         """Whether the connection that holds this moment was cut."""
         return self._cursor.is_lost

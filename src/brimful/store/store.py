@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self, TypeGuard
+from typing import Any, Literal, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from blake3 import blake3
@@ -128,6 +128,9 @@ class Store(ABC):
 
     parts: Parts = WHOLE
     """Which of several stores the documents of each bucket lie on."""
+
+    ray: Any = None
+    """Ray, where it serves this store: files are then indexed by it too."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder

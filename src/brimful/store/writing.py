@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import zstandard
@@ -14,7 +14,7 @@ from blake3 import blake3
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.streaming import LongDocument, same_again
-from brimful.errors import CorruptError
+from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
@@ -283,6 +283,13 @@ Parts = Sequence[int]
 WHOLE: Parts = (0,) * BUCKETS
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scattered:
+    """A batch of which each part lies somewhere in a cluster."""
+
+    parts: dict[int, Any]  # what stands for the `Prepared` of each
+
+
 def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
     """Index a batch; of documents with the same path the last one is taken.
 
@@ -314,6 +321,9 @@ def part_of(path: str, parts: Parts) -> int:
 
 def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
     """The documents of each part with their segments, of a batch that was prepared for these."""
+    for _, owners in prepared.segments:
+        if len({parts[prepared.rows[at].bucket] for at in owners.tolist()}) > 1:
+            raise StoreBusyError("documents have moved between shards while they were indexed; add the place again")
     found = {}
     for part in sorted({parts[row.bucket] for row in prepared.rows}):
         chosen = [at for at, row in enumerate(prepared.rows) if parts[row.bucket] == part]

@@ -29,6 +29,8 @@ EXTRAS = {
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
+    "ray": (("ray",), "serves shards and indexes files in a cluster"),
+    "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
     "watch": (("watchfiles",), "brimful watch"),
     "http": (("fastapi", "uvicorn"), "brimful serve"),
     "mcp": (("mcp",), "brimful mcp"),
