@@ -1,49 +1,33 @@
-"""Write what is made from the declarations of the command line; a test compares all of it.
+"""Write what is made from the table of the command line and from the choices of a question; a test compares all of it.
 
-docs/cli.md (below its mark)        every command's help, for readers
-src/…/cli/help.txt, grammar.json    the same help and the options, for the program, which shows and reads them quickly
+docs/cli.md (below its mark)       every command's help, for readers
+docs/choices.md (below its mark)   every choice of a question: values, range, default, option
+src/…/cli/help.txt                 the same help for the program, which shows it without reading the table
 """
 
-import json
-import os
-import re
 import sys
 from pathlib import Path
-from typing import Any
+
+from brimful.choices import Choice, span_of
+from brimful.settings import ASKED, CHOICES
+from brimful.surfaces.cli.parsing import help_of
+from brimful.surfaces.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "cli.md"
+REFERENCE = ROOT / "docs" / "choices.md"
 BESIDE = ROOT / "src" / "brimful" / "surfaces" / "cli"
 MARK = "<!-- Everything below is written by `make cli-docs`. -->"
-_KEY = re.compile(r"\[env: BRIMFUL_(\w+)\]")
-
-
-def _commands() -> dict[str, Any]:
-    """The program's own parser, command by command; the program itself is the first."""
-    from typer.main import get_command
-
-    from brimful.surfaces.cli.app import app
-
-    whole = get_command(app)
-    return {"": whole, **whole.commands}
-
-
-def _help(name: str, command: Any) -> str:
-
-    parent = _context(_commands()[""], "brimful", None)
-    context = parent if not name else _context(command, name, parent)
-    lines = command.get_help(context).strip().splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def _context(command: Any, name: str, parent: Any) -> Any:
-    return command.context_class(command, info_name=name, parent=parent, **command.context_settings)
+PARTS = {
+    "windows": "How hits become windows",
+    "field": "What counts how much",
+    "densify": "How a text is condensed",
+}
 
 
 def helps() -> dict[str, str]:
     """The help of the program and of every command, at 80 columns."""
-    os.environ["COLUMNS"] = "80"
-    return {name: _help(name, command) for name, command in _commands().items()}
+    return {name: help_of(name) for name in ("", *COMMANDS)}
 
 
 def page() -> str:
@@ -58,53 +42,43 @@ def help_text() -> str:
     return f"{','.join(found)}\n\f\n" + "\f\n".join(found.values())
 
 
-def grammar() -> str:
-    """Every command's arguments and options as JSON."""
-    found = {name: _grammar(command) for name, command in _commands().items() if name}
-    return json.dumps(found, indent=1) + "\n"
+def reference() -> str:
+    """docs/choices.md as it should be."""
+    option = {each.name: each for each in COMMANDS["context"].options if each.choice}
+    rows = [
+        _row(name, told, " / ".join((*option[name].flags, *option[name].off)) if name in option else "--synonyms FILE")
+        for name, told in ASKED.items()
+    ]
+    lines = ["## Each question", "", "| name | values | default | option | |", "|---|---|---|---|---|", *rows]
+    for part, title in PARTS.items():
+        named = {name: told for name, told in CHOICES.items() if name.startswith(f"{part}.")}
+        rows = [_row(name, told) for name, told in named.items()]
+        lines += ["", f"## {title}", "", "| name | values | default | |", "|---|---|---|---|", *rows]
+    return f"{REFERENCE.read_text(encoding='utf-8').partition(MARK)[0]}{MARK}\n\n" + "\n".join(lines) + "\n"
 
 
-def _grammar(command: Any) -> dict[str, object]:
-    arguments, options = [], []
-    for each in command.params:
-        default = None if callable(each.default) else each.default
-        if each.param_type_name == "argument":
-            many = each.nargs == -1
-            arguments.append(
-                {
-                    "name": each.name,
-                    "metavar": each.metavar,
-                    "many": many,
-                    "required": each.required,
-                    "default": None if many else default,
-                }
-            )
-        elif each.name != "help":
-            key = _KEY.search(each.help or "")
-            options.append(
-                {
-                    "name": each.name,
-                    "flags": each.opts,
-                    "off": each.secondary_opts,
-                    "kind": _kind(each),
-                    "metavar": None if each.is_flag else each.metavar,
-                    "help": each.help,
-                    "default": default,
-                    "key": key.group(1).lower() if key else None,
-                }
-            )
-    return {"summary": command.short_help, "arguments": arguments, "options": options}
+def _row(name: str, told: Choice, option: str | None = None) -> str:
+    cells = [f"`{name}`", _values(told), f"`{_default(told)}`", *([] if option is None else [f"`{option}`"]), told.help]
+    return f"| {' | '.join(cells)} |"
 
 
-def _kind(option: Any) -> str:
-    if option.is_flag:
-        return "flag"
-    if option.multiple:
-        return "list"
-    return "int" if "int" in str(option.type_descriptor.annotation) else "str"
+def _values(told: Choice) -> str:
+    if told.names:
+        found = ", ".join(f"`{each}`" for each in told.names)
+    elif told.kind in ("int", "float"):
+        found = span_of(told) + (f", in {told.unit}" if told.unit else "")
+    else:
+        found = {"bool": "on, off", "text": "a text", "texts": "texts"}[told.kind]
+    return f"{found}; none" if told.may_be_none else found
 
 
-WRITTEN = {PAGE: page, BESIDE / "help.txt": help_text, BESIDE / "grammar.json": grammar}
+def _default(told: Choice) -> str:
+    if isinstance(told.default, bool):
+        return "on" if told.default else "off"
+    return "none" if told.default in (None, ()) else str(told.default)
+
+
+WRITTEN = {PAGE: page, REFERENCE: reference, BESIDE / "help.txt": help_text}
 
 if __name__ == "__main__":
     for file, text in WRITTEN.items():

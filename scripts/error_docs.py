@@ -54,6 +54,7 @@ REMEDIES = {
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
     "store.helper": "Add the same place again: it goes on from what was committed. Perhaps memory was short.",
+    "store.shard_down": "Bring the shard's server or disk back; until then, ask for a partial answer (`--partial`).",
     "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
@@ -100,6 +101,16 @@ def _busy() -> None:
 
     with _translated(Path("store.db")):
         raise apsw.BusyError("database is locked")
+
+
+def _shard_down() -> None:
+    import brimful
+
+    with brimful.open(["a.db", "b.db"]) as engine:
+        engine.add_text("tea.md", "Tea is at four.")
+    Path("b.db").unlink()
+    with brimful.open(["a.db", "b.db"]) as engine:
+        engine.context("When is tea?")
 
 
 def _unreachable() -> None:
@@ -219,6 +230,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "store.corrupt": _corrupt,
     "store.full": _full,
     "store.helper": _helper,
+    "store.shard_down": _shard_down,
     "store.unreachable": _unreachable,
     "store.version": _version,
 }

@@ -8,6 +8,7 @@ import brimful
 from brimful import errors
 
 PUBLIC = [
+    "Ask",
     "AsyncEngine",
     "BrimfulError",
     "Budget",
@@ -68,6 +69,7 @@ CODES = {
     "store.corrupt",
     "store.full",
     "store.helper",
+    "store.shard_down",
     "store.unreachable",
     "store.version",
 }
@@ -105,7 +107,7 @@ def test_the_package_is_typed():
     assert pkgutil.get_data("brimful", "py.typed") is not None
 
 
-@pytest.mark.parametrize("module", ["wordllama", "typer", "splintr"])
+@pytest.mark.parametrize("module", ["wordllama", "argparse", "splintr"])
 def test_heavy_parts_are_imported_when_needed(module):
     """`import brimful` loads no vocabulary, no vectors and no parser of commands."""
     import subprocess

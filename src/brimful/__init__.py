@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SpanError,
         UnknownModelError,
     )
-    from brimful.settings import WindowSettings
+    from brimful.settings import Ask, WindowSettings
     from brimful.text.vocabularies import tokens_for
     from brimful.windows.inflate import inflate
     from brimful.windows.window import Cluster, Window
@@ -47,7 +47,7 @@ else:
             "BrimfulError BudgetError ChoiceError DocumentError FormatError InputError MissingPartError ScoreError "
             "SettingError SpanError UnknownModelError"
         ),
-        "brimful.settings": "WindowSettings",
+        "brimful.settings": "Ask WindowSettings",
         "brimful.text.vocabularies": "tokens_for",
         "brimful.windows.inflate": "inflate",
         "brimful.windows.window": "Cluster Window",
@@ -76,6 +76,7 @@ else:
 __version__ = VERSION
 
 __all__ = [
+    "Ask",
     "AsyncEngine",
     "BrimfulError",
     "Budget",

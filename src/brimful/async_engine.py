@@ -30,7 +30,7 @@ from brimful.ingest.folders import Report
 from brimful.receipts.checking import Findings
 from brimful.receipts.receipt import Receipt
 from brimful.search.search import Found
-from brimful.settings import DEFAULT_MODEL, AskSettings, FieldSettings, Meaning
+from brimful.settings import DEFAULT_MODEL, Ask, AskSettings, FieldSettings, Meaning
 from brimful.store.opening import Named
 from brimful.store.protocol import Listed
 from brimful.windows.window import Window
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
     from brimful.densify.model import Model
-    from brimful.densify.plan import DensifySettings
     from brimful.densify.run import Progress
+    from brimful.settings import DensifySettings
 
 THREADS = 4
 """The store answers one at a time; the others are for calls that wait for a model."""
@@ -229,7 +229,7 @@ class AsyncEngine:
 
     async def context(
         self,
-        question: str,
+        question: str | Ask,
         *,
         budget: Budget | int = 4_000,
         settings: AskSettings | None = None,
@@ -245,7 +245,7 @@ class AsyncEngine:
 
     async def explain(
         self,
-        question: str | Receipt,
+        question: str | Ask | Receipt,
         *,
         budget: Budget | int = 4_000,
         densify: Model | str | None = None,

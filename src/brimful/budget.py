@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from brimful.choices import choice
 from brimful.errors import BudgetError
 
 LARGEST = 1_000_000_000
@@ -26,9 +27,9 @@ class Budget:
     """
 
     total: int
-    reserved_system: int = 200
-    reserved_query: int = 100
-    reserved_response: int = 500
+    reserved_system: int = choice(200, "Of the budget, for the system prompt.", unit="tokens", low=0)
+    reserved_query: int = choice(100, "Of the budget, for the question.", unit="tokens", low=0, is_fine=True)
+    reserved_response: int = choice(500, "Of the budget, for the answer.", unit="tokens", low=0, is_fine=True)
     per_doc_overhead: int = 10
 
     def __post_init__(self) -> None:

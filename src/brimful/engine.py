@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from brimful.asking import Asked
 from brimful.assembly.context import Context, digest_document, relevance_of, verify_determinism
 from brimful.assembly.explain import Explanation, Prices
-from brimful.assembly.showing import map_part, question_part
+from brimful.assembly.showing import map_part, notice_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
@@ -45,10 +45,12 @@ from brimful.search.meaning import Everything, Late, QuestionVectors, maker_of
 from brimful.search.query import PathPattern
 from brimful.search.search import Found, search
 from brimful.settings import (
+    DEFAULT_BUDGET,
     DEFAULT_MODEL,
     FILTER_NAMES,
     MEANINGS,
     VERSION,
+    Ask,
     AskSettings,
     FieldSettings,
     Filters,
@@ -71,10 +73,11 @@ if TYPE_CHECKING:
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
-    from brimful.densify.plan import DensifySettings
     from brimful.densify.run import Progress
     from brimful.ingest.folders import Report
     from brimful.receipts.checking import Findings
+    from brimful.settings import DensifySettings
+    from brimful.store.sharding import ShardState
 
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
@@ -268,6 +271,14 @@ class Engine:
             return self._store.size_bytes()
 
     @property
+    def shards(self) -> tuple[ShardState, ...]:
+        """What each shard holds, or why it can't be reached; nothing where the corpus lies on one store."""
+        from brimful.store.sharding import ShardedStore
+
+        with self._changing():
+            return tuple(self._store.states()) if isinstance(self._store, ShardedStore) else ()
+
+    @property
     def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added, as `add` takes them."""
         return tuple(self.folders)
@@ -281,9 +292,12 @@ class Engine:
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @contextmanager
-    def one_state(self) -> Iterator[None]:
-        """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
-        with self._turn():
+    def one_state(self, *, partial: bool = False) -> Iterator[None]:
+        """Several calls that see the same state, whoever writes meanwhile; not for calls that write.
+
+        `partial` goes without shards that can't be reached.
+        """
+        with self._without_missing(partial=partial), self._turn():
             self._now()
             yield
 
@@ -412,12 +426,14 @@ class Engine:
         operators: bool = True,
         repair: bool = True,
         meaning: Meaning = "auto",
+        partial: bool = False,
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
 
         The signs of the question mean something here: "phrases", -words, stars, path:; `operators=False` reads it as
-        plain text. `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
+        plain text. `partial` goes without shards that can't be reached. `filters` are the fields of `Filters`: path,
+        not_path, kind, after, before, phrase, without.
         """
         question = _readable(question)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
@@ -425,7 +441,7 @@ class Engine:
         choose(meaning, MEANINGS, what="meaning")
         for name in filters:
             choose(name, FILTER_NAMES, what="filter")
-        with self._turn():
+        with self._without_missing(partial=partial), self._turn():
             ground = self._now()
             late, everything = self._readers_of(ground, self._meant(ground, meaning))
             return search(
@@ -475,9 +491,9 @@ class Engine:
 
     def context(
         self,
-        question: str,
+        question: str | Ask,
         *,
-        budget: Budget | int = 4_000,
+        budget: Budget | int = DEFAULT_BUDGET,
         settings: AskSettings | None = None,
         field: FieldSettings | None = None,
         densify: Model | str | None = None,
@@ -486,19 +502,33 @@ class Engine:
     ) -> Context:
         """Fill a budget with what the corpus says about a question; no hits give an empty text.
 
-        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, …
-        `densify` names the model (or is one) that condenses what does not fit into a part of the same budget; `cancel`
-        ends that with a CancelledError.
+        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, … An `Ask` holds all
+        of it, the question included. `densify` names the model (or is one) that condenses what does not fit into a part
+        of the same budget; `cancel` ends that with a CancelledError.
         """
+        if isinstance(question, Ask):
+            budget, settings, field = question.budget, question.settings, question.field
+            question = question.question
         question = _readable(question)
         settings = _settings(settings, choices)
         if densify is not None:
             settings = replace(settings, densify=densify if isinstance(densify, str) else densify.name)
-        field = field or FieldSettings()
-        whole = budget_of(budget)
+        with self._without_missing(partial=settings.partial):
+            return self._context(question, budget_of(budget), settings, field or FieldSettings(), densify, cancel)
+
+    def _context(
+        self,
+        question: str,
+        whole: Budget,
+        settings: AskSettings,
+        field: FieldSettings,
+        densify: Model | str | None,
+        cancel: threading.Event | None,
+    ) -> Context:
+        missing = self._now().snapshot.missing if settings.partial else ()
         room, drawn, slack = whole, None, 0
         while True:
-            if settings.asks or settings.map_percent:
+            if settings.asks or settings.map_percent or missing:
                 room, drawn = self._room_beside(question, whole, settings, slack=slack)
             if settings.densify is not None:
                 made = self._condensed(question, room, whole, settings, field, densify or settings.densify, cancel)
@@ -536,6 +566,9 @@ class Engine:
             share = max(whole.available * settings.map_percent // 100, 1)
             drawn = self.map(budget=share, question=question, model=settings.model, path=settings.path).text or None
             mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
+        missing = self._now().snapshot.missing if settings.partial else ()
+        if missing:
+            mapped += counter.count(notice_part(settings.format, missing)) + (0 if mapped else slack)
         room = replace(
             whole,
             reserved_system=whole.reserved_system + mapped,
@@ -545,9 +578,9 @@ class Engine:
 
     def explain(
         self,
-        question: str | Receipt,
+        question: str | Ask | Receipt,
         *,
-        budget: Budget | int = 4_000,
+        budget: Budget | int = DEFAULT_BUDGET,
         densify: Model | str | None = None,
         cancel: threading.Event | None = None,
         **choices: Any,
@@ -557,10 +590,21 @@ class Engine:
         A receipt is asked again with its own budget and settings.
         """
         if isinstance(question, Receipt):
-            with self._turn():
+            with self._without_missing(partial=bool(question.missing)), self._turn():
                 question, budget, choices = self._asked_by(question, densify)
+        elif isinstance(question, Ask):
+            choices = {"settings": question.settings, "field": question.field, "densify": densify, **choices}
+            budget = question.budget
+            question = question.question
         else:
             choices["densify"] = densify
+        settings = choices.get("settings")
+        with self._without_missing(partial=_settings(settings, choices).partial):
+            return self._explained(question, budget, cancel, choices)
+
+    def _explained(
+        self, question: str, budget: Budget | int, cancel: threading.Event | None, choices: dict[str, Any]
+    ) -> Explanation:
         settings = choices.get("settings")
         if choices.get("densify") or (settings is not None and settings.densify):
             self.context(question, budget=budget, cancel=cancel, **choices)  # kept; nobody waits while a model works
@@ -589,12 +633,13 @@ class Engine:
         from brimful.receipts.checking import check_files, check_store
 
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
-        if files is not None:
-            found = check_files(cited, Path(files), text=text)
-        else:
-            with self._turn():
-                found = check_store(cited, self._now().snapshot, text=text)
-        return self._compared_again(cited, found, densify) if replay else found
+        with self._without_missing(partial=bool(cited.missing)):
+            if files is not None:
+                found = check_files(cited, Path(files), text=text)
+            else:
+                with self._turn():
+                    found = check_store(cited, self._now().snapshot, text=text)
+            return self._compared_again(cited, found, densify) if replay else found
 
     def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
         """Ask a receipt's question again with its settings; on the same state the bytes are the same.
@@ -602,7 +647,7 @@ class Engine:
         A receipt may name any model, and so any address, for condensing: it is asked only where `densify` names it too.
         """
         cited = receipt if isinstance(receipt, Receipt) else Receipt.from_json(receipt)
-        with self._turn():
+        with self._without_missing(partial=bool(cited.missing)), self._turn():
             question, budget, choices = self._asked_by(cited, densify)
             return self.context(question, budget=budget, **choices)
 
@@ -742,7 +787,9 @@ class Engine:
                         share = budget_of(share_for(room.available, settings.densify_percent))
                         base, found = asked.fullest(share)
                         left = rests(base, candidates, available=room.available, most=most, counter=counter)
-                digests = condense(left, model, memory=memory, counter=counter, cancel=cancel)
+                digests = condense(
+                    left, model, memory=memory, counter=counter, settings=settings.condensing, cancel=cancel
+                )
                 with self._turn():
                     if not is_last and self._now() is not ground:
                         continue
@@ -762,11 +809,11 @@ class Engine:
 
     def _compared_again(self, receipt: Receipt, found: Findings, densify: Model | str | None) -> Findings:
         """What was found, and what of a receipt differs when its question is asked again."""
-        from brimful.receipts.checking import Finding, replay_findings
+        from brimful.receipts.checking import Finding, replay_findings, unasked
 
         with self._turn():
             if receipt.state_root != (root := self.root):
-                reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
+                reason = f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
                 return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {reason}"))
             try:
                 again = self.replay(receipt, densify=densify).receipt
@@ -943,14 +990,20 @@ class Engine:
             senses=found.senses,
             relevance=relevance_of(found, context),
             read=found.read,
+            missing=ground.snapshot.missing,
         )
-        chosen = {
-            "ask": asdict(settings),
+        ask = asdict(settings)
+        if settings.condensing is None:
+            del ask["condensing"]  # it came later: without it, a receipt is what it was before
+        chosen: dict[str, object] = {
+            "ask": ask,
             "field": asdict(field),
             "vectors": self._model(ground),
             "late": None if found.read is None or found.read.failed else self.reader,
             "described": ground.description,
         }
+        if ground.snapshot.missing:
+            chosen["missing"] = list(ground.snapshot.missing)
         receipt = make_receipt(
             replace(context, budget=whole),
             question=question,
@@ -983,6 +1036,19 @@ class Engine:
                         moment.askers -= 1
                         self._close_unasked(moment)
                     self._left.notify_all()
+
+    @contextmanager
+    def _without_missing(self, *, partial: bool) -> Iterator[None]:
+        """Where a partial answer is asked for, one state without the shards that can't be reached."""
+        if not partial or self._own.partial:
+            yield
+            return
+        with self._turn():
+            self._own.partial = True
+            try:
+                yield
+            finally:
+                self._own.partial = False
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -1020,9 +1086,10 @@ class Engine:
             return self._own.moment.ground
         with self._lock:
             moment = self._moment
-            if moment is None or moment.snapshot.is_lost or moment.snapshot.generation != self._store.generation():
+            is_old = moment is None or moment.snapshot.is_lost
+            if moment is None or is_old or moment.standing != self._store.standing(partial=self._own.partial):
                 self._let_go()
-                moment = self._moment = _Moment(self._store.snapshot())
+                moment = self._moment = _Moment(self._store.moment(partial=self._own.partial))
             if self._own.depth:
                 moment.askers += 1
                 self._own.moment = moment
@@ -1049,6 +1116,7 @@ class _Moment:
 
     def __init__(self, snapshot: StoredSnapshot) -> None:
         self.snapshot = snapshot
+        self.standing = (snapshot.generation, snapshot.missing)
         self.askers = 0
 
     @cached_property
@@ -1062,6 +1130,7 @@ class _Own(threading.local):
 
     depth = 0
     moment: _Moment | None = None
+    partial = False  # whether it asks for an answer without shards that can't be reached
 
 
 def _nobody_reads() -> SettingError:
@@ -1109,7 +1178,8 @@ def _readable(question: object) -> str:
 def _prompt_tokens(made: Context) -> int:
     """What a context counts together with its map and its question."""
     counter = made.counter or tokens_for(made.model)
-    before = "" if made.map_text is None else map_part(made.format, made.map_text)
+    before = notice_part(made.format, made.missing) if made.missing else ""
+    before += "" if made.map_text is None else map_part(made.format, made.map_text)
     after = question_part(made.format, made.question or "") if made.with_question else ""
     return counter.count(f"{before}{made.text}{after}")
 
@@ -1118,4 +1188,4 @@ def _key(
     ground: CorpusColumns, question: str, room: tuple[Budget, Budget], settings: AskSettings, field: FieldSettings
 ) -> tuple[object, ...]:
     """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
-    return (ground.snapshot.generation, question, room, settings, field)
+    return (ground.snapshot.generation, ground.snapshot.missing, question, room, settings, field)

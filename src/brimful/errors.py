@@ -31,6 +31,7 @@
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
         ├── StoreUnreachableError a server that can't be reached, or went away
+        │   └── ShardDownError    one of several stores of a corpus can't be reached
         └── StoreVersionError     made by a newer version, or not a store at all
 
 Every message names the value and the remedy. `code` never changes once released.
@@ -222,6 +223,12 @@ class StoreUnreachableError(StoreError):
     """The server of a store can't be reached, or the connection was cut."""
 
     code = "store.unreachable"
+
+
+class ShardDownError(StoreUnreachableError):
+    """A shard of a corpus can't be reached; the others can be asked without it where that is wanted."""
+
+    code = "store.shard_down"
 
 
 class StoreBusyError(StoreError):

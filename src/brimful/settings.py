@@ -1,11 +1,22 @@
-"""Which numbers and choices steer the pipeline, and what do they default to?"""
+"""Which numbers and choices steer the pipeline, and what do they default to?
+
+    Ask ─┬─ budget      how much may be filled, and what is kept for the rest of the call
+         ├─ settings    AskSettings; in it `windows` (WindowSettings) and `condensing` (DensifySettings)
+         └─ field       FieldSettings: what counts how much
+
+A choice is a field here and nowhere else: a new field has its option, its key, its place in the schemas and the docs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from dataclasses import field as later
+from functools import partial
+from typing import Any, Literal, get_args
 
+from brimful.budget import LARGEST, Budget, budget_of
+from brimful.choices import Choice, check, choice, choices_of, from_text
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
 
@@ -18,6 +29,7 @@ Fusion = Literal["field", "rrf"]
 Meaning = Literal["auto", "late", "full", "words"]
 LineNumbers = Literal["ranges", "every", "none"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
+DensifyProfile = Literal["computed", "seed"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -30,18 +42,13 @@ FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
 DEFAULT_MODEL = "o200k_base"
+DEFAULT_BUDGET = 4_000
 MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
-
-_MAY_BE_NONE = (
-    "merge_gap_bytes",
-    "min_padding_bytes",
-    "temporal_gap_seconds",
-    "narrative_gap_seconds",
-    "trail_share",
-    "whole_share",
-)
+_length = partial(choice, unit="bytes", low=1)
+_length_or_none = partial(choice, unit="bytes", low=0)
+_share = partial(choice, low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +61,42 @@ class WindowSettings:
     """
 
     # 085a §2-§3, sizing "density"
-    merge_gap_bytes: int = 500
-    min_viable_bytes: int = 150
-    min_window_bytes: int = 200
-    max_window_bytes: int = 2_500
-    min_padding_bytes: int = 50
-    max_padding_bytes: int = 500
+    merge_gap_bytes: int = _length_or_none(500, "Sizing density: hits that are so near to each other share a window.")
+    min_viable_bytes: int = _length(150, "Sizing density: a shorter window is not worth showing.")
+    min_window_bytes: int = _length(200, "Sizing density: the shortest window.")
+    max_window_bytes: int = _length(2_500, "Sizing density: the longest window.")
+    min_padding_bytes: int = _length_or_none(50, "Sizing density: what surrounds a hit among many others.")
+    max_padding_bytes: int = _length(500, "Sizing density: what surrounds a hit that is alone.")
     # 085b §5.2, sizing "radial"
-    chars_per_token: int = 4
-    expected_results: int = 10
+    chars_per_token: int = choice(4, "Sizing radial: characters that a token is taken for.", low=1)
+    expected_results: int = choice(10, "Sizing radial: how many hits share the budget.", low=1)
     # 105 §2.2, sizing "elastic"
-    min_radius_bytes: int = 200
-    max_radius_bytes: int = 32_000
-    # What a policy leaves unspent, or a merge saves, widens the windows (ruling 3 and 4).
-    refill: bool = True
-    # Edges move to the nearest natural boundary of the document's kind.
-    snap: bool = True
-    # Code: also show imports and definitions of the names that a window uses.
-    definitions: bool = False
-    # Prose: one byte of the headings above a window for so many of its own; 0 shows no headings and no speakers.
-    trail_share: int = 32
-    # Sizing "field": a window is shown with what is missing of its function, paragraph or list at the edges where that
-    # is at most so many percent of it; 0 shows what was found and no more.
-    whole_share: int = 25
-
+    min_radius_bytes: int = _length(200, "Sizing elastic: the least that surrounds a hit on each side.")
+    max_radius_bytes: int = _length(32_000, "Sizing elastic: the most that surrounds a hit on each side.")
+    # Rulings 3 and 4.
+    refill: bool = choice(True, "Widen the windows by what a sizing leaves unspent, or a merge saves.")
+    snap: bool = choice(True, "Move the edges of windows to the nearest natural boundary.")
+    definitions: bool = choice(False, "Code: also show imports and definitions of the names that a window uses.")
+    trail_share: int = choice(
+        32, "Prose: one byte of the headings above a window for so many of its own; 0 shows none.", low=0
+    )
+    whole_share: int = choice(
+        25,
+        "Sizing field: complete a function, paragraph or list where what is missing is at most so much of it.",
+        low=0,
+        unit="percent",
+    )
     # Strategies that link windows into clusters (085b §3)
-    temporal_gap_seconds: int = 3_600
-    narrative_gap_seconds: int = 2_592_000
-    related_similarity: float = 0.10
-    semantic_similarity: float = 0.50
-    shared_entities: int = 1
+    temporal_gap_seconds: int = choice(
+        3_600, "Strategy temporal: windows that are so near in time.", low=0, unit="seconds"
+    )
+    narrative_gap_seconds: int = choice(2_592_000, "Strategy narrative: the same.", low=0, unit="seconds")
+    related_similarity: float = _share(0.10, "Strategy narrative: how alike windows must be at least.")
+    semantic_similarity: float = _share(0.50, "Strategy semantic: how alike windows must be at least.")
+    shared_entities: int = choice(1, "Strategy narrative: names that windows must share at least.", low=1)
 
     def __post_init__(self) -> None:
-        _check_numbers(self, lowest=dict.fromkeys(_MAY_BE_NONE, 0))
+        check(self)
         for low, high in (
             ("min_padding_bytes", "max_padding_bytes"),
             ("min_radius_bytes", "max_radius_bytes"),
@@ -99,96 +109,163 @@ class WindowSettings:
                 )
 
 
+_weight = partial(choice, low=0, high=1_000)
+
+
 @dataclass(frozen=True, slots=True)
 class FieldSettings:
     """What counts how much in the relevance field; measured on the evaluation sets, one default for all."""
 
-    # The share of each scale: the unit, its near and wide surroundings (so many units on both sides), the document.
-    unit: float = 1.0
-    near: float = 1.0
-    near_reach: int = 2
-    wide: float = 0.8
-    wide_reach: int = 8
-    document: float = 1.5
-    spread: float = 0.1
-    # BM25's k1 and b.
-    saturation: float = 1.2
-    length: float = 0.75
-    # How often a word in the path or title counts as if it stood in the text.
-    name: float = 2.0
-    # A word of the path or title in each unit of the document, and the share of the question that the name says.
-    name_in_unit: float = 0.2
-    called: float = 1.0
-    # And a word in a heading above, in each unit below it.
-    heading: float = 0.3
-    # A unit that defines a name of the question, and four words of it in a row.
-    definition: float = 1.5
-    runs: float = 0.5
-    # A line that a pasted traceback points at.
-    frame: float = 1.0
-    # Tests, examples, change logs, lock files, minified and generated files count for less.
-    priors: bool = True
-    # Words that only ask, and parts of longer words, against a word's one.
-    asking: float = 0.2
-    part: float = 0.7
-    # How much more a word counts that a question has several times (BM25's k3); 0 counts it once.
-    repeated: float = 4.0
-    # To which power a word counts that is common in general language; 0 leaves it to the corpus.
-    common: float = 0.5
-    phrase: float = 2.0
-    quoted: float = 1.0
-    # Likeness in meaning, for each standard deviation; 0 leaves it out. It says more of whole documents.
-    meaning: float = 0.1
-    document_meaning: float = 4.0
-    # The same where a model has read units and question, which says more than a table of words.
-    model_meaning: float = 0.4
-    # The same where a model reads the best places when they are asked for, and how many units that are.
-    late: float = 0.8
-    late_candidates: int = 200
-    # Units that are candidates because their codes are near to the question's, whatever their words; and passages,
-    # where a model has read all of them.
-    near_candidates: int = 32
-    full_candidates: int = 32
-    # "rrf" adds the reciprocal ranks of words and meaning instead of their worth, of so many of the best of each.
-    fusion: Fusion = "field"
-    leg_k: int | None = None
+    unit: float = _weight(1.0, "A word in the unit itself.")
+    near: float = _weight(1.0, "A word in its near surroundings.")
+    near_reach: int = _weight(2, "How far these go on both sides.", unit="units")
+    wide: float = _weight(0.8, "A word in its wide surroundings.")
+    wide_reach: int = _weight(8, "How far these go on both sides.", unit="units")
+    document: float = _weight(1.5, "A word anywhere in the document.")
+    spread: float = _weight(0.1, "How much of a unit's worth its neighbours get.")
+    saturation: float = _weight(1.2, "BM25's k1.")
+    length: float = _weight(0.75, "BM25's b.")
+    name: float = _weight(2.0, "How often a word in the path or title counts as if it stood in the text.")
+    name_in_unit: float = _weight(0.2, "A word of the path or title, in each unit of the document.")
+    called: float = _weight(1.0, "The share of the question that the name says.")
+    heading: float = _weight(0.3, "A word in a heading, in each unit below it.")
+    definition: float = _weight(1.5, "A unit that defines a name of the question.")
+    runs: float = _weight(0.5, "Four words of the question in a row.")
+    frame: float = _weight(1.0, "A line that a pasted traceback points at.")
+    priors: bool = choice(True, "Tests, examples, change logs, lock files and generated files count for less.")
+    asking: float = _weight(0.2, "Words that only ask, against a word's one.")
+    part: float = _weight(0.7, "Parts of longer words, against a word's one.")
+    repeated: float = _weight(4.0, "BM25's k3: how much more a word counts that a question repeats; 0 counts it once.")
+    common: float = _weight(0.5, "To which power a word counts that is common in general; 0 leaves it to the corpus.")
+    phrase: float = _weight(2.0, "Words in quotation marks that stand together.")
+    quoted: float = _weight(1.0, "The words of such a phrase one by one.")
+    meaning: float = _weight(0.1, "Likeness in meaning, for each standard deviation; 0 leaves it out.")
+    document_meaning: float = _weight(4.0, "The same of whole documents.")
+    model_meaning: float = _weight(0.4, "The same where a model has read units and question.")
+    late: float = _weight(0.8, "The same where a model reads the best places when they are asked for.")
+    late_candidates: int = _weight(200, "How many of the best places it reads.", unit="units")
+    near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
+    full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
+    rerank_candidates: int = _weight(60, "Best places that a reranker reads again, where one is named.", unit="units")
+    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=FUSIONS)
+    leg_k: int | None = _weight(None, "Fusion rrf: how many of the best of each are fused; none takes all.")
 
     def __post_init__(self) -> None:
-        choose(self.fusion, FUSIONS, what="fusion")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("fusion", "priors") or value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000:
-                raise SettingError(f"{field.name} is {value!r}; it must be a number from 0 to 1000")
-            if field.name.endswith(("reach", "candidates")) and not isinstance(value, int):
-                raise SettingError(f"{field.name} is {value!r}; it must be a whole number of units")
+        check(self)
+
+
+_seconds = partial(choice, low=0, unit="seconds")
+_tokens = partial(choice, low=1, unit="tokens")
+_percent = partial(choice, low=0, high=90, unit="percent")
+
+
+@dataclass(frozen=True, slots=True)
+class DensifySettings:
+    """How a text is condensed. `seed` has DENS's constants; `computed` derives them from the context limit.
+
+    >>> DensifySettings(attempts=0)
+    Traceback (most recent call last):
+    brimful.errors.SettingError: attempts is 0; it must be at least 1
+    """
+
+    profile: DensifyProfile = choice(
+        "computed", "Work out the parts from the model's limit, or take fixed ones.", names=get_args(DensifyProfile)
+    )
+    target_tokens: int | None = _tokens(None, "How long the digest should be; none: one answer of the model.")
+    input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before anything is asked.")
+    # Guards (DENS, budget values)
+    floor_tokens: int = _tokens(320, "Parts are not halved below this.")
+    first_part_tokens: int = _tokens(100_000, "A part after a first overflow, where no limit is known.")
+    small_part_tokens: int = _tokens(1_800, "A part for a small model, where no limit is known.")
+    merge_ceiling_tokens: int = _tokens(2_000, "What is merged at once, with profile seed.")
+    # What is left out of the allowance
+    output_percent: int = _percent(12, "Of the model's limit, for its answer.")
+    least_output_tokens: int = _tokens(96, "For its answer at least.")
+    most_output_tokens: int = _tokens(1_024, "For its answer at most.")
+    margin_percent: int = _percent(2, "Of the limit, unused.")
+    estimate_margin_percent: int = _percent(10, "The same where tokens are only estimated.")
+    # The run
+    most_passes: int = choice(16, "How often digests are merged at most.", low=1, high=1_000)
+    attempts: int = choice(2, "How often a call is tried.", low=1, high=100)
+    parallel: int = choice(4, "Calls at a time.", low=1, high=256)
+    first_wait_seconds: float = _seconds(1.0, "The pause before a second try.")
+    longest_wait_seconds: float = _seconds(60.0, "The longest pause.")
+    deadline_seconds: float | None = choice(None, "All of it ends after this.", low=1, unit="seconds")
+    allow_gaps: bool = choice(False, "Name the parts that failed instead of failing.")
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.output_percent + max(self.margin_percent, self.estimate_margin_percent) >= 90:
+            raise SettingError(
+                f"output_percent {self.output_percent} and the margin leave under 10 percent for the text; lower one"
+            )
+
+
+# What `PackSettings` and `AskSettings` both have.
+_packing = partial(choice, "greedy", "Which windows get in first.", names=PACKINGS, common=True)
+_order = partial(
+    choice,
+    "relevance",
+    "Documents by their best window, the three best windows first, or the best documents at both ends.",
+    names=ORDERS,
+    common=True,
+)
+_fill = partial(
+    choice, "brim", "Fill the rest of the budget, or stop at what matters.", names=FILLS, common=True
+)  # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing
+_trim = partial(choice, True, "Cut the best window that does not fit, so that its hits still get in.", is_fine=True)
+_dedup = partial(
+    choice, None, "Leave out what is so like a better window; 0.8 in CFS, none keeps all.", low=0, high=1, is_fine=True
+)
+_twins = partial(
+    choice,
+    help="What several documents say so nearly alike is shown once; none shows it every time.",
+    low=0,
+    high=1,
+    is_fine=True,
+)
+_most_of_one = partial(choice, None, "Windows of one document at most.", low=1, is_fine=True)
+_recent = partial(choice, False, "Let newer documents count for more.", is_fine=True)
+_half_life = partial(
+    choice,
+    30,
+    "After so long a document counts half, with prefer-recent.",
+    low=1,
+    high=100_000,
+    unit="days",
+    is_fine=True,
+)
+_metadata = partial(choice, False, "Show title, kind, language and time of each document.", is_fine=True)
+_line_numbers = partial(
+    choice,
+    "ranges",
+    "Name the lines of each window, number every line, or neither.",
+    names=LINE_NUMBERS,
+    common=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PackSettings:
     """How windows become a context (CFS AssemblyConfig)."""
 
-    packing: Packing = "greedy"
-    dedup_threshold: float | None = None  # CFS's 0.8 where duplicates are to go; None keeps them
-    twin_threshold: float | None = None  # the same between documents only
-    max_per_document: int | None = None
-    prefer_recent: bool = False
-    recent_half_life_days: int = 30
-    include_metadata: bool = False
-    line_numbers: LineNumbers = "ranges"
-    order: Order = "relevance"
-    # Cut the best window that does not fit at a boundary, so that its hits still get in.
-    trim: bool = True
-    # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing.
-    fill: Fill = "brim"
+    packing: Packing = _packing()
+    dedup_threshold: float | None = _dedup()
+    twin_threshold: float | None = _twins(None)
+    max_per_document: int | None = _most_of_one()
+    prefer_recent: bool = _recent()
+    recent_half_life_days: int = _half_life()
+    include_metadata: bool = _metadata()
+    line_numbers: LineNumbers = _line_numbers()
+    order: Order = _order()
+    trim: bool = _trim()
+    fill: Fill = _fill()
 
     def __post_init__(self) -> None:
-        choose(self.packing, PACKINGS, what="packing")
-        choose(self.order, ORDERS, what="order")
-        choose(self.fill, FILLS, what="fill")
-        choose(self.line_numbers, LINE_NUMBERS, what="line_numbers")
-        _check_numbers(self)
+        check(self)
+
+
+_narrows = partial(choice, common=True, searches=True, is_set=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +276,13 @@ class Filters:
     Filters(path=('docs/',), not_path=(), kind=(), after=None, before=None, phrase=(), without=('draft',))
     """
 
-    path: tuple[str, ...] = ()  # a part of the path or a pattern; any of them
+    path: tuple[str, ...] = ()
     not_path: tuple[str, ...] = ()
-    kind: tuple[str, ...] = ()  # prose, code, data; any of them
-    after: str | None = None  # a year, month, day or time; documents without a time pass neither
+    kind: tuple[str, ...] = ()
+    after: str | None = None
     before: str | None = None
-    phrase: tuple[str, ...] = ()  # words that stand side by side in the document; all of them
-    without: tuple[str, ...] = ()  # words or phrases that the document does not have
+    phrase: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in _SEVERAL:
@@ -232,78 +309,80 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 class AskSettings:
     """Everything beside question and budget that changes a context."""
 
-    model: str = DEFAULT_MODEL
-    format: FormatName = "plain"
-    sizing: Sizing = "field"
-    strategy: Strategy = "adjacent"
-    packing: Packing = "greedy"
-    fill: Fill = "brim"
-    trim: bool = True
-    # "relevance": documents by their best window, windows as they are read; "best": the three best windows first;
-    # "ends": the best documents at both ends.
-    order: Order = "relevance"
-    # CFS's 0.8 where all that is said twice is to go; None leaves it to the next.
-    dedup_threshold: float | None = None
-    # What several documents say nearly alike is shown once, and the others are named; None shows it every time.
-    twin_threshold: float | None = 0.9
-    max_per_document: int | None = None
-    prefer_recent: bool = False
-    recent_half_life_days: int = 30
-    include_metadata: bool = False
-    # "ranges" names the lines of each window, "every" also numbers each line, "none" names none.
-    line_numbers: LineNumbers = "ranges"
-    # Put the question behind the context, and a map of the corpus that takes so many per cent of the budget before it:
-    # `Context.prompt` has all three, and the budget covers them.
-    with_question: bool | None = None  # None: for `messages`, which are sent as they are
-    map_percent: int = 0
-    # How many units are ranked at most; None asks for as many as surely fill the budget.
-    top_k: int | None = None
-    # Which documents may answer: the fields of `Filters`. Nothing inside a question narrows it, unless `operators` says
-    # so: then "phrases", -words, stars and path: mean what they mean in a search.
-    path: tuple[str, ...] = ()
-    not_path: tuple[str, ...] = ()
-    kind: tuple[str, ...] = ()
-    after: str | None = None
-    before: str | None = None
-    phrase: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    operators: bool = False
-    # Look for likely spellings of words that no document has.
-    repair: bool = True
-    # Tests, examples, change logs, lock files, minified and generated files count for less.
-    priors: bool = True
-    # "late" lets the engine's model read the best places, if it has one; "full" compares every passage, and needs a
-    # corpus that was warmed; "auto" does so where it was; "words" leaves the model out.
-    meaning: Meaning = "auto"
-    # Show what is nearest where the corpus lacks the words that decide, instead of nothing.
-    anyway: bool = False
-    # A share of the budget for related terms (085b §5.5); not with sizing "field". `synonyms` are lines of a synonyms
-    # file (`word: synonym, another`): they come before what the corpus suggests.
-    related: bool = False
-    synonyms: tuple[str, ...] = ()
+    model: str = choice(DEFAULT_MODEL, "Whose tokens: a model or a vocabulary.", unit="name", common=True)
+    format: FormatName = choice("plain", "How the context is written.", names=FORMATS, common=True)
+    sizing: Sizing = choice("field", "How much surrounds a hit.", names=SIZINGS, common=True)
+    strategy: Strategy = choice("adjacent", "Which windows belong together.", names=STRATEGIES, common=True)
+    packing: Packing = _packing()
+    fill: Fill = _fill()
+    trim: bool = _trim()
+    order: Order = _order()
+    dedup_threshold: float | None = _dedup()
+    twin_threshold: float | None = _twins(0.9)
+    max_per_document: int | None = _most_of_one()
+    prefer_recent: bool = _recent()
+    recent_half_life_days: int = _half_life()
+    include_metadata: bool = _metadata()
+    line_numbers: LineNumbers = _line_numbers()
+    # `Context.prompt` has the map, the context and the question, and the budget covers all three.
+    with_question: bool | None = choice(
+        None, "Put the question behind the context, or not; messages have it without asking.", flag="question"
+    )
+    map_percent: int = choice(
+        0,
+        "Begin with a map of the corpus, of so much of the budget.",
+        low=0,
+        high=MOST_MAP_PERCENT,
+        unit="percent",
+        flag="map",
+    )
+    top_k: int | None = choice(
+        None, "Units that are ranked at most; none ranks as many as fill the budget.", low=1, high=100_000, is_fine=True
+    )
+    # Which documents may answer. Nothing inside a question narrows it, unless `operators` says so.
+    path: tuple[str, ...] = _narrows(
+        (), "Only where the path has this, or fits this pattern; any of several.", unit="text"
+    )
+    not_path: tuple[str, ...] = _narrows((), "Not where the path has this.", unit="text")
+    kind: tuple[str, ...] = _narrows((), "Only this kind of text; any of several.", names=("prose", "code", "data"))
+    after: str | None = _narrows(None, "Only from this year, month, day or time on.", unit="time")
+    before: str | None = _narrows(None, "Only before it.", unit="time")
+    phrase: tuple[str, ...] = _narrows((), "Only with these words side by side; all of them.", unit="words")
+    without: tuple[str, ...] = _narrows((), "Only without this word or phrase.", unit="words")
+    operators: bool = _narrows(False, 'Read "phrases", -words, stars and path: in the question as a search does.')
+    repair: bool = choice(
+        True, "Look for likely spellings of words that no document has.", off="as-typed", common=True, searches=True
+    )
+    priors: bool = choice(True, "Let tests, lock files and the like count for less.", common=True, searches=True)
+    meaning: Meaning = choice(
+        "auto",
+        "Let a model read the best places (late), compare all that `warm` has read (full), or go by words alone.",
+        names=MEANINGS,
+        searches=True,
+    )
+    anyway: bool = choice(
+        False, "Show what is nearest where words that decide are missing.", off="not-anyway", common=True
+    )
+    partial: bool = choice(
+        False, "Answer without shards that can't be reached, and say so.", off="whole", common=True, searches=True
+    )
+    # 085b §5.5
+    related: bool = choice(False, "Keep a share of the budget for related terms; not with sizing field.", is_fine=True)
+    synonyms: tuple[str, ...] = choice((), "Lines of `word: synonym, synonym`, for related.", unit="lines")
     windows: WindowSettings | None = None
-    # The model that condenses what does not fit ("extractive:", "openai:…"), the share of the budget that is kept for
-    # it, and how many budgets' worth of text are looked at.
-    densify: str | None = None
-    densify_percent: int = 15
-    densify_breadth: int = 4
+    densify: str | None = choice(
+        None, "Condense what does not fit, through this model: extractive:, openai:NAME.", unit="model"
+    )
+    densify_percent: int = choice(
+        15, "Of the budget, for what is condensed.", low=1, high=90, unit="percent", is_fine=True
+    )
+    densify_breadth: int = choice(
+        4, "How many budgets' worth of text are looked at for that.", low=1, high=64, is_fine=True
+    )
+    condensing: DensifySettings | None = later(default=None, metadata={"written": "unless empty"})  # in receipts
 
     def __post_init__(self) -> None:
-        choose(self.sizing, SIZINGS, what="sizing")
-        choose(self.strategy, STRATEGIES, what="strategy")
-        choose(self.packing, PACKINGS, what="packing")
-        choose(self.fill, FILLS, what="fill")
-        choose(self.order, ORDERS, what="order")
-        choose(self.meaning, MEANINGS, what="meaning")
-        choose(self.format, FORMATS, what="format")
-        choose(self.line_numbers, LINE_NUMBERS, what="line_numbers")
-        for name in ("top_k", "max_per_document", "recent_half_life_days", "densify_percent", "densify_breadth"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise SettingError(f"{name} is {value!r}; it must be at least 1")
-        share = self.map_percent
-        if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= MOST_MAP_PERCENT:
-            raise SettingError(f"map_percent is {share!r}; it must be a whole number from 0 to {MOST_MAP_PERCENT}")
+        check(self)
         object.__setattr__(self, "synonyms", _texts("synonyms", self.synonyms))
         for name, value in asdict(self.filters).items():
             object.__setattr__(self, name, value)
@@ -312,8 +391,6 @@ class AskSettings:
                 "related=True shares the budget out over pools of hits, which sizing 'field' does not have; "
                 "choose sizing density, radial or elastic"
             )
-        if self.densify_percent > 90:
-            raise SettingError(f"densify_percent is {self.densify_percent}; above 90 nothing is shown as it is")
 
     @property
     def asks(self) -> bool:
@@ -324,26 +401,6 @@ class AskSettings:
     def filters(self) -> Filters:
         """Which documents may answer."""
         return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
-
-
-def chosen(*, model: str, format: str, sizing: str, strategy: str, packing: str, fill: str) -> AskSettings:  # noqa: A002
-    """Settings from names that a person typed; one that is not among the choices is a ChoiceError with close ones."""
-    for what, name, names in (
-        ("format", format, FORMATS),
-        ("sizing", sizing, SIZINGS),
-        ("strategy", strategy, STRATEGIES),
-        ("packing", packing, PACKINGS),
-        ("fill", fill, FILLS),
-    ):
-        choose(name, names, what=what)
-    return AskSettings(
-        model=model,
-        format=cast("FormatName", format),
-        sizing=cast("Sizing", sizing),
-        strategy=cast("Strategy", strategy),
-        packing=cast("Packing", packing),
-        fill=cast("Fill", fill),
-    )
 
 
 CFS = AskSettings(sizing="density", trim=False, fill="relevant", order="best", dedup_threshold=0.8, top_k=100)
@@ -359,49 +416,88 @@ PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
 }
 """Settings that go together, by name."""
 
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_NESTED = {"windows": WindowSettings, "field": FieldSettings}
 
+_OF_BUDGET: Mapping[str, Choice] = {
+    "budget": Choice("Tokens to fill.", low=1, high=LARGEST, unit="tokens", name="budget", kind="int")._replace(
+        default=DEFAULT_BUDGET
+    ),
+    **{name: told._replace(default=0) for name, told in choices_of(Budget).items()},
+}
+_NESTED = {"windows": WindowSettings, "field": FieldSettings, "densify": DensifySettings}
 
-def profiled(settings: AskSettings, given: str | Mapping[str, object]) -> tuple[AskSettings, FieldSettings]:
-    """Settings with further choices by name, whichever they are; every surface takes them in this one way.
+ASKED: Mapping[str, Choice] = {**_OF_BUDGET, **choices_of(AskSettings)}
+"""The choices that every question has, by name: each has an option and a field of a request."""
 
-    A text holds them as `name=value`, parted by semicolons; `windows.name` and `field.name` are those of
-    `WindowSettings` and `FieldSettings`, and `profile` is one of `PROFILES`, which decides what is left as it is by
-    default.
-
-    >>> chosen, field = profiled(AskSettings(fill="relevant"), "order=best; top_k=5; windows.snap=off; field.runs=0.25")
-    >>> chosen.order, chosen.fill, chosen.top_k, chosen.windows.snap, field.runs
-    ('best', 'relevant', 5, False, 0.25)
-    >>> profiled(AskSettings(), "ordr=best")
-    Traceback (most recent call last):
-    brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
-    """
-    values = _pairs(given) if isinstance(given, str) else dict(given)
-    profile = values.pop("profile", "default")
-    base, field = PROFILES[choose(str(profile), tuple(PROFILES), what="profile")]
-    plain = AskSettings()
-    same = {each.name: getattr(base, each.name) for each in fields(AskSettings)}
-    told: dict[str, Any] = {
-        name: getattr(settings, name) for name in same if getattr(settings, name) != getattr(plain, name)
-    }
-    names = sorted(
-        same.keys() - {"windows"} | {f"{part}.{n.name}" for part, kind in _NESTED.items() for n in fields(kind)}
+CHOICES: Mapping[str, Choice] = dict(
+    sorted(
+        {
+            **ASKED,
+            **{f"{part}.{name}": told for part, kind in _NESTED.items() for name, told in choices_of(kind).items()},
+        }.items()
     )
-    nested: dict[str, dict[str, Any]] = {"windows": {}, "field": {}}
-    for name, value in values.items():
-        choose(name, names, what="setting")
-        part, dot, inner = name.partition(".")
-        if dot:
-            nested[part][inner] = _as_kind(name, value, _NESTED[part], inner)
-        else:
-            told[name] = _as_kind(name, value, AskSettings, name)
-    if nested["windows"]:
-        told["windows"] = replace(settings.windows or WindowSettings(), **nested["windows"])
-    return replace(base, **{**same, **told}), replace(field, **nested["field"])
+)
+"""All of them, those of the parts with the part's name before a dot; whatever is left can be set by name."""
 
 
-def _pairs(text: str) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question with all that is chosen for its answer: what every surface makes, and an engine answers."""
+
+    question: str
+    budget: Budget
+    settings: AskSettings = AskSettings()
+    field: FieldSettings = FieldSettings()
+
+    @classmethod
+    def of(cls, question: str, chosen: Mapping[str, object], more: str | Mapping[str, object] = "") -> Ask:
+        """From choices by name, whichever they are; what is left out is as the profile has it.
+
+        `chosen` holds values or the words for them. `more` is the same, or a text: `name=value`, with semicolons
+        between them. `windows.name`, `field.name` and `densify.name` are the fields of `WindowSettings`,
+        `FieldSettings` and `DensifySettings`; `profile` is one of `PROFILES`. Reserves are taken from the budget.
+
+        >>> ask = Ask.of("Tea?", {"fill": "relevant"}, "order=best; windows.snap=off; field.runs=0.25")
+        >>> ask.settings.order, ask.settings.fill, ask.settings.windows.snap, ask.field.runs
+        ('best', 'relevant', False, 0.25)
+        >>> Ask.of("Tea?", {"budget": 900, "reserved_response": 500}).budget.available
+        400
+        >>> Ask.of("Tea?", {"ordr": "best"})
+        Traceback (most recent call last):
+        brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
+        """
+        given = {**chosen, **(pairs(more) if isinstance(more, str) else more)}
+        profile = choose(str(given.pop("profile", "default")), tuple(PROFILES), what="profile")
+        parts: dict[str, dict[str, Any]] = {"": {}, "budget": {}, "windows": {}, "field": {}, "densify": {}}
+        for name, value in given.items():
+            told = CHOICES[choose(name, CHOICES, what="setting")]
+            part = "budget" if name in _OF_BUDGET else name.partition(".")[0] if "." in name else ""
+            parts[part][told.name] = value if isinstance(value, Budget) else from_text(told, value, name=name)
+        base, field = PROFILES[profile]
+        if parts["windows"]:
+            parts[""]["windows"] = replace(base.windows or WindowSettings(), **parts["windows"])
+        if parts["densify"]:
+            parts[""]["condensing"] = DensifySettings(**parts["densify"])
+        return cls(question, _room(parts["budget"]), replace(base, **parts[""]), replace(field, **parts["field"]))
+
+
+def condensing(given: str | Mapping[str, object], **decided: Any) -> DensifySettings:
+    """How a text is condensed, by the names that `Ask.of` takes; those of a question say nothing here.
+
+    >>> condensing("densify.attempts=3; order=best", target_tokens=90).attempts
+    3
+    """
+    found = Ask.of("", {}, given).settings.condensing or DensifySettings()
+    return replace(found, **{name: value for name, value in decided.items() if value is not None})
+
+
+def _room(given: Mapping[str, Any]) -> Budget:
+    """The budget, and what is kept of it: nothing that is not named."""
+    whole = budget_of(given.get("budget", DEFAULT_BUDGET))
+    kept = {name: value for name, value in given.items() if name != "budget"}
+    return replace(whole, **kept) if kept else whole
+
+
+def pairs(text: str) -> dict[str, object]:
     """`name=value; name=value` as a dictionary; a name that comes again adds to a list."""
     found: dict[str, object] = {}
     for part in filter(None, (each.strip() for each in text.split(";"))):
@@ -411,43 +507,3 @@ def _pairs(text: str) -> dict[str, object]:
         before = found.get(name)
         found[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
     return found
-
-
-def _as_kind(name: str, value: object, kind: type, field_name: str) -> object:
-    """A value as its field has it: words of a person become numbers and switches."""
-    hint = get_type_hints(kind)[field_name]
-    kinds = get_args(hint) or (hint,)
-    if get_origin(hint) is tuple or tuple in (get_origin(each) for each in kinds):
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
-    if not isinstance(value, str):
-        return value
-    if type(None) in kinds and value.casefold() in ("none", "null", ""):
-        return None
-    if bool in kinds:
-        if value.casefold() not in _WORDS:
-            raise SettingError(f"{name} is {value!r:.60}; it is on or off")
-        return _WORDS[value.casefold()]
-    for number in (int, float):
-        if number in kinds:
-            try:
-                return number(value)
-            except ValueError:
-                continue
-    if {int, float} & set(kinds):
-        raise SettingError(f"{name} is {value!r:.60}; it is a number")
-    return value
-
-
-def _check_numbers(settings: WindowSettings | PackSettings, *, lowest: dict[str, int] | None = None) -> None:
-    """Whole numbers are at least 1 (or their own lowest value), fractions lie in 0..1."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(field.default, bool) or isinstance(value, str) or value is None:
-            continue
-        if isinstance(field.default, float) or field.name.endswith("threshold"):
-            if not (isinstance(value, int | float) and 0.0 <= value <= 1.0):
-                raise SettingError(f"{field.name} is {value!r}; it must lie between 0 and 1")
-            continue
-        least = (lowest or {}).get(field.name, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise SettingError(f"{field.name} is {value!r}; it must be at least {least}")

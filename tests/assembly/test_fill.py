@@ -237,3 +237,16 @@ def test_growing_stops_before_a_heading_that_nothing_follows():
             ends.add(window.end)
             assert not window.text.rstrip().rpartition("\n")[2].startswith("## ")
     assert len(ends) > 3
+
+
+@pytest.mark.parametrize("budget", range(600, 700, 13))
+def test_code_is_broken_between_lines(budget):
+    """Where lines fill a budget, the last unit that is shown in part ends with one, however far it is indented."""
+    lines = [f"                    self.pots.add(cup_{n})" for n in range(200)]
+    page = Document("deep.py", "def run(gamma):\n" + "\n".join(lines) + "\n")
+    start = page.content.index(b"                    self.pots.add(cup_100)")
+    hit = Hit("deep.py", start, start + len(lines[100]) + 1, 1.0)
+    (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
+    before, after = page.content[: window.start], page.content[window.end :]
+    assert not before or before.endswith(b"\n")
+    assert not after or window.text.endswith("\n") or after.startswith(b"\n")

@@ -5,7 +5,7 @@ import pytest
 from brimful import Document, tokens_for
 from brimful.densify.densify import densify
 from brimful.densify.memory import Memory
-from brimful.densify.plan import SEED, DensifySettings
+from brimful.densify.plan import SEED
 from brimful.errors import (
     CancelledError,
     ContextLimitError,
@@ -15,6 +15,7 @@ from brimful.errors import (
     QuotaError,
     RequestSizeError,
 )
+from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, first_sentence
 
 COUNTER = tokens_for("o200k_base")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from brimful import Document, SettingError, tokens_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import extract, join
-from brimful.densify.plan import DensifySettings
+from brimful.settings import DensifySettings
 from tests.densify.test_densify import story
 
 COUNTER = tokens_for("o200k_base")

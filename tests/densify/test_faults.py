@@ -10,10 +10,10 @@ import pytest
 
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
 from brimful.densify.run import bound_parallel
 from brimful.densify.transport import Timeouts
 from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
+from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
 from tests.densify.test_densify import story
 
@@ -150,7 +150,7 @@ SCRIPT = """
 import sys
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
+from brimful.settings import DensifySettings
 from brimful import tokens_for
 sys.path.insert(0, sys.argv[4])
 from tests.densify.test_densify import story

@@ -11,11 +11,11 @@ import pytest
 from brimful.densify.densify import densify
 from brimful.densify.model import Completion, Stop
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
 from brimful.densify.run import Caller, Ledger
 from brimful.densify.transport import Timeouts, shown
 from brimful.errors import CancelledError, ProviderError, RateLimitError, UnavailableError
 from brimful.limits import PATIENCE_SECONDS
+from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
 from tests.densify.test_densify import story
 

@@ -8,7 +8,6 @@ from brimful import Document, SettingError, tokens_for
 from brimful.densify.plan import (
     SEED,
     Allowances,
-    DensifySettings,
     Slicer,
     allowances,
     check_input,
@@ -20,6 +19,7 @@ from brimful.densify.plan import (
 )
 from brimful.densify.prompts import prompt
 from brimful.errors import InputTooLongError
+from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans
 
 COUNTER = tokens_for("o200k_base")

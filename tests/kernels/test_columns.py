@@ -52,3 +52,17 @@ def test_offsets_outside_their_columns_are_refused():
     for offsets in ([0, 4], [-1, 2], [0, 2, 1]):
         with pytest.raises(ValueError, match="offsets"):
             kernels.pack_columns(np.arange(3), np.array(offsets))
+
+
+@given(st.lists(st.lists(st.integers(-5, 40), max_size=12).map(sorted), max_size=10))
+def test_ascending_columns_become_one(columns):
+    """Few columns or many, empty ones, numbers that several have."""
+    arrays = [np.array(column, np.int64) for column in columns]
+    assert kernels.unite(arrays).tolist() == sorted({number for column in columns for number in column})
+
+
+@given(st.lists(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), max_size=6), max_size=4))
+def test_columns_in_any_order_become_one(columns):
+    """What does not ascend is sorted first."""
+    arrays = [np.array(column, np.int64) for column in columns]
+    assert kernels.unite(arrays).tolist() == sorted({number for column in columns for number in column})

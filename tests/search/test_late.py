@@ -7,6 +7,8 @@ import brimful
 from brimful.errors import EndpointError, SettingError
 from brimful.index.embedders import wrap
 from brimful.search.meaning import CELL_BYTES, all_passages, passage_text
+from brimful.search.search import search
+from brimful.testing import FakeReranker
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
 TEXTS = {
@@ -261,3 +263,64 @@ def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
         context = engine.context("zeppelin", budget=100)
         assert "padlock" in context.text
         assert context.relevance.missing == ("zeppelin",)
+
+
+def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
+    """Path, chapter and section stand before its text; a heading that it begins with itself stands there once."""
+    pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        engine.add_documents([brimful.Document("guide.md", pages), brimful.Document("a.py", CODE)])
+        texts = [passage_text(engine.ground, each) for each in all_passages(engine.ground)]
+    heads = {text.partition(": ")[0] for text in texts}
+    assert heads >= {"guide.md", "guide.md > Deployment", "guide.md > Deployment > Proxies", "a.py > class Kettle"}
+    assert "guide.md > Deployment > Caches" in heads
+    assert not any("Proxies: ## Caches" in text for text in texts)
+
+
+CODE = "class Kettle:\n" + "".join(f"    def pour_{n}(self):\n        return {n} * self.cups\n\n" for n in range(40))
+
+
+def test_a_reranker_puts_the_best_passages_in_order(tmp_path):
+    """It reads the question with each of the best passages, once each; they change places among themselves."""
+    fill(tmp_path / "a.db")
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        plain = search(engine.ground, QUESTION)
+        reranker = Preferring("lock")
+        found = search(engine.ground, QUESTION, reranker=reranker)
+        assert "lock" in engine.text(found.hits[0].path, found.hits[0].start - 600, found.hits[0].end + 600)
+        assert plain.hits[0].path == "jobs.md" != found.hits[0].path
+        assert sorted((hit.path, hit.start) for hit in found.hits) == sorted(
+            (hit.path, hit.start) for hit in plain.hits
+        )
+        ((question, texts),) = reranker.asked
+        assert question == QUESTION
+        assert len(set(texts)) == len(texts) == found.read.reranked
+        assert found.read.reranker == reranker.name
+
+
+class Preferring(FakeReranker):
+    """A reranker that likes one word."""
+
+    def __init__(self, word):
+        super().__init__()
+        self._word = word
+
+    def scores(self, question, texts):
+        """A thousand for each text that has it."""
+        super().scores(question, texts)
+        return [1_000 * (self._word in text) for text in texts]
+
+
+def test_a_reranker_that_fails_leaves_the_order_and_says_so(tmp_path):
+    """The answer is the one without it."""
+
+    def fail(_):
+        raise EndpointError("the reranker went away; start it again")
+
+    fill(tmp_path / "a.db")
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        plain = search(engine.ground, QUESTION)
+        found = search(engine.ground, QUESTION, reranker=FakeReranker(fails=fail))
+    assert found.hits == plain.hits
+    assert found.read.not_reranked == "the reranker went away; start it again"
+    assert found.read.reranked == 0

@@ -142,7 +142,7 @@ def test_switches_may_be_set(brimful, papers, monkeypatch, tmp_path):
     assert "counts 0.6" not in brimful(*asked).out
     assert "counts 0.6" in brimful(*asked, "--priors").out
     monkeypatch.setenv("BRIMFUL_PRIORS", "perhaps")
-    assert "it is true or false" in brimful(*asked).err
+    assert "it is on or off" in brimful(*asked).err
     monkeypatch.delenv("BRIMFUL_PRIORS")
     monkeypatch.setenv("BRIMFUL_CONFIG", str(tmp_path / "own.toml"))
     assert brimful("config", "set", "repair", "off").code == 0

@@ -38,7 +38,7 @@ def test_each_place_comes_before_the_next(brimful, project, monkeypatch, tmp_pat
     monkeypatch.setenv("BRIMFUL_BUDGET", "90")
     assert (budget_of(brimful), origin()) == (90, (90, "BRIMFUL_BUDGET"))
     assert budget_of(brimful, "--budget", "50") == 50
-    assert budget_of(brimful, "-qb", "50") == 50  # read by the parser, which asks the same places
+    assert budget_of(brimful, "-qb", "50") == 50  # two options in one word
     assert budget_of(brimful, "-qm", "gpt-4o") == 90
 
 
@@ -125,8 +125,8 @@ def test_a_variable_that_is_no_setting_is_pointed_out(brimful, monkeypatch):
 
 def test_every_setting_has_its_option_and_its_default():
     """The defaults of the options and of the settings are the same."""
-    from brimful.surfaces.cli import quick
+    from brimful.surfaces.cli.table import COMMANDS
 
-    options = [option for command in quick.grammar().values() for option in command["options"] if option["key"]]
-    assert {option["key"] for option in options} == set(configuration.DEFAULTS)
-    assert all(option["default"] == configuration.DEFAULTS[option["key"]] for option in options)
+    options = [option for command in COMMANDS.values() for option in command.options if option.key]
+    assert {option.key for option in options} == set(configuration.DEFAULTS)
+    assert all(option.default == configuration.DEFAULTS[option.key] for option in options)

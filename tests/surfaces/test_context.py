@@ -134,7 +134,7 @@ def test_a_changed_file_is_read_again(brimful, own):
         (["context", "tea", "{corpus}", "--buget", "5"], 2, "did you mean --budget"),
         (["context", "tea", "{corpus}", "--packing", "gredy"], 2, "did you mean 'greedy'"),
         (["context", "tea", "{corpus}", "--model", "gpt-4p"], 2, "did you mean 'gpt-4'"),
-        (["contxt", "tea"], 2, "Did you mean 'context'"),
+        (["contxt", "tea"], 2, "did you mean 'context'"),
         (["search", "tea", "{corpus}", "--limit", "0"], 2, "at least 1"),
         (["add", "{corpus}", "--allow", "hiden"], 2, "did you mean 'hidden'"),
         (["context", "tea", "--store", "{corpus}/tea.db"], 2, "there is no store"),

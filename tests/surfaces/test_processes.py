@@ -63,7 +63,7 @@ def test_a_bug_is_not_nothing_found():
 
 
 def test_what_is_written_from_the_declarations_is_up_to_date():
-    """docs/cli.md, help.txt and grammar.json hold every command as declared; `make cli-docs` renews them."""
+    """docs/cli.md, docs/choices.md and help.txt hold every command and choice; `make cli-docs` renews them."""
     program = (
         "import sys; sys.path.insert(0, 'scripts'); import cli_docs; "
         "sys.exit([str(file) for file, text in cli_docs.WRITTEN.items() if file.read_text(encoding='utf-8') != text()])"

@@ -329,6 +329,7 @@ def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setitem(sys.modules, "splintr", None)
     bpe.tokenizer_of.cache_clear()  # as in a process that has loaded none yet
+    bpe.table_of.cache_clear()
     with pytest.raises(MissingPartError, match="pip install 'splintr-rs"):
         BpeCounter("o200k_base").count("x")
 

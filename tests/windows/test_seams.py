@@ -288,3 +288,31 @@ def test_no_seam_is_larger_than_what_it_explains():
     code = Document("long.py", f"def boil(\n{arguments}) -> None:\n    first = 1\n    zebra = 2\n", language="python")
     at = code.content.index(b"    zebra")
     assert [seam.text for seam in seams_for(code, Span(at, len(code) - 1))] == ["def boil("]
+
+
+POURING = Document(
+    "pots.py",
+    "class Pot:\n"
+    "    @warm\n"
+    "    def pour(self, cups):\n"
+    "        first = 1\n"
+    "        return cups\n\n\n"
+    "def drink(cups):\n"
+    "    return None\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "trail"),
+    [
+        ("        return cups", "    return None\n", ["class Pot:", "def pour(self, cups):"]),
+        ("        return cups", "\n\n\ndef", ["class Pot:", "def pour(self, cups):"]),
+        ("\n\n\ndef drink", "    return None\n", []),
+        ("    @warm", "        return cups\n", ["class Pot:"]),
+    ],
+)
+def test_a_window_of_code_says_what_its_first_line_stands_in(first, last, trail):
+    """Also where it goes on beyond the end of that function, and never what it begins with itself."""
+    start = POURING.content.index(first.encode())
+    end = POURING.content.index(last.encode(), start) + len(last) - (3 if last.endswith("def") else 0)
+    assert [seam.text for seam in seams_for(POURING, Span(start, end))] == trail

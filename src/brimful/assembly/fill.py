@@ -27,6 +27,7 @@ TRIM_TRIES = 8
 _UNLIMITED = 1 << 62
 _WORD_END = compiled(rb"(?<=\S)(?=\s)")
 _WORD_START = compiled(rb"(?<=\s)(?=\S)")
+_NEWLINE = compiled(rb"\n")
 _CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
 
@@ -278,9 +279,9 @@ class Page:
             last.after.before = first
 
     def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
-        """If the page is not yet full, let a window break its next unit at a word, or a very long word."""
+        """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
         ordered = sorted(stretches, key=lambda each: self._cap is not None and len(each.span) >= self._cap)
-        for edges in (_ends_within, _inside_a_word, _starts_within):
+        for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
             for stretch in ordered:
                 if self.is_full():
                     return
@@ -304,6 +305,26 @@ def _link_neighbours(stretches: Iterable[Stretch]) -> None:
     for one, other in pairwise(ordered):
         if one.source.id == other.source.id:
             one.after, other.before = other, one
+
+
+def _lines_below(stretch: Stretch) -> list[tuple[int, int]]:
+    """The window with an end at each line of the unit after it; prose is not made of lines."""
+    start, end = stretch.span.start, stretch.span.end
+    limit = min(stretch.source.outline.cut_after(end + 1), stretch.high)
+    return [(start, edge) for edge in _line_ends(stretch.source, end, limit)]
+
+
+def _lines_above(stretch: Stretch) -> list[tuple[int, int]]:
+    """The window with a start at each line of the unit before it, from the nearest on."""
+    start, end = stretch.span.start, stretch.span.end
+    limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
+    return [(edge, end) for edge in reversed(_line_ends(stretch.source, limit, start))]
+
+
+def _line_ends(source: Document, start: int, end: int) -> list[int]:
+    if source.kind == "prose":
+        return []
+    return [found.end() for found in _NEWLINE.finditer(source.content, start, end) if start < found.end() < end]
 
 
 def _ends_within(stretch: Stretch) -> list[tuple[int, int]]:
@@ -345,7 +366,7 @@ def _words(content: bytes, start: int, end: int, edge: re.Pattern[bytes]) -> lis
     """Edges of words strictly inside `[start, end)`; between characters in runs too long to be words."""
     edges = [match.start() for match in edge.finditer(content, start, end) if start < match.start() < end]
     for left, right in pairwise([start, *edges, end]):
-        if right - left > LONGEST_WORD:
+        if right - left > LONGEST_WORD and len(content[left:right].strip()) > LONGEST_WORD:  # blanks are in no word
             between = _CODE_POINT.finditer(content, left + 1, right)
             edges.extend(match.start() for match in between if left < match.start() < right)
     return sorted(edges)

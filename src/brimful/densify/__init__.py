@@ -11,9 +11,10 @@ from brimful.densify.failures import Failure, classify
 from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, Stop
 from brimful.densify.models import model_for
-from brimful.densify.plan import SEED, DensifySettings
+from brimful.densify.plan import SEED
 from brimful.densify.run import Progress, bound_parallel
 from brimful.densify.transport import Timeouts
+from brimful.settings import DensifySettings
 
 __all__ = [
     "SEED",

@@ -21,9 +21,9 @@ from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
 from brimful.densify.run import Progress
 from brimful.errors import BrimfulError, CorruptError, DocumentError, choose
+from brimful.settings import DensifySettings
 from brimful.store.format import seal_of
 from brimful.text.spans import Span
 

@@ -22,7 +22,7 @@ from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
-from brimful.densify.plan import DensifySettings
+from brimful.settings import DensifySettings
 from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
 from brimful.windows.window import Cluster, Window
@@ -113,19 +113,26 @@ def condense(
     *,
     memory: Memory | None,
     counter: TokenCounter,
+    settings: DensifySettings | None = None,
     cancel: threading.Event | None = None,
 ) -> list[Digest | None]:
     """A digest for each rest, asked for through the memory; None where no model is needed."""
-    return [_digest(rest, model, memory, counter, cancel) for rest in left_out]
+    chosen = settings or DensifySettings()
+    return [_digest(rest, model, memory, counter, chosen, cancel) for rest in left_out]
 
 
 def _digest(
-    rest: Rest, model: Model, memory: Memory | None, counter: TokenCounter, cancel: threading.Event | None
+    rest: Rest,
+    model: Model,
+    memory: Memory | None,
+    counter: TokenCounter,
+    settings: DensifySettings,
+    cancel: threading.Event | None,
 ) -> Digest | None:
     source = rest.joined()
     if isinstance(model, ExtractiveModel) or counter.count(source.content.decode()) <= rest.target_tokens:
         return None
-    settings = DensifySettings(target_tokens=rest.target_tokens)
+    settings = replace(settings, target_tokens=rest.target_tokens)
     made = densify(source, model, settings=settings, memory=memory, cancel=cancel)
     return fit_digest(made, rest.target_tokens, counter=counter)
 

@@ -20,9 +20,10 @@ from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model, Stop
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings, Slicer, check_input
+from brimful.densify.plan import Slicer, check_input
 from brimful.densify.run import Caller, Ledger, Merging, Parting, Progress, Run
 from brimful.errors import ContextLimitError, DocumentError
+from brimful.settings import DensifySettings
 from brimful.text.spans import Span
 
 __all__ = ["Progress", "densify"]

@@ -6,15 +6,16 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
 from brimful.densify.prompts import prompt
-from brimful.errors import InputTooLongError, SettingError, choose
+from brimful.errors import InputTooLongError, SettingError
 from brimful.patterns import compiled
+from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
 
@@ -178,62 +179,12 @@ def groups_of(sizes: Sequence[int], allowance: int, *, between: int) -> list[ran
 # So the text's allowance follows from the limit, for each run (DESIGN §5.15). The seed's constants (DENS, budget
 # values) are the `seed` profile, and guards around the computed values.
 
-Profile = Literal["computed", "seed"]
-PROFILES: tuple[Profile, ...] = get_args(Profile)
-
 _WRAPPING_TOKENS = 16
 """What a provider adds around a message: roles, special tokens."""
 _ROOMY_TOKENS = 32_768
 _THOUGHT_TOKENS = 4_096
 """Models with so much room may think before they write, and are charged for it from the output's reserve."""
 _LEAST_TARGET_TOKENS = 48
-
-
-@dataclass(frozen=True, slots=True)
-class DensifySettings:
-    """How a text is condensed. `seed` has DENS's constants; `computed` derives them from the context limit.
-
-    >>> DensifySettings(attempts=0)
-    Traceback (most recent call last):
-    brimful.errors.SettingError: attempts is 0; it must be at least 1
-    """
-
-    profile: Profile = "computed"
-    target_tokens: int | None = None  # how long the digest should be; None: one answer of the model
-    input_limit_tokens: int | None = None  # longer texts are refused before any call; 64,000 in the seed
-    # Guards (DENS, budget values)
-    floor_tokens: int = 320  # halving stops here
-    first_part_tokens: int = 100_000  # where no limit is known, after a first overflow
-    small_part_tokens: int = 1_800  # where no limit is known, for a model that is known to be small
-    merge_ceiling_tokens: int = 2_000  # seed profile only
-    # What is left out of the allowance
-    output_percent: int = 12
-    least_output_tokens: int = 96
-    most_output_tokens: int = 1_024
-    margin_percent: int = 2
-    estimate_margin_percent: int = 10  # instead, where tokens are only estimated
-    # The run
-    most_passes: int = 16
-    attempts: int = 2
-    parallel: int = 4
-    first_wait_seconds: float = 1.0
-    longest_wait_seconds: float = 60.0
-    deadline_seconds: float | None = None
-    allow_gaps: bool = False  # name the parts that failed instead of failing
-
-    def __post_init__(self) -> None:
-        choose(self.profile, PROFILES, what="profile")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool | str) or value is None:
-                continue
-            least = 0 if field.name.endswith(("percent", "wait_seconds")) else 1
-            if not isinstance(value, int | float) or not value >= least:
-                raise SettingError(f"{field.name} is {value!r}; it must be at least {least}")
-        if self.output_percent + max(self.margin_percent, self.estimate_margin_percent) >= 90:
-            raise SettingError(
-                f"output_percent {self.output_percent} and the margin leave under 10 percent for the text; lower one"
-            )
 
 
 SEED = DensifySettings(profile="seed", input_limit_tokens=64_000)

@@ -24,7 +24,6 @@ from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, Stop
 from brimful.densify.plan import (
     Allowances,
-    DensifySettings,
     Part,
     Slicer,
     allowances,
@@ -46,6 +45,7 @@ from brimful.errors import (
     SettingError,
 )
 from brimful.limits import COUNTED_TOKENS
+from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans
 from brimful.text.strict_json import whole_characters
 

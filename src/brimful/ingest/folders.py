@@ -29,7 +29,7 @@ from brimful.ingest.workers import (
     time_of,
 )
 from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import Entry
+from brimful.store.writing import WHOLE, Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
@@ -186,7 +186,7 @@ class _Reading:
         """Read and index files that can be held, in batches; with a helper where there is much to do."""
         batches = [[self._file(found) for found in batch] for batch in batches_of(fresh)]
         embedder = self._store.embedder() if batches else None
-        is_alone = self._store.parts == 1 and (embedder is None or embedder is default_embedder())
+        is_alone = self._store.parts is WHOLE and (embedder is None or embedder is default_embedder())
         size = sum(found.size for found in fresh)
         helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
         work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
@@ -334,7 +334,7 @@ def _named(store: Store, root: Root, label: str | None) -> _Naming:
     shared = {folder for each in own if each != prefix and is_folder(folder := roots.get(each))}
     if shared and label is None:  # another glob of the same folder
         folders = [Named(each) for each in sorted(shared)]
-    folder = store.claim(prefix, folders, own=own)
+    folder = store.claim_folder(prefix, folders, own=own)
     if folder is None:
         raise DocumentError(
             f"{folders[0].folder + folders[0].file!r:.200} names other documents already; "

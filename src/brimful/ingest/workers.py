@@ -24,7 +24,7 @@ from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError, HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
-from brimful.store.writing import SEGMENT_BYTES, Entry, Prepared, prepare
+from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, prepare
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -68,7 +68,9 @@ def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
         yield batch
 
 
-def index_batch(files: Iterable[File], settings: SourceSettings, embedder: Embedder | None, *, parts: int = 1) -> Taken:
+def index_batch(
+    files: Iterable[File], settings: SourceSettings, embedder: Embedder | None, *, parts: Parts = WHOLE
+) -> Taken:
     """Read files and index what they hold."""
     outcomes: list[Outcome] = []
     entries: list[Entry] = []

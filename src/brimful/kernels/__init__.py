@@ -9,6 +9,7 @@ in its place. The interpreter's lock is free while a kernel runs.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -41,6 +42,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pack_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
+    "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 6)),
     "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
@@ -57,6 +59,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
+    "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 
 
@@ -328,6 +333,24 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
         return columns if isinstance(columns, Columns) else cls(columns)
 
 
+_MOST_UNITED = 8  # columns at once: their heads are all looked at for every number
+
+
+def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
+    """Columns as one, ascending, each number once."""
+    if 0 < len(columns) <= _MOST_UNITED:
+        given = Columns(columns)
+        out, cursors = np.empty(int(given.sizes.sum()), np.int64), np.zeros(len(given), np.int64)
+        count = library().unite_columns(*given.given, cursors.ctypes.data, out.ctypes.data)
+        if count >= 0:
+            return out[:count]
+    whole = np.concatenate([np.zeros(0, np.int64), *columns])
+    whole.sort(kind="stable")
+    keep = np.ones(len(whole), np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]
+
+
 def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
     """Stretches of segments as the kernels read them, with their sizes checked."""
     starts, ends, edges = _numbers(starts), _numbers(ends), np.array(bounds, np.int64)
@@ -421,3 +444,66 @@ def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
         raise ValueError("long runs need a table of all bytes, and a length of at least 1")
     out = np.empty(len(text) + 1, np.uint8)
     return out[: library().long_runs(text, len(text), marks, least, out.ctypes.data)].tobytes()
+
+
+PAGE_CODES = 128
+"""Code points of which one page of kinds tells."""
+
+
+def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
+    """A table of hashes over tokens: token t is `tokens[offsets[t]:offsets[t + 1]]`, each is there once."""
+    offsets = _places(offsets)
+    _check_tokens(tokens, offsets)
+    bits = max((4 * len(offsets)).bit_length() - 1, 4)
+    slots = np.zeros(1 << bits, np.uint64)
+    count = library().index_tokens(tokens, offsets.ctypes.data, len(offsets) - 1, slots.ctypes.data, bits)
+    if count < len(offsets) - 1:
+        raise ValueError(f"token {count} of a vocabulary is empty, or is there twice")
+    return slots
+
+
+def _check_tokens(tokens: bytes | memoryview, offsets: Places) -> None:
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(tokens) or (np.diff(offsets) < 1).any():
+        raise ValueError("the tokens of a vocabulary must follow each other, none of them empty")
+
+
+class TokenTable:
+    """A vocabulary of byte pairs, in memory that may be a file's: how many tokens a text has, which token a text is.
+
+    `slots` are what `index_tokens` made of the same tokens; `pages` and `kinds` say of every code point what it is.
+    """
+
+    def __init__(
+        self,
+        tokens: memoryview,
+        offsets: Places,
+        slots: NDArray[np.uint64],
+        pages: NDArray[np.uint16],
+        kinds: NDArray[np.uint8],
+        *,
+        is_cased: bool,
+    ) -> None:
+        offsets = _places(offsets)
+        _check_tokens(tokens, offsets)
+        bits = len(slots).bit_length() - 1
+        numbers = slots & np.uint64(0xFFFF_FFFF)
+        if len(slots) != 1 << bits or numbers.max(initial=0) >= len(offsets) or numbers.all() or bits < 1:
+            raise ValueError("a table of tokens must name tokens only, and have empty places")
+        if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
+            raise ValueError("every code point needs its kind")
+        codes = np.frombuffer(tokens, np.uint8)
+        self._kept = (codes, offsets, slots, np.ascontiguousarray(pages), np.ascontiguousarray(kinds))
+        at = [each.ctypes.data for each in self._kept]
+        self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
+        self._given = (int(is_cased), *self._words, *at[3:])
+        self._count, self._find = library().count_tokens, library().find_token
+
+    def count(self, text: bytes) -> int | None:
+        """The tokens of a text that is UTF-8; None where it has a character of no known kind, or a very long piece."""
+        found: int = self._count(text, len(text), *self._given)
+        return found if found >= 0 else None
+
+    def find(self, text: bytes) -> int | None:
+        """The number of the token that a text is."""
+        found: int = self._find(text, len(text), *self._words)
+        return found if found >= 0 else None

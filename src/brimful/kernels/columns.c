@@ -75,3 +75,32 @@ EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, in
         shift = 0;
     }
 }
+
+/* Ascending columns as one, each number once. `cursors` has a zero for each column, `out` room for all numbers. Returns
+ * how many there are, or -1 where a column does not ascend. */
+EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors,
+                             int64_t *out)
+{
+    int64_t made = 0;
+    for (;;) {
+        int64_t least = 0, open = 0;
+        for (int64_t column = 0; column < count; column++)
+            if (cursors[column] < sizes[column]) {
+                int64_t value = columns[column][cursors[column]];
+                least = open++ && least < value ? least : value;
+            }
+        if (!open)
+            return made;
+        for (int64_t column = 0; column < count; column++) {
+            const int64_t *values = columns[column];
+            int64_t at = cursors[column], size = sizes[column];
+            while (at < size && values[at] <= least) {
+                if (values[at] < least)
+                    return -1;
+                at++;
+            }
+            cursors[column] = at;
+        }
+        out[made++] = least;
+    }
+}

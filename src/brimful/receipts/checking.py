@@ -18,6 +18,7 @@ from brimful.corpus.skips import Refusal
 from brimful.errors import DocumentError, StoreError
 from brimful.receipts.offline import (
     ONLY_BY_ASKING,
+    UNASKED,
     UNVOUCHED,
     Finding,
     Findings,
@@ -77,9 +78,14 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
     found = comparison.run(guarded, source="the store", not_checked=())
     root = snapshot.root.hex()
     if root != receipt.state_root:
-        message = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
+        message = f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
         found.insert(0, Finding("state", None, None, None, f"{message}; cited documents: {comparison.tally()}"))
     return found
+
+
+def unasked(receipt: Receipt) -> str:
+    """Which shards a partial answer was given without."""
+    return f" (a partial answer, given without {', '.join(receipt.missing)})" if receipt.missing else ""
 
 
 def check_files(
@@ -157,6 +163,8 @@ class _Comparison:
             number = _count(len(self._receipt.digests), "digest")
             said = f"the words of {number}, which model wrote them, and which bytes each sentence came from"
             left.insert(0, f"{said}: no source has them")
+        if self._receipt.missing:
+            left.insert(0, f"what {', '.join(self._receipt.missing)} hold: {UNASKED}")
         found = [*broken, *self._found, *rebuilt]
         return Findings(found, compared=compared, not_checked=left, is_rebuilt=not self._receipt.digests)
 

@@ -48,6 +48,7 @@ ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
 """What no source can show, in words, and the fields that say it: `Engine.verify(…, replay=True)` compares them."""
 
 UNVOUCHED = "the facts of the run (`run`), which no hash covers"
+UNASKED = "the answer is partial, given without them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,11 @@ class Findings(list[Finding]):
         compared = (
             (*self.compared, "the question, asked again: every field of the receipt") if replayed else self.compared
         )
-        left = self.not_checked if not replayed else [each for each in self.not_checked if each == UNVOUCHED]
+        left = (
+            self.not_checked
+            if not replayed
+            else [each for each in self.not_checked if each.endswith((UNVOUCHED, UNASKED))]
+        )
         rebuilt = self._is_rebuilt or replayed
         return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
 

@@ -195,6 +195,12 @@ class Receipt:
         """What its text tells of each window beside the window's own."""
         return Showing(self.include_metadata, self.line_numbers)
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The shards that could not be asked: where there are any, the answer is partial."""
+        named = self.settings.get("missing")
+        return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
+
     def to_json(self) -> str:
         """One line of JSON; the same receipt has the same bytes everywhere."""
         return canonical(self)

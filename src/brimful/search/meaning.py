@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from blake3 import blake3
@@ -27,11 +27,15 @@ from brimful.search.query import Query
 from brimful.search.spelling import Correction
 from brimful.settings import FieldSettings
 
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
+
 # ---- meaning: What does a question mean, as a vector that units are compared with?
 #
 # By the static table it is the sum over its terms, as a unit is; a model reads the question as it is worded.
 
 _KEPT_QUESTIONS = 256
+_LONGEST_WORD = 48  # bytes; what is longer is an id or a paste, and its pieces mean nothing
 
 
 class QuestionVectors:
@@ -72,7 +76,8 @@ def meaning_of(query: Query, mended: Sequence[Correction], vectors: TermVectors 
     if isinstance(vectors, QuestionVectors):
         return vectors.of(wording(query, mended))
     instead = {each.word: each.term for each in reversed(mended)}
-    return query_vector([instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part], vectors)
+    words = [instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part]
+    return query_vector([word for word in words if len(word) <= _LONGEST_WORD], vectors)
 
 
 def wording(query: Query, mended: Sequence[Correction]) -> str:
@@ -129,6 +134,9 @@ FIRST_PLACE: Final = 24
 PLACES: Final = 6
 _KEPT_READINGS = 64
 _BATCH = 32  # texts that are embedded before they are remembered
+_READ_AS = "path > headings: text"  # what a model reads of a passage; kept vectors of another form are not used
+_HEADING = 80  # characters of a heading that are read with what stands below it
+_MARKS = "#=*~-_:{} \t\r\n"  # that make a line a heading
 _PLACE = np.dtype("<u8")  # where in its document a passage begins
 
 
@@ -181,6 +189,9 @@ class Read:
     failed: str | None = None  # why words alone decided
     is_full: bool = False  # every passage of the corpus was compared
     nearest: int = 0  # the likeness of the passage that is nearest to the question, in millionths
+    reranker: str | None = None  # who read the best passages again, together with the question
+    reranked: int = 0  # how many passages that were
+    not_reranked: str | None = None  # why it did not
 
 
 class Passage(NamedTuple):
@@ -379,24 +390,67 @@ def read_late(
         return field, Read(late.name, late.runtime, 0, 0, str(error))
     # What stands out counts; a little for likeness itself, where nothing does.
     worth = standing_out(alike) + np.maximum(alike, 0) / (LIKENESS * MILLION)
-    gains = np.rint(settings.late * worth * MILLION).astype(np.int64)
-    scores, semantic = field.scores.copy(), field.semantic.copy()
-    scores[read] += gains
-    semantic[read] += gains
+    gained = _gained(field, read, settings.late * worth)
     if everything is not None and near is not None:
-        at = np.flatnonzero(np.isin(field.units, near))
+        scores, at = gained.scores.copy(), np.flatnonzero(np.isin(field.units, near))
         scores[at] = np.maximum(scores[at], _floors(scores, everything.of(field.units[at]), everything, asked))
-    order = np.lexsort((np.arange(len(scores)), -scores))  # of the same worth, as words have it
-    moved = replace(
+        gained = replace(gained, scores=scores)
+    nearest = int(alike.max(initial=0))
+    read_by = Read(late.name, late.runtime, passages, embedded, is_full=everything is not None, nearest=nearest)
+    return _ordered(gained), read_by
+
+
+def read_again(
+    ground: CorpusColumns,
+    field: Field,
+    question: str,
+    reranker: Reranker,
+    settings: FieldSettings,
+    read: Read | None,
+) -> tuple[Field, Read]:
+    """The field with what a reranker makes of its best passages; where it fails, as it was.
+
+    They change places among themselves: what it did not read stays behind them.
+    """
+    read = read or Read("none", "none", 0, 0)
+    each, of_unit = _distinct(_passages(ground, field.units[: settings.rerank_candidates]))
+    texts = [passage_text(ground, passage) for passage in each]
+    try:
+        worth = np.array(reranker.scores(question, texts), np.int64)
+    except EndpointError as error:
+        return field, replace(read, reranker=reranker.name, not_reranked=str(error))
+    count = len(of_unit)
+    ranks = np.empty(len(each), np.int64)
+    ranks[np.lexsort((np.arange(len(each)), -worth))] = np.arange(len(each))
+    order = np.lexsort((np.arange(count), ranks[of_unit]))
+    places = np.append(order, np.arange(count, len(field.units)))
+    moved = replace(_taken(field, places), scores=field.scores)  # the scores stay: they say the place
+    return moved, replace(read, reranker=reranker.name, reranked=len(each))
+
+
+def _gained(field: Field, at: Numbers, worth: NDArray[np.float64]) -> Field:
+    """The field with what meaning adds to some of its units."""
+    gains = np.rint(worth * MILLION).astype(np.int64)
+    scores, semantic = field.scores.copy(), field.semantic.copy()
+    scores[at] += gains
+    semantic[at] += gains
+    return replace(field, scores=scores, semantic=semantic)
+
+
+def _ordered(field: Field) -> Field:
+    """The best first; of the same worth, as they stood."""
+    return _taken(field, np.lexsort((np.arange(len(field.scores)), -field.scores)))
+
+
+def _taken(field: Field, order: Numbers) -> Field:
+    return replace(
         field,
         units=field.units[order],
-        scores=scores[order],
+        scores=field.scores[order],
         lexical=field.lexical[order],
-        semantic=semantic[order],
+        semantic=field.semantic[order],
         has=field.has[:, order],
     )
-    nearest = int(alike.max(initial=0))
-    return moved, Read(late.name, late.runtime, passages, embedded, is_full=everything is not None, nearest=nearest)
 
 
 def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
@@ -422,11 +476,13 @@ def all_passages(ground: CorpusColumns) -> Iterator[Passage]:
 
 
 def passage_text(ground: CorpusColumns, passage: Passage) -> str:
-    """What a model reads of a passage: the path of its document and its text."""
+    """What a model reads of a passage: the path of its document, the headings above it and its text."""
     last = np.array([passage.behind - 1])
     end = int(ground.offsets[last][0]) + int(ground.sizes[last][0])
     content = ground.snapshot.read(int(ground.documents.numbers[passage.row]), passage.start, end)
-    return f"{ground.documents.paths[passage.row]}: {content.decode('utf-8', 'replace')}"
+    above = (line.decode("utf-8", "replace").strip(_MARKS)[:_HEADING] for line in ground.headings_above(passage.first))
+    names = [ground.documents.paths[passage.row], *filter(None, above)]
+    return f"{' > '.join(names)}: {content.decode('utf-8', 'replace')}"
 
 
 def _all_cells(ground: CorpusColumns) -> tuple[Ids, Ids, Numbers, Numbers]:
@@ -478,7 +534,7 @@ def _document_id(ground: CorpusColumns, row: int) -> str:
 
 def _stack_key(document: str, part: int) -> bytes:
     """What the vectors of a stretch of a document are kept under; path and content are in its id."""
-    return blake3(f"{CELL_BYTES} {STACK_BYTES} {document} {part}".encode()).digest()
+    return blake3(f"{_READ_AS} {CELL_BYTES} {STACK_BYTES} {document} {part}".encode()).digest()
 
 
 def _unstacked(raw: bytes, width: int) -> _Stack:

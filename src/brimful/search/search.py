@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dataclasses import field as new
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from brimful.search.meaning import (
     Read,
     meaning_of,
     nearest_units,
+    read_again,
     read_late,
     wording,
 )
@@ -38,6 +39,9 @@ from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.outline import merged
 from brimful.text.terms import matches_in
+
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
 
 # ---- listing: What is shown of documents that were only filtered, not asked anything? Their beginnings, the newest
 # first.
@@ -165,6 +169,7 @@ class Understood:
     recent_days: int | None = None
     late: Late | None = None
     everything: Everything | None = None
+    reranker: Reranker | None = None
     fields: dict[int, tuple[Field, Read | None]] = new(default_factory=dict, repr=False)  # by blocks that were weighed
 
 
@@ -182,6 +187,7 @@ def search(
     filters: Filters | None = None,
     late: Late | None = None,
     everything: Everything | None = None,
+    reranker: Reranker | None = None,
 ) -> Found:
     """The units that matter most for a question, each with its scores and which words it has.
 
@@ -190,7 +196,7 @@ def search(
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
     question mean something; `filters` narrow it either way. `late` reads the best places with a model;
-    with `everything` that it has read, the nearest passages are candidates too.
+    with `everything` that it has read, the nearest passages are candidates too. `reranker` puts the very best in order.
     """
     understood = understand(
         ground,
@@ -204,6 +210,7 @@ def search(
         filters=filters,
         late=late,
         everything=everything,
+        reranker=reranker,
     )
     return best_of(understood, limit=limit)
 
@@ -221,6 +228,7 @@ def understand(
     filters: Filters | None = None,
     late: Late | None = None,
     everything: Everything | None = None,
+    reranker: Reranker | None = None,
 ) -> Understood:
     """Read a question and find its words, once for all the numbers of places that are wanted of it."""
     settings = settings or FieldSettings()
@@ -261,6 +269,7 @@ def understand(
         recent_days,
         late,
         everything,
+        reranker,
     )
 
 
@@ -319,6 +328,8 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
         read = None
         if asked.late is not None and settings.late and len(field.units):
             field, read = read_late(ground, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest)
+        if asked.reranker is not None and len(field.units):
+            field, read = read_again(ground, field, asked.as_read, asked.reranker, settings, read)
         asked.fields[blocks] = _worth_something(field), read
     return asked.fields[blocks]
 

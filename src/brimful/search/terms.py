@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol
 from brimful.errors import SettingError
 from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query
-from brimful.text.bpe import tokenizer_of
+from brimful.text.bpe import token_of
 from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_of
 
 # ---- words: Which words does the corpus have, and which of them say little?
@@ -100,12 +100,8 @@ def place_of(word: bytes) -> int | None:
     (True, None)
     """
     text = word.decode("utf-8", "replace")
-    places = [
-        tokens[0]
-        for form in (text, text.capitalize())
-        if len(tokens := tokenizer_of(VOCABULARY).encode_ordinary(f" {form}")) == 1
-    ]
-    return min(places, default=None)
+    places = (token_of(VOCABULARY, f" {form}") for form in (text, text.capitalize()))
+    return min((place for place in places if place is not None), default=None)
 
 
 def is_known(word: bytes) -> bool:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from brimful.errors import InputError
+from brimful.errors import InputError, StoreUnreachableError
 from brimful.index.embedders import Embedder
-from brimful.store.address import Address, Shards, is_address
+from brimful.store.address import STORE_NAME, Address, Place, Shards, is_address, is_list, several, shards_of
+from brimful.store.claims import ALL
 from brimful.store.sqlite import SqliteStore
 from brimful.store.store import Store
 
-STORE_NAME = "brimful.db"
-"""The file of a store in a folder of its own."""
-
-
 Named = str | os.PathLike[str] | Address | Shards | Sequence[str | os.PathLike[str] | Address]
-"""A path or an address; several are the shards of one corpus, always the same ones in the same order."""
+"""A path or an address; several are the shards of one corpus, and so is a file that lists them (`team.toml`)."""
+
+Choice = Embedder | Literal["default"] | None
 
 
-def place_of(path: Named) -> Path | Address | Shards:
+def place_of(path: Named) -> Place:
     """A file, also where a folder was named, or a corpus on a server, or several of them.
 
     >>> str(place_of("postgresql://ada:secret@db/team")), place_of("notes.db").name
@@ -34,40 +33,48 @@ def place_of(path: Named) -> Path | Address | Shards:
     if isinstance(path, str) and is_address(path):
         return Address.of(path)
     if not isinstance(path, str | os.PathLike):
-        places = [place_of(each) for each in path]
-        if len({str(place) for place in places}) != len(places) or not places:
-            raise InputError(f"{list(map(str, places))!r:.300} are no shards; name some stores, each of them once")
-        return Shards(tuple(place for place in places if not isinstance(place, Shards)))
+        return several([place_of(each) for each in path])
     place = Path(path)
+    if is_list(place):
+        return shards_of(place)
     return place / STORE_NAME if place.is_dir() else place
 
 
-def opened(path: Named, *, embedder: Embedder | Literal["default"] | None = "default") -> Store:
+def opened(path: Named, *, embedder: Choice = "default") -> Store:
     """Open a store, or make it; what a server needs is imported with its first address."""
     place = place_of(path)
     if isinstance(place, Shards):
-        return _shards(place, embedder)
+        from brimful.store.sharding import ShardedStore
+
+        return ShardedStore(place, partial(opened_alone, embedder=embedder))
+    store = opened_alone(place, embedder=embedder)
+    claim = store.claim()
+    if claim is not None and claim.settled != ALL:
+        store.close()
+        raise InputError(f"{place} is one shard of a corpus; name all of its shards, or the file that lists them")
+    return store
+
+
+def opened_alone(place: Path | Address, *, embedder: Choice = "default", make: bool = True) -> Store:
+    """Open one store, whatever it is a part of; without `make`, one that is not there can't be reached."""
     if isinstance(place, Address):
         from brimful.store.postgres import PostgresStore
 
-        return PostgresStore(place, embedder=embedder)
+        try:
+            return PostgresStore(place, embedder=embedder, make=make)
+        except InputError as error:
+            if make:
+                raise
+            raise StoreUnreachableError(str(error)) from None
+    if not make and not place.is_file():
+        raise StoreUnreachableError(f"{place} is not there; is its disk mounted, and the path right?")
     return SqliteStore(place, embedder=embedder)
 
 
-def _shards(place: Shards, embedder: Embedder | Literal["default"] | None) -> Store:
-    from brimful.store.sharding import ShardedStore
-
-    with ExitStack() as held:
-        stores = [held.enter_context(opened(each, embedder=embedder)) for each in place.places]
-        found = ShardedStore(place, stores)
-        held.pop_all()
-        return found
-
-
-def digests_of(place: Path | Address | Shards) -> Path:
+def digests_of(place: Place) -> Path:
     """The file for what models have answered: beside a store's own, or in the user's folder for one on a server."""
     if isinstance(place, Shards):
-        return digests_of(place.places[0])
+        return digests_of(place.places[0] if place.file is None else place.file)
     if isinstance(place, Path):
         return place.with_name(f"{place.name}-digests")
     from platformdirs import user_data_path

@@ -246,6 +246,11 @@ class Snapshot(Protocol):
         """Whose vectors the unit codes were made of; None without any."""
         ...
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The shards that this moment goes without, since they can't be reached."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...

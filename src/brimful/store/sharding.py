@@ -3,37 +3,46 @@
 A document lies in one shard, by the hash of its path: the bucket of its leaf in the tree of hashes, so that each bucket
 is one shard's own, and the state root over all is that of one store. A snapshot of all shards is the set of all their
 segments: nothing that is shown depends on how documents are spread over segments, so a question is asked of all of them
-as of one store, and its answer is the same. Each shard commits by itself; a document is never in two.
+as of one store, and its answer is the same. Each shard commits by itself; a document is never seen in two.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.streaming import LongDocument
-from brimful.errors import InputError, StoreError
+from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError
 from brimful.index.embedders import Embedder
-from brimful.index.segments import Numbers, Places
+from brimful.index.segments import NOWHERE, Numbers, Places
 from brimful.index.vectors import Bytes
-from brimful.store.address import Shards
+from brimful.store.address import Address, Shards
+from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
 from brimful.store.format import Cursor
-from brimful.store.merkle import Proof, all_buckets, state_root
+from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSegment, StoredSnapshot
-from brimful.store.store import Adopted, Named, Origins, Store
-from brimful.store.writing import Entry, Prepared, part_of, prepare, split
+from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of
+from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
+from brimful.store.writing import Entry, Parts, Prepared, part_of, prepare, split
+from brimful.store.writing import Row as FullRow
+
+_LOOKS, _LOOK_SECONDS = 20, 0.05
+"""How often shards are looked at again while documents move between them."""
+_MOVING = "shards//"
+"""Who moves documents between shards holds them under this name."""
 
 
 class ShardView(StoredSegment):
@@ -57,17 +66,20 @@ class ShardView(StoredSegment):
 
 
 class ShardedSnapshot:
-    """What all shards hold, each at its newest moment.
+    """What all shards hold, each at its newest moment, or all but those that are missing.
 
     A document's number is that in its shard, times the count of shards, plus the shard.
     """
 
-    def __init__(self, shards: Sequence[StoredSnapshot]) -> None:
-        self._shards = list(shards)
-        self.generation = sum(shard.generation for shard in shards)
-        self._buckets = {bucket: root for shard in shards for bucket, root in shard.buckets().items()}
+    def __init__(self, shards: Mapping[int, StoredSnapshot], *, count: int, missing: tuple[str, ...] = ()) -> None:
+        self._shards, self._count, self.missing = dict(shards), count, missing
+        claims = {number: shard.claim() for number, shard in self._shards.items()}
+        self.parts = placement({number: claim for number, claim in claims.items() if claim is not None})
+        self.generation = sum(shard.generation for shard in self._shards.values())
+        buckets = ((number, *each) for number, shard in self._shards.items() for each in shard.buckets().items())
+        self._buckets = {bucket: root for number, bucket, root in buckets if self.parts[bucket] == number}
         self.root = state_root(self._buckets)
-        models = {shard.model for shard in shards if shard.segments()}
+        models = {shard.model for shard in self._shards.values() if shard.segments()}
         if len(models) > 1:
             raise StoreError(f"the shards have vectors of different models ({models!r:.200}); rebuild() them with one")
         self.model = models.pop() if models else None
@@ -82,34 +94,48 @@ class ShardedSnapshot:
 
     def close(self) -> None:
         """Let go of every shard's moment."""
-        for shard in self._shards:
+        for shard in self._shards.values():
             shard.close()
 
     @property
     def is_lost(self) -> bool:
         """Whether a connection was cut."""
-        return any(shard.is_lost for shard in self._shards)
+        return any(shard.is_lost for shard in self._shards.values())
+
+    @property
+    def unheld(self) -> int:
+        """How many of the 4,096 parts of the corpus no shard that was asked holds."""
+        return sum(1 for shard in self.parts if shard == NOBODY)
 
     def _home(self, number: int) -> tuple[StoredSnapshot, int]:
-        own, shard = divmod(number, len(self._shards))
+        own, shard = divmod(number, self._count)
         return self._shards[shard], own
 
     def _numbered(self, row: Row, shard: int) -> Row:
-        return replace(row, number=row.number * len(self._shards) + shard)
+        return replace(row, number=row.number * self._count + shard)
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
-        each = [self._rows_of(shard) for shard in range(len(self._shards))]
-        return iter(heapq.merge(*each, key=attrgetter("path")))
+        return iter(heapq.merge(*map(self._rows_of, self._shards), key=attrgetter("path")))
 
     def _rows_of(self, shard: int) -> Iterator[Row]:
         for row in self._shards[shard].rows():
-            yield self._numbered(row, shard)
+            if part_of(row.path, self.parts) == shard:
+                yield self._numbered(row, shard)
+
+    def stored_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The same with all that is stored of each, but for its seal."""
+        return iter(heapq.merge(*map(self._stored_rows_of, self._shards), key=lambda values: str(values[1])))
+
+    def _stored_rows_of(self, shard: int) -> Iterator[tuple[Any, ...]]:
+        for number, path, *values in self._shards[shard].stored_rows():
+            if part_of(path, self.parts) == shard:
+                yield (number * self._count + shard, path, *values)
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
-        shard = part_of(path, len(self._shards))
-        found = self._shards[shard].row(path)
+        shard = part_of(path, self.parts)
+        found = None if shard == NOBODY else self._shards[shard].row(path)
         return None if found is None else self._numbered(found, shard)
 
     def documents(self) -> Documents:
@@ -126,12 +152,19 @@ class ShardedSnapshot:
 
     @cached_property
     def _segments(self) -> list[StoredSegment]:
-        count = len(self._shards)
         return [
-            ShardView(view, shard=number, shards=count)
-            for number, shard in enumerate(self._shards)
-            for view in shard.segments()
+            ShardView(view, shard=number, shards=self._count)
+            for number, shard in self._shards.items()
+            for view in self._own(number, shard)
         ]
+
+    def _own(self, number: int, shard: StoredSnapshot) -> Sequence[StoredSegment]:
+        """A shard's segments, without documents that have moved and are still to be forgotten there."""
+        views = shard.segments()
+        if all(self.parts[bucket] == number for bucket in shard.buckets()):
+            return views
+        cards = [card for view in views for card in view.cards()]
+        return parts_of(views, [card.number for card in cards if part_of(card.path, self.parts) == number])
 
     def read(self, number: int, start: int, end: int) -> bytes:
         """Bytes of a document, verified."""
@@ -147,6 +180,11 @@ class ShardedSnapshot:
         """The way back from a document's text to its original."""
         shard, own = self._home(number)
         return shard.source_map(own)
+
+    def packed_map(self, number: int) -> bytes | None:
+        """The same as it is stored."""
+        shard, own = self._home(number)
+        return shard.packed_map(own)
 
     def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of a document's units."""
@@ -165,70 +203,234 @@ class ShardedSnapshot:
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are."""
-        return sum(shard.census(term) for shard in self._shards)
+        return sum(segment.count(term) for segment in self._segments)
 
     def terms(self) -> list[bytes]:
         """Every term that a live document has, sorted."""
-        return sorted({term for shard in self._shards for term in shard.terms()})
+        return sorted({term for segment in self._segments for term in segment.live_names()})
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
-        each = [shard.places(term) for shard in self._shards]
-        documents = [found.documents * len(self._shards) + number for number, found in enumerate(each)]
-        found = Places(np.concatenate(documents), np.concatenate([found.starts for found in each]))
+        documents, starts = [], []
+        for segment in self._segments:
+            positions = segment.positions(term)
+            bases, _, numbers, offsets = segment.extents
+            at = bases.searchsorted(positions, side="right") - 1
+            documents.append(numbers[at])
+            starts.append(positions - bases[at] + offsets[at])
+        if not sum(map(len, documents)):
+            return NOWHERE
+        found = Places(np.concatenate(documents), np.concatenate(starts))
         order = np.argsort(found.keys, kind="stable")
         return Places(found.documents[order], found.starts[order])
 
     def prove(self, path: str) -> Proof:
         """That a document is under the root: its shard knows the bucket, all of them the tree above."""
-        return self._shards[part_of(path, len(self._shards))].prove(path, above=self._above)
+        shard = part_of(path, self.parts)
+        if shard == NOBODY:
+            raise ShardDownError(f"{path!r:.200} may lie in {', '.join(self.missing)}, which can't be reached")
+        return self._shards[shard].prove(path, above=self._above)
 
     @cached_property
     def _above(self) -> list[list[bytes]]:
         return all_buckets(self._buckets)
 
 
+class Opening(Protocol):
+    """What opens one store."""
+
+    def __call__(self, place: Path | Address, *, make: bool) -> Store:
+        """Open it; without `make`, one that is not there is a StoreUnreachableError."""
+        ...
+
+
+class ShardState(NamedTuple):
+    """What is told of one shard; why it can't be reached, where it can't."""
+
+    place: str
+    documents: int
+    bytes: int
+    parts: int
+    leaving: int
+    problem: str | None = None
+
+
 class ShardedStore(Store):
-    """Several stores that are one corpus; always the same ones, in the same order."""
+    """Several stores that are one corpus, in whichever order they are named.
+
+    One that can't be reached is looked for again whenever it is needed.
+    """
 
     path: Shards
 
-    def __init__(self, path: Shards, stores: Sequence[Store]) -> None:
+    def __init__(self, path: Shards, opened: Opening) -> None:
+        """`opened` opens one of the places, and makes a store there where it may."""
         super().__init__(None)
-        self.path, self._stores = path, list(stores)
-        self.parts = len(stores)
+        self.path, self._opened = path, opened
+        self._known: dict[int, Store] = {}
+        self._why: dict[int, StoreUnreachableError] = {}
         try:
-            for number, store in enumerate(stores):
-                store.join(number, len(stores))
+            found = [self._reached(number) for number in range(len(path.places))]
+            claims = [None if store is None else store.claim() for store in found]
+            if not any(claim is not None and claim.is_founded for claim in claims):
+                self._found()
+            elif not self._known:
+                raise self._down()
+            self._check()
         except BaseException:
             self.close()
             raise
 
-    def _of(self, path: str) -> Store:
-        return self._stores[part_of(path, self.parts)]
-
     def close(self) -> None:
         """Let go of all."""
-        for store in self._stores:
+        for store in self._known.values():
             store.close()
+
+    # ---- which shards are there
+
+    def _reached(self, number: int) -> Store | None:
+        """A shard, None where it can't be reached."""
+        if number not in self._known:
+            try:
+                self._known[number] = self._opened(self.path.places[number], make=False)
+            except StoreUnreachableError as error:
+                self._why[number] = error
+        return self._known.get(number)
+
+    def _all(self) -> list[Store]:
+        """All shards, or an error that names those that can't be reached."""
+        found = [store for number in range(len(self.path.places)) if (store := self._reached(number)) is not None]
+        if len(found) < len(self.path.places):
+            raise self._down()
+        return found
+
+    def _down(self) -> ShardDownError:
+        missing = [number for number in range(len(self.path.places)) if number not in self._known]
+        places = [str(self.path.places[number]) for number in missing]
+        return ShardDownError(
+            f"{len(missing)} of {len(self.path.places)} shards can't be reached: {', '.join(places)}; nothing is "
+            "answered without them unless a partial answer is asked for (partial, --partial). "
+            f"{self._why[missing[0]] if missing and missing[0] in self._why else ''}".rstrip()
+        )
+
+    def _found(self) -> None:
+        """Deal the buckets to new shards; broken off, it begins again, since nothing was added until it was done."""
+        for number, place in enumerate(self.path.places):
+            if number not in self._known:
+                self._known[number] = self._opened(place, make=True)
+        with self._held(_MOVING):
+            stores = self._all()
+            claims = [store.claim() for store in stores]
+            if any(claim is not None and claim.is_founded for claim in claims):
+                return  # another process was faster
+            for store in stores:
+                if not store.is_empty():
+                    raise InputError(
+                        f"{store.path} holds a corpus of its own; name all shards of one corpus, or make it the first "
+                        "of several: brimful shard add"
+                    )
+            deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
+
+    def _check(self) -> None:
+        """See that those that are there belong together, and which documents lie where."""
+        claims: dict[int, Claim] = {}
+        for number, store in sorted(self._known.items()):
+            claim = store.claim()
+            corpus = next(iter(claims.values())).corpus if claims else None
+            if claim is None or corpus not in (None, claim.corpus):
+                held = "a corpus of its own" if claim is None else "documents of another corpus"
+                raise InputError(
+                    f"{store.path} holds {held}; name all shards of one corpus, each of them once, "
+                    "or bring an empty store to it: brimful shard add"
+                )
+            claims[number] = claim
+            if not claim.is_founded:  # founding ended after the first was told that it is so
+                store.set_claim(replace(claim, is_founded=True))
+        with self.moment(partial=True) as now:
+            self.parts: Parts = now.parts
 
     def snapshot(self) -> ShardedSnapshot:  # type: ignore[override]  # all that a snapshot is asked for
         """What all shards hold now."""
+        return self.moment(partial=False)
+
+    def moment(self, *, partial: bool) -> ShardedSnapshot:  # type: ignore[override]
+        """The same; `partial` goes without those that can't be reached."""
+        for look in range(_LOOKS):
+            try:
+                return self._looked(partial=partial)
+            except UnsettledError:
+                time.sleep(_LOOK_SECONDS * (look > 0))
+        raise InputError(
+            f"the {len(self.path.places)} shards of {self.path} do not hold every part of the corpus once; name all of "
+            "its shards, each of them once"
+        )
+
+    def _looked(self, *, partial: bool) -> ShardedSnapshot:
         with ExitStack() as opened:
-            found = ShardedSnapshot([opened.enter_context(store.snapshot()) for store in self._stores])
+            found: dict[int, StoredSnapshot] = {}
+            for number in range(len(self.path.places)):
+                store = self._reached(number)
+                try:
+                    if store is not None:
+                        found[number] = opened.enter_context(store.snapshot())
+                except StoreUnreachableError as error:
+                    self._why[number] = error
+                    self._known.pop(number).close()
+            missing = tuple(str(place) for number, place in enumerate(self.path.places) if number not in found)
+            if (missing and not partial) or not found:
+                raise self._down()
+            now = ShardedSnapshot(found, count=len(self.path.places), missing=missing)
+            if now.unheld and not missing:
+                raise UnsettledError  # a bucket has gone from one and come to another between two looks
             opened.pop_all()
-            return found
+            return now
 
     def generation(self) -> int:
         """How many commits there have been in all of them."""
-        return sum(store.generation() for store in self._stores)
+        return self.standing(partial=False)[0]
+
+    def standing(self, *, partial: bool) -> tuple[int, tuple[str, ...]]:
+        """The same for those that can be reached, and the names of the others."""
+        total, missing = 0, []
+        for number, place in enumerate(self.path.places):
+            store = self._reached(number)
+            try:
+                total += 0 if store is None else store.generation()
+            except StoreUnreachableError as error:
+                self._why[number] = error
+                self._known.pop(number).close()
+                store = None
+            if store is None:
+                missing.append(str(place))
+        if missing and not partial:
+            raise self._down()
+        return total, tuple(missing)
+
+    def states(self) -> list[ShardState]:
+        """What each shard holds, or why it can't be reached."""
+        found = []
+        for number, place in enumerate(self.path.places):
+            store = self._reached(number)
+            try:
+                if store is None:
+                    raise self._why[number]
+                with store.snapshot() as now:
+                    claim, sizes = now.claim(), store.bucket_bytes()
+                    count = len(now.documents())
+                held = claim or Claim("", frozenset())
+                state = ShardState(str(place), count, sum(sizes.values()), len(held.held), len(held.leaving))
+            except StoreUnreachableError as error:
+                state = ShardState(str(place), 0, 0, 0, 0, str(error))
+            found.append(state)
+        return found
 
     def embedder(self) -> Embedder | None:
         """Who makes the codes of what is added now: one for all."""
         with self.snapshot() as now:
             model = now.model
-        begun = [store for store in self._stores if store.model() is not None]
-        found = (begun or self._stores)[0].embedder()
+        stores = self._all()
+        begun = [store for store in stores if store.model() is not None]
+        found = (begun or stores)[0].embedder()
         if begun and model is not None and found is not None and found.name != model:
             raise StoreError(
                 f"the shards have vectors of {model!r}, not of {found.name!r}; open them with its embedder"
@@ -237,27 +439,48 @@ class ShardedStore(Store):
 
     # ---- writing
 
+    def _of(self, path: str) -> Store:
+        return self._all()[part_of(path, self.parts)]
+
+    def _renew(self) -> None:
+        """Learn where documents lie now."""
+        with self.snapshot() as now:
+            self.parts = now.parts
+
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
+        self._renew()
+        return super().add(entries)
+
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder(), parts=self.parts))
 
     def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
-        """Commit a batch that was prepared for so many parts: each shard its own documents."""
-        parts = zip(self._stores, split(prepared, self.parts), strict=True)
-        return sum(store.write(part, own=own) for store, part in parts if part.rows)
+        """Commit a batch that was prepared for these parts: each shard its own documents."""
+        stores = self._all()
+        return sum(stores[shard].write(part, own=own) for shard, part in split(prepared, self.parts).items())
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         return self._of(document.path).add([entry])
 
     def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
         """Forget documents, each where it lies."""
+        stores = self._all()
         own: dict[int, list[str]] = {}
         for path in paths:
             own.setdefault(part_of(path, self.parts), []).append(path)
-        return sum(self._stores[shard].remove_of(prefix, some) for shard, some in sorted(own.items()))
+        return sum(stores[shard].remove_of(prefix, some) for shard, some in sorted(own.items()))
 
-    def adopt(self, given: Adopted, *, model: str | None) -> int:  # noqa: ARG002
-        """Segments of another store hold documents of every shard."""
-        raise InputError(f"{self.path} has several shards, and a copy goes to one store; add the sources to it instead")
+    def adopt(self, given: Adopted, *, model: str | None) -> int:
+        """Take segments of another store: each shard its own documents of them, in one commit each."""
+        stores = self._all()
+        own: dict[int, dict[int, FullRow]] = {}
+        for number, row in given.rows.items():
+            own.setdefault(self.parts[row.bucket], {})[number] = row
+        for shard, rows in sorted(own.items()):
+            maps = {number: data for number, data in given.maps.items() if number in rows}
+            stores[shard].adopt(Adopted(rows, maps, parts_of(given.segments, rows)), model=model)
+        return len(given.rows)
 
     def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
         """Give a document another path, where it stays in its shard with it."""
@@ -266,86 +489,153 @@ class ShardedStore(Store):
 
     def remember_root(self, prefix: str, folder: str) -> None:
         """Note a place that was added, in every shard."""
-        for store in self._stores:
+        for store in self._all():
             store.remember_root(prefix, folder)
 
     def compact(self) -> None:
         """Lay all live documents down anew."""
-        for store in self._stores:
+        for store in self._all():
             store.compact()
 
     def purge(self) -> None:
         """Leave no byte of deleted content in any of them."""
-        for store in self._stores:
+        for store in self._all():
             store.purge()
 
     def tidy(self) -> None:
         """Merge segments before there are many of them."""
-        for store in self._stores:
+        for store in self._all():
             store.tidy()
 
     def rebuild(self) -> None:
         """Index all stored text again."""
-        for store in self._stores:
+        for store in self._all():
             store.rebuild()
 
     @contextmanager
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> Iterator[None]:
-        """Hold all of them, the first one first."""
+        """Hold all of them."""
+        with self._held(prefix, wait_seconds):
+            self._renew()
+            yield
+
+    @contextmanager
+    def _held(self, prefix: str | None, wait_seconds: float | None = BUSY_SECONDS) -> Iterator[None]:
         with ExitStack() as held:
-            for store in self._stores:
+            for store in sorted(self._all(), key=lambda each: str(each.path)):  # in one order, whoever named them how
                 held.enter_context(store.turn(prefix, wait_seconds=wait_seconds))
             yield
+
+    # ---- moving documents between shards
+
+    def rebalance(
+        self, *, leave: Iterable[int] = (), to: int | None = None, progress: Callable[[str], None] | None = None
+    ) -> int:
+        """Move documents until all shards hold about as many bytes; returns how many parts of the corpus moved.
+
+        Those of the shards that are to `leave` go to the others, or all of them `to` one. What was broken off before
+        is brought to its end first: a part is moved in two commits, and is whole and readable after each of them.
+        """
+        going = frozenset(leave)
+        if going >= set(range(len(self.path.places))) or to in going:
+            raise InputError(f"{self.path} would keep no shard; name one to move the documents to")
+        with self._held(_MOVING):
+            stores = self._all()
+            self._settle(stores)
+            claims = [store.claim() or Claim("", frozenset()) for store in stores]
+            sizes = [store.bucket_bytes() for store in stores]
+            even = max(sum(sum(size.values()) for size in sizes) // BUCKETS, 1)  # documents still to come are even
+            weights = [
+                {bucket: size.get(bucket, 0) + even for bucket in claim.held}
+                for claim, size in zip(claims, sizes, strict=True)
+            ]
+            if to is None:
+                moves = plan(weights, leave=going)
+            else:
+                moves = [Move(bucket, shard, to) for shard in sorted(going) for bucket in sorted(claims[shard].held)]
+            for source, target, buckets in _slices(moves, weights):
+                _transfer(stores[source], stores[target], buckets)
+                if progress is not None:
+                    progress(f"{len(buckets)} parts of the corpus from {stores[source].path} to {stores[target].path}")
+            for store in stores:
+                store.tidy()
+        self._renew()
+        return len(moves)
+
+    def _settle(self, stores: Sequence[Store]) -> None:
+        """Finish what was broken off: what has come to another shard goes, what has not stays."""
+        claims = [store.claim() or Claim("", frozenset()) for store in stores]
+        for store, claim in zip(stores, claims, strict=True):
+            if claim.leaving:
+                elsewhere = frozenset().union(*(other.settled for other in claims if other is not claim))
+                if gone := claim.leaving & elsewhere:
+                    store.give_up(gone)
+                store.set_claim(replace(claim, held=claim.held - gone, leaving=frozenset()))
 
     # ---- looking
 
     def origins(self, prefix: str) -> dict[str, Origins]:
         """What is stored of each file below a root, in whichever shards its documents are."""
         found: dict[str, Origins] = {}
-        for store in self._stores:
+        for number, store in enumerate(self._all()):
             for name, origin in store.origins(prefix).items():
-                known = found.setdefault(name, Origins(origin.stamp, []))
-                known.paths.extend(origin.paths)
-                known.paths.sort()
+                own = [path for path in origin.paths if part_of(path, self.parts) == number]
+                if own:
+                    known = found.setdefault(name, Origins(origin.stamp, []))
+                    known.paths.extend(own)
+                    known.paths.sort()
         return found
 
     def owner(self, path: str) -> str | None:
         """The origin of the document of that path."""
         return self._of(path).owner(path)
 
-    def claim(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
+    def claim_folder(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
         """Record a root's folder in every shard; the first one decides between those who ask at once."""
-        free = [each for each in places if all(store.is_free(each, own=own) for store in self._stores[1:])]
-        folder = self._stores[0].claim(prefix, free, own=own)
+        first, *others = self._all()
+        free = [each for each in places if all(store.is_free(each, own=own) for store in others)]
+        folder = first.claim_folder(prefix, free, own=own)
         if folder is not None:
             self.remember_root(prefix, folder)
         return folder
 
     def roots(self) -> dict[str, str]:
         """The places that were added, with their folders."""
-        return self._stores[0].roots()
+        return dict(sorted(root for store in self._known.values() for root in store.roots().items()))
 
     def own_files(self) -> list[Path]:
         """The files that all of them consist of."""
-        return [file for store in self._stores for file in store.own_files()]
+        listed = [] if self.path.file is None else [self.path.file.resolve()]
+        return listed + [file for store in self._all() for file in store.own_files()]
 
     def size_bytes(self) -> int:
-        """How much room all of them take."""
-        return sum(store.size_bytes() for store in self._stores)
+        """How much room those that can be reached take."""
+        return sum(store.size_bytes() for store in self._known.values())
 
-    # ---- vectors of texts: what a model made of a text lies in the first shard
+    # ---- vectors of texts: what a model made of a text lies in the first shard that can be reached
+
+    def _first(self) -> Store:
+        return self._known[min(self._known)]
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
         """What is remembered of texts."""
-        return self._stores[0].vectors_known(model, keys, width=width)
+        return self._first().vectors_known(model, keys, width=width)
 
     def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
         """Keep the vectors of texts."""
-        return self._stores[0].remember_vectors(model, keys, rows)
+        return self._first().remember_vectors(model, keys, rows)
+
+    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+        """Those of some stacks of vectors that are remembered."""
+        return self._first().stacks_known(model, keys, width=width)
+
+    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
+        """Keep vectors of many texts as one."""
+        return self._first().remember_stack(model, key, stack, width=width)
 
     def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
         """Forget a model's vectors of all texts but these."""
-        return self._stores[0].retain_vectors(model, keys)
+        return self._first().retain_vectors(model, keys)
 
     def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:  # noqa: ARG002
         raise StoreError("each shard is written by itself")
@@ -358,3 +648,67 @@ class ShardedStore(Store):
 
     def _give_back(self) -> None:
         """Each does so by itself."""
+
+
+# ---- moving: How do documents get from one shard to another, so that they are always in one of them?
+#
+# The first shard marks the buckets as leaving: they are read there still, and nobody changes them. The second one takes
+# their documents and holds them, in one commit: from now on it answers for them. The first one forgets them.
+
+SLICE_BYTES = 32 << 20
+"""Text that is moved in one commit, unless a bucket has more."""
+
+
+def _slices(moves: Iterable[Move], weights: Sequence[Mapping[int, int]]) -> Iterator[tuple[int, int, frozenset[int]]]:
+    """Moves between the same two shards together, up to a size."""
+    some: list[Move] = []
+    size = 0
+    for move in moves:
+        if some and (move[1:] != some[0][1:] or size >= SLICE_BYTES):
+            yield some[0].source, some[0].target, frozenset(each.bucket for each in some)
+            some, size = [], 0
+        some.append(move)
+        size += weights[move.source][move.bucket]
+    if some:
+        yield some[0].source, some[0].target, frozenset(each.bucket for each in some)
+
+
+def _transfer(source: Store, target: Store, buckets: frozenset[int]) -> None:
+    claim = source.claim()
+    if claim is None or not claim.settled >= buckets:
+        raise StoreError(f"{source.path} was changed while its documents were moved; rebalance again")
+    source.set_claim(replace(claim, leaving=claim.leaving | buckets))
+    with source.snapshot() as now:
+        rows = {number: FullRow(*values) for number, *values in now.rows_in(sorted(buckets))}
+        maps = {number: data for number in rows if (data := now.packed_map(number)) is not None}
+        target.take_over(Adopted(rows, maps, parts_of(now.segments(), rows)), buckets, model=now.model)
+    source.give_up(buckets)
+
+
+def deal(stores: Sequence[Store], held: Sequence[frozenset[int]]) -> None:
+    """Make stores the shards of a new corpus: when all know what they hold, all are told that it is so."""
+    corpus = secrets.token_hex(8)
+    for is_founded in (False, True):
+        for store, buckets in zip(stores, held, strict=True):
+            store.set_claim(Claim(corpus, buckets, is_founded=is_founded))
+
+
+def join(stores: Sequence[Store]) -> None:
+    """Bring stores into one corpus: one that has documents goes on holding all of them, empty ones hold none yet."""
+    claims = [store.claim() for store in stores]
+    known = [claim for claim in claims if claim is not None and claim.is_founded]
+    full = [store for store, claim in zip(stores, claims, strict=True) if claim is None and not store.is_empty()]
+    if len({claim.corpus for claim in known}) > 1 or len(full) + bool(known) > 1:
+        named = ", ".join(str(store.path) for store in full or stores)
+        raise InputError(f"{named}: only one corpus can lie on these shards; bring the others in with brimful copy")
+    if known:
+        for store, claim in zip(stores, claims, strict=True):
+            if claim is None:
+                store.set_claim(Claim(known[0].corpus, frozenset()))
+    elif full:
+        deal(stores, [ALL if store is full[0] else frozenset() for store in stores])
+    else:
+        deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
+    for prefix, folder in sorted(root for store in stores for root in store.roots().items()):
+        for store in stores:
+            store.remember_root(prefix, folder)

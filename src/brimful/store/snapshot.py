@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.store.claims import Claim
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
@@ -76,6 +77,12 @@ def write_meta(cursor: Cursor, key: str, value: bytes) -> None:
     """Note a value, with its seal."""
     cursor.execute("DELETE FROM meta WHERE key = ?", (key,))
     cursor.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
+
+
+def claim_of(cursor: Cursor) -> Claim | None:
+    """What a shard notes of itself; None in a corpus of its own."""
+    found = find_meta(cursor, "shard")
+    return None if found is None else Claim.read(found)
 
 
 def stored_model(cursor: Cursor) -> str | None:
@@ -361,6 +368,31 @@ class StoredSegment:
         return joined[start - begin : end - begin]
 
 
+class PartView(StoredSegment):
+    """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
+
+    def __init__(self, view: StoredSegment, documents: Numbers) -> None:
+        self.__dict__.update(view.__dict__)
+        self.__dict__.pop("_by_document", None)
+        kept = np.isin(view.extents.documents, documents)
+        extents = Extents(*(column[kept] for column in view.extents))
+        self.__dict__["extents"] = extents
+        self.live = int((extents.ends - extents.bases).sum())
+        self.dead = view.dead + int(np.count_nonzero(~kept))
+
+
+def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[StoredSegment]:
+    """Segments with only some of their documents; those that have none of them are left out."""
+    wanted = np.array(sorted(documents), np.int64)
+    found: list[StoredSegment] = []
+    for view in views:
+        if np.isin(view.extents.documents, wanted).all():
+            found.append(view)
+        elif np.isin(view.extents.documents, wanted).any():
+            found.append(PartView(view, wanted))
+    return found
+
+
 def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
@@ -369,12 +401,17 @@ def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: in
 # ---- snapshot: What did a store hold at one moment? Reads that verify every byte they give.
 
 _KEPT_DOCUMENTS = 4_096
+_AT_ONCE = 500
+"""Buckets that one statement asks for."""
 _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
 
 class StoredSnapshot:
     """One generation, held by a read transaction."""
+
+    missing: tuple[str, ...] = ()
+    """Shards that could not be reached: none, in a store that is whole."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
@@ -416,6 +453,20 @@ class StoredSnapshot:
         for *values, seal in self._cursor.each(statement):
             check_seal("a document", seal, *values)
             yield tuple(values)
+
+    def rows_in(self, buckets: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """The same of the documents of some buckets."""
+        for first in range(0, len(buckets), _AT_ONCE):
+            some = buckets[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            statement = f"SELECT {COLUMNS} FROM documents WHERE bucket IN ({marks}) ORDER BY path"  # noqa: S608
+            for *values, seal in self._cursor.fetch(statement, some):
+                check_seal("a document", seal, *values)
+                yield tuple(values)
+
+    def claim(self) -> Claim | None:
+        """Which part of a corpus this is; None for a corpus of its own."""
+        return claim_of(self._cursor)
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""

@@ -31,10 +31,10 @@ from brimful.index.build import Extent, default_embedder
 from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.vectors import Bytes
 from brimful.store import remembered
-from brimful.store.address import Address, Shards
+from brimful.store.address import Place
+from brimful.store.claims import Claim
 from brimful.store.format import BlobReader, ChangedError, Cursor, check_seal, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.protocol import Extents
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     COLUMNS,
@@ -44,6 +44,7 @@ from brimful.store.snapshot import (
     check_rules,
     checked_leaves,
     checked_roots,
+    claim_of,
     find_meta,
     layout_of,
     sealed_meta,
@@ -53,8 +54,10 @@ from brimful.store.snapshot import (
 )
 from brimful.store.writing import (
     SEGMENT_BYTES,
+    WHOLE,
     Entry,
     Laid,
+    Parts,
     Prepared,
     Row,
     batches,
@@ -62,6 +65,7 @@ from brimful.store.writing import (
     crowded,
     drop_segment,
     grouped,
+    lay_anew,
     mask,
     merge,
     model_of,
@@ -118,11 +122,11 @@ class TakenError(Exception):
 class Store(ABC):
     """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
 
-    path: Path | Address | Shards
+    path: Place
     """Where it is, as people write it."""
 
-    parts: int = 1
-    """How many stores it lies on."""
+    parts: Parts = WHOLE
+    """Which of several stores the documents of each bucket lie on."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
@@ -201,6 +205,16 @@ class Store(ABC):
         with self._reading() as cursor:
             return generation_of(cursor)
 
+    def standing(self, *, partial: bool) -> tuple[int, tuple[str, ...]]:  # noqa: ARG002
+        """The same, with the names of the shards that can't be reached; where there are any and they may not be
+        missing, an error.
+        """
+        return self.generation(), ()
+
+    def moment(self, *, partial: bool) -> StoredSnapshot:  # noqa: ARG002
+        """A snapshot; `partial` goes without shards that can't be reached."""
+        return self.snapshot()
+
     # ---- writing
 
     def add(self, entries: Iterable[Entry]) -> int:
@@ -258,16 +272,21 @@ class Store(ABC):
     def adopt(self, given: Adopted, *, model: str | None) -> int:
         """Take segments of another store as they are, in one commit; their documents replace those of the same path."""
         with self._writing() as cursor:
-            self._note_model(cursor, model or "")
             paths = [row.path for row in given.rows.values()]
             self._forget(cursor, paths)
-            places = {number: at for at, number in enumerate(given.rows)}
-            maps = {places[number]: data for number, data in given.maps.items()}
-            numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
-            for segment in given.segments:
-                _adopt_segment(cursor, segment, numbers)
+            self._adopt(cursor, given, model)
             self._finish(cursor, touched={bucket_of(path) for path in paths})
         return len(paths)
+
+    def _adopt(self, cursor: Cursor, given: Adopted, model: str | None) -> None:
+        if not given.rows:
+            return
+        self._note_model(cursor, model or "")
+        places = {number: at for at, number in enumerate(given.rows)}
+        maps = {places[number]: data for number, data in given.maps.items()}
+        numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
+        for segment in given.segments:
+            _adopt_segment(cursor, segment, numbers)
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
@@ -315,19 +334,49 @@ class Store(ABC):
         with self._reading() as cursor:
             return find_meta(cursor, "model")
 
-    def join(self, number: int, count: int) -> None:
-        """Be one of several shards from now on; a store that is part of another corpus is refused."""
-        name = f"{number + 1} of {count}".encode()
+    # ---- being one of several shards
+
+    def claim(self) -> Claim | None:
+        """Which part of a corpus this is; None for a corpus of its own."""
         with self._reading() as cursor:
-            known, is_empty = find_meta(cursor, "shard"), sealed_meta(cursor, "root") == state_root({})
-        if known is None and is_empty:
-            with self._writing() as cursor:
-                write_meta(cursor, "shard", name)
-        elif known != name:
-            held = "a corpus of its own" if known is None else f"shard {known.decode()} of a corpus"
-            raise InputError(
-                f"{self.path} holds {held}, and was named as shard {name.decode()}; name all shards in their order"
-            )
+            return claim_of(cursor)
+
+    def set_claim(self, claim: Claim | None) -> None:
+        """Be a part of a corpus from now on, or (None) a corpus of its own again."""
+        with self._writing() as cursor:
+            if claim is None:
+                cursor.execute("DELETE FROM meta WHERE key = 'shard'")
+            else:
+                write_meta(cursor, "shard", claim.packed())
+            self._finish(cursor, touched=())
+
+    def is_empty(self) -> bool:
+        """Whether it has no document."""
+        with self._reading() as cursor:
+            return sealed_meta(cursor, "root") == state_root({})
+
+    def bucket_bytes(self) -> dict[int, int]:
+        """How many bytes the documents of each bucket have; of those that hold none, nothing."""
+        with self._reading() as cursor:
+            found = cursor.fetch("SELECT bucket, sum(length) FROM documents GROUP BY bucket ORDER BY bucket")
+        return {bucket: int(size) for bucket, size in found}
+
+    def take_over(self, given: Adopted, buckets: frozenset[int], *, model: str | None) -> None:
+        """Hold some buckets of another shard with all their documents from now on, in one commit."""
+        with self._writing() as cursor:
+            claim = _claimed(cursor, self.path)
+            self._forget(cursor, _paths_in(cursor, sorted(buckets)))
+            self._adopt(cursor, given, model)
+            write_meta(cursor, "shard", Claim(claim.corpus, claim.held | buckets, claim.leaving).packed())
+            self._finish(cursor, touched=buckets)
+
+    def give_up(self, buckets: frozenset[int]) -> None:
+        """Hold some buckets no more, which another shard has taken over: forget their documents, in one commit."""
+        with self._writing() as cursor:
+            claim = _claimed(cursor, self.path)
+            write_meta(cursor, "shard", Claim(claim.corpus, claim.held - buckets, claim.leaving - buckets).packed())
+            self._forget(cursor, _paths_in(cursor, sorted(buckets)))
+            self._finish(cursor, touched=buckets, own=False)
 
     def _note_model(self, cursor: Cursor, name: str) -> None:
         """The first commit decides whose vectors a store has."""
@@ -348,10 +397,15 @@ class Store(ABC):
             mask(cursor, list(gone))
         return list(gone.values())
 
-    def _finish(self, cursor: Cursor, *, touched: Iterable[int]) -> None:
+    def _finish(self, cursor: Cursor, *, touched: Iterable[int], own: bool = True) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
         checked_roots(cursor, sealed_meta(cursor, "root"))
         buckets = sorted(set(touched))
+        if own and buckets and (claim := claim_of(cursor)) is not None and not claim.settled.issuperset(buckets):
+            raise StoreBusyError(
+                f"{self.path} is a shard, and some of these documents are another's or on their way to it; name the "
+                "corpus by all of its shards and try again, or finish the move: brimful shard rebalance"
+            )
         leaves = _leaves(cursor, buckets)
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
         fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
@@ -379,7 +433,7 @@ class Store(ABC):
             found = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
         return (found[0][0] or "") if found else None
 
-    def claim(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
+    def claim_folder(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
         """Record the folder that the documents of a root are named in: the first that is free; None where none is.
 
         What was recorded before stays. `own` are the prefixes of roots at the same place, which may share it.
@@ -624,13 +678,31 @@ def _check_taken(cursor: Cursor, paths: Iterable[str], own: Sequence[str]) -> No
 def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:
     """Write a segment of another store down; of one that has dead text only what is live."""
     number = cursor.next_segment()
-    bases, ends, documents, starts = segment.extents
-    renumbered = np.array([numbers[each] for each in documents.tolist()], np.int64)
-    write_extents(cursor, number, Extents(bases, ends, renumbered, starts), length=segment.length, dead=segment.dead)
-    write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
-    write_blobs(cursor, number, segment.blobs())
+    extents, length = segment.extents, segment.length
     if segment.dead:
-        merge(cursor, [each for each in _views(cursor) if each.number == number])
+        extents, length = lay_anew(cursor, number, [segment])
+    else:
+        write_blobs(cursor, number, segment.blobs())
+    renumbered = np.array([numbers[each] for each in extents.documents.tolist()], np.int64)
+    write_extents(cursor, number, extents._replace(documents=renumbered), length=length)
+    write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
+
+
+def _claimed(cursor: Cursor, path: object) -> Claim:
+    found = claim_of(cursor)
+    if found is None:
+        raise InputError(f"{path} is no shard; make it one: brimful shard add")
+    return found
+
+
+def _paths_in(cursor: Cursor, buckets: Sequence[int]) -> list[str]:
+    """The paths of all documents of some buckets."""
+    found: list[str] = []
+    for first in range(0, len(buckets), _AT_ONCE):
+        some = buckets[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        found += [path for (path,) in cursor.fetch(f"SELECT path FROM documents WHERE bucket IN ({marks})", some)]  # noqa: S608
+    return found
 
 
 def _views(cursor: Cursor) -> list[StoredSegment]:

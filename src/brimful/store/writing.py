@@ -38,7 +38,7 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.merkle import bucket_of, leaf_hash
+from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # ---- laying: How is a segment written down, masked and dropped?
 
-SEGMENT_BYTES = 4 << 20
+SEGMENT_BYTES = 16 << 20
 """Text that is indexed and committed at once."""
 
 LEVEL = 3
@@ -262,7 +262,13 @@ class Prepared:
     model: str  # whose vectors the codes are made of; nothing without codes
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: int = 1) -> Prepared:
+Parts = Sequence[int]
+"""The part of a corpus that each bucket of the tree of hashes lies in: none is ever in two."""
+
+WHOLE: Parts = (0,) * BUCKETS
+
+
+def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
     """Index a batch; of documents with the same path the last one is taken.
 
     For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
@@ -270,7 +276,7 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: int =
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
     segments = []
-    for part in range(parts):
+    for part in sorted({part_of(path, parts) for path in latest}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
             for number, entry in enumerate(entries)
@@ -282,20 +288,20 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: int =
     return Prepared([row_of(entry) for entry in entries], maps, segments, model_of(embedder))
 
 
-def part_of(path: str, parts: int) -> int:
-    """The part of a corpus that a document lies in: a bucket of the tree of hashes is never in two.
+def part_of(path: str, parts: Parts) -> int:
+    """The part of a corpus that a document lies in.
 
-    >>> part_of("tea.md", 1), part_of("tea.md", 3) in range(3)
+    >>> part_of("tea.md", WHOLE), part_of("tea.md", [bucket % 3 for bucket in range(BUCKETS)]) in range(3)
     (0, True)
     """
-    return bucket_of(path) % parts
+    return parts[bucket_of(path)]
 
 
-def split(prepared: Prepared, parts: int) -> list[Prepared]:
-    """The documents of each part with their segments, of a batch that was prepared for so many."""
-    found = []
-    for part in range(parts):
-        chosen = [at for at, row in enumerate(prepared.rows) if row.bucket % parts == part]
+def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
+    """The documents of each part with their segments, of a batch that was prepared for these."""
+    found = {}
+    for part in sorted({parts[row.bucket] for row in prepared.rows}):
+        chosen = [at for at, row in enumerate(prepared.rows) if parts[row.bucket] == part]
         places = {at: place for place, at in enumerate(chosen)}
         segments = [
             (packed, np.array([places[at] for at in owners.tolist()]))
@@ -303,7 +309,7 @@ def split(prepared: Prepared, parts: int) -> list[Prepared]:
             if int(owners[0]) in places
         ]
         maps = {places[at]: data for at, data in prepared.maps.items() if at in places}
-        found.append(Prepared([prepared.rows[at] for at in chosen], maps, segments, prepared.model))
+        found[part] = Prepared([prepared.rows[at] for at in chosen], maps, segments, prepared.model)
     return found
 
 
@@ -404,6 +410,17 @@ def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
 def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     """Write one segment in the place of some, inside the caller's transaction."""
     number = cursor.next_segment()
+    extents, length = lay_anew(cursor, number, segments)
+    cards = [card for segment in segments for card in segment.cards()]
+    cursor.take_turn([seal for segment in segments for seal in segment.changing()])
+    write_extents(cursor, number, extents, length=length)
+    write_cards(cursor, number, cards)
+    for segment in segments:
+        drop_segment(cursor, segment.number)
+
+
+def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> tuple[Extents, int]:
+    """Write what is live in some segments, also of another store, as one; returns its extents and its length."""
     axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
@@ -415,13 +432,7 @@ def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
     if codes and len(codes) != len(moves):
         raise CorruptError("some segments have codes and others have none; rebuild the store")
     write_blobs(cursor, number, code_blobs(np.concatenate(codes) if codes else None))
-    extents = Extents(*_joined([move.extents for move in moves]))
-    cards = [card for segment in segments for card in segment.cards()]
-    cursor.take_turn([seal for segment in segments for seal in segment.changing()])
-    write_extents(cursor, number, extents, length=length)
-    write_cards(cursor, number, cards)
-    for segment in segments:
-        drop_segment(cursor, segment.number)
+    return Extents(*_joined([move.extents for move in moves])), length
 
 
 def _joined(tables: Sequence[Sequence[Numbers]]) -> list[Numbers]:

@@ -44,6 +44,7 @@ OUTCOMES: dict[str, Outcome] = {
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
     "store.helper": Outcome(STORAGE, 503, "A process that took part of the work has ended"),
+    "store.shard_down": Outcome(STORAGE, 503, "A shard can't be reached"),
     "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),
     "request.json": Outcome(USAGE, 400, "The body is not JSON that can be read safely"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.showing import context_record, corrections_record
+from brimful.choices import Choice
 from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
@@ -42,7 +43,7 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
     record = context_record(context, prices=prices)
     windows = record["windows"]
     assert isinstance(windows, list)
-    with engine.one_state():
+    with engine.one_state(partial=bool(context.missing)):
         for window, each in zip(context.windows, windows, strict=True):
             each["origins"] = engine.origins(window.path, window.start, window.end)
             if each["length"] is None:  # too long to be read whole
@@ -242,7 +243,12 @@ def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> di
 
 
 def status_record(engine: Engine) -> dict[str, object]:
-    """What a store holds."""
+    """What a store holds; of one whose shards can't all be reached, what the others hold."""
+    with engine.one_state(partial=True):
+        return _status(engine)
+
+
+def _status(engine: Engine) -> dict[str, object]:
     ground = engine.ground
     documents = ground.documents
     kinds: dict[str, int] = {}
@@ -256,6 +262,24 @@ def status_record(engine: Engine) -> dict[str, object]:
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),
         "places": list(engine.roots),
+        "shards": [each._asdict() for each in engine.shards],
+    }
+
+
+def control_record(told: Choice) -> dict[str, object]:
+    """A choice of a question, for whoever draws a control for it."""
+    return {
+        "name": told.name,
+        "kind": told.kind,
+        "values": list(told.names),
+        "low": told.low,
+        "high": told.high,
+        "unit": told.unit,
+        "default": told.default,
+        "may_be_none": told.may_be_none,
+        "narrows": told.searches and not told.is_set,
+        "common": told.common,
+        "help": told.help,
     }
 
 

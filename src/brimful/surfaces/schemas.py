@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model, model_validator
 
 from brimful.budget import LARGEST
+from brimful.choices import Choice, choices_of
 from brimful.errors import suggest
 from brimful.search.query import MOST_CHARACTERS
-from brimful.settings import (
-    DEFAULT_MODEL,
-    MOST_MAP_PERCENT,
-    Fill,
-    FormatName,
-    LineNumbers,
-    Order,
-    Packing,
-    Sizing,
-    Strategy,
-)
+from brimful.settings import DEFAULT_BUDGET, DEFAULT_MODEL, AskSettings, FormatName, Strategy
 
 LONGEST_PATH = 4_096
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -67,66 +59,69 @@ Room = Annotated[
 ]
 
 
+def typed(told: Choice) -> Any:
+    """A choice as the type of a field: its values, or its range."""
+    if told.kind == "texts":
+        return Texts
+    found: Any = bool if told.kind == "bool" else Text
+    if told.kind in ("int", "float"):
+        most = LARGEST if told.high is None else told.high
+        kind, bounds = (int, (int(told.low or 0), int(most))) if told.kind == "int" else (float, (told.low or 0, most))
+        found = Annotated[kind, Field(ge=bounds[0], le=bounds[1])]
+    elif told.names:
+        found = Literal[told.names]
+    return found | None if told.may_be_none else found
+
+
+def _fields(choices: Iterable[Choice], **defaults: object) -> dict[str, Any]:
+    """Choices as fields of a body, for `create_model`."""
+    found = {}
+    for told in choices:
+        default = defaults.get(told.name, told.default)
+        described = Field([] if told.kind == "texts" else default, description=told.help.rstrip("."))
+        found[told.name] = (typed(told), described)
+    return found
+
+
 class Question(Asked):
-    """A question, and which documents may answer it; a text alone stands for a list of one."""
+    """A question."""
 
     question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
-    path: Texts = Field([], description="Parts of paths or patterns; any of them")
-    not_path: Texts = Field([], description="Parts of paths or patterns; none of them")
-    kind: Texts = Field([], description="prose, code, data; any of them")
-    after: Text | None = Field(None, description="A year, month, day or time; documents from then on")
-    before: Text | None = Field(None, description="The same; documents before then")
-    phrase: Texts = Field([], description="Words that stand side by side in the document; all of them")
-    without: Texts = Field([], description="Words or phrases that the document does not have")
-    repair: bool = Field(default=True, description="Look for likely spellings of words that no document has")
-    priors: bool = Field(default=True, description="Tests, lock files and the like count for less")
 
 
-class ContextRequest(Question):
-    """A question, a budget and what is chosen for the answer."""
+Choices = dict[str, str | int | float | bool | None]
+Set = Annotated[
+    Choices,
+    Field(max_length=64, description="Any choice by name: `windows.snap`, `reserved_response`, `profile`, …"),
+]
+_CHOSEN = choices_of(AskSettings).values()
 
-    operators: bool = Field(default=False, description='Whether signs in the question count: "phrases", -words, path:')
-    anyway: bool = Field(default=False, description="Show what is nearest where the words that decide are missing")
-    budget: Room = Field(4_000, description="Tokens for the context itself, or a whole call's tokens with reserves")
-    model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
-    format: FormatName = "plain"
-    sizing: Sizing = "field"
-    strategy: Strategy = "adjacent"
-    packing: Packing = "greedy"
-    fill: Fill = "brim"
-    trim: bool = True
-    order: Order = "relevance"
-    dedup_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    twin_threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        0.9, description="What several documents say nearly alike is shown once; null shows it every time"
+if TYPE_CHECKING:
+
+    class _Chosen(Question): ...
+
+    class _Searched(Question): ...
+
+else:
+    _Chosen = create_model("Chosen", __base__=Question, **_fields(_CHOSEN))
+    _Searched = create_model(
+        "Searched", __base__=Question, **_fields((each for each in _CHOSEN if each.searches), operators=True)
     )
-    max_per_document: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
-    prefer_recent: bool = False
-    recent_half_life_days: Annotated[int, Field(ge=1, le=100_000)] = 30
-    include_metadata: bool = False
-    line_numbers: LineNumbers = Field("ranges", description="Name each window's lines, number every line, or neither")
-    with_question: bool | None = Field(
-        None, description="Put the question behind the context, within the budget; null: for messages"
+
+
+class ContextRequest(_Chosen):
+    """A question, a budget and what is chosen for the answer; a text alone stands for a list of one."""
+
+    budget: Room = Field(
+        DEFAULT_BUDGET, description="Tokens for the context itself, or a whole call's tokens with reserves"
     )
-    map_percent: Annotated[int, Field(ge=0, le=MOST_MAP_PERCENT)] = Field(
-        0, description="Put a map of the corpus before the context, of so many per cent of the budget"
-    )
-    top_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    related: bool = False
-    synonyms: Texts = Field([], description="Lines of `word: synonym, synonym`, for `related`")
-    set: dict[str, str | int | float | bool | None] = Field(
-        {}, max_length=64, description="Any other choice by name: `windows.snap`, `field.runs`, `profile`, …"
-    )
-    densify: Annotated[str, Field(max_length=200)] | None = Field(
-        None, description="The model that condenses what does not fit; one of those that status names"
-    )
+    set: Set = Field({})
     prices: bool = Field(default=False, description="Work out at which budget the best of what was left out enters")
 
 
-class SearchRequest(Question):
-    """A question, and how many places are wanted."""
+class SearchRequest(_Searched):
+    """A question, what may answer it, and how many places are wanted."""
 
-    operators: bool = Field(default=True, description='Whether signs in the question count: "phrases", -words, path:')
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10
 
 
@@ -151,6 +146,7 @@ class DensifyRequest(Asked):
     path: Name | None = None
     model: Annotated[str, Field(max_length=200)] = "extractive:"
     target_tokens: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
+    set: Set = Field({})
 
     @model_validator(mode="after")
     def _one_source(self) -> DensifyRequest:
@@ -165,6 +161,7 @@ class CaptureRequest(Asked):
     text: str
     name: Name | None = None
     model: Annotated[str, Field(max_length=200)] = "extractive:"
+    set: Set = Field({})
 
 
 class RetryRequest(Asked):
@@ -172,6 +169,7 @@ class RetryRequest(Asked):
 
     name: Name
     model: Annotated[str, Field(max_length=200)] | None = None
+    set: Set = Field({})
 
 
 class VerifyRequest(Asked):
@@ -185,7 +183,7 @@ class VerifyRequest(Asked):
 class MapRequest(Asked):
     """A budget for a map of the corpus, and what it is to show first."""
 
-    budget: Annotated[int, Field(ge=1, le=LARGEST)] = 4_000
+    budget: Annotated[int, Field(ge=1, le=LARGEST)] = DEFAULT_BUDGET
     question: Annotated[str, Field(max_length=MOST_CHARACTERS)] | None = Field(
         None, description="The files that it finds are shown first, opened"
     )
@@ -359,6 +357,7 @@ class ContextBody(BaseModel):
     question: str | None
     text: str
     prompt: str | list[dict[str, Any]] | None = Field(description="With map and question, where they were asked for")
+    missing: list[str] = Field(description="Shards that could not be asked: where there are any, the answer is partial")
     payload: list[dict[str, Any]] | None
     tokens: int
     content_tokens: int
@@ -547,6 +546,22 @@ class ChoicesBody(BaseModel):
     densify: list[str]
 
 
+class ControlBody(BaseModel):
+    """A choice of a question: its values or range, what it is without being chosen, and what it does."""
+
+    name: str
+    kind: Literal["int", "float", "bool", "text", "texts"]
+    values: list[str] = Field(description="All of them, where there are few")
+    low: float | None
+    high: float | None
+    unit: str
+    default: Any
+    may_be_none: bool
+    narrows: bool = Field(description="Whether it says which documents may answer")
+    common: bool = Field(description="Whether it is one of those that people turn")
+    help: str
+
+
 class LimitsBody(BaseModel):
     """How much a request may ask for."""
 
@@ -556,6 +571,17 @@ class LimitsBody(BaseModel):
     results: int
     passage_bytes: int
     seconds: float
+
+
+class ShardBody(BaseModel):
+    """What one of several stores of a corpus holds."""
+
+    place: str
+    documents: int
+    bytes: int
+    parts: int = Field(description="How many of the 4,096 parts of the corpus")
+    leaving: int = Field(description="How many of them are on their way to another shard")
+    problem: str | None = Field(description="Why it can't be reached")
 
 
 class StatusBody(BaseModel):
@@ -569,7 +595,9 @@ class StatusBody(BaseModel):
     bytes: int
     kinds: dict[str, int]
     places: list[str]
+    shards: list[ShardBody]
     choices: ChoicesBody
+    controls: list[ControlBody]
     limits: LimitsBody
     defaults: dict[str, Any]
 

@@ -13,10 +13,15 @@ from unicodedata import category, normalize
 from brimful.errors import MissingPartError
 from brimful.patterns import compiled
 from brimful.text import joints as fitting
+from brimful.text import token_tables
 from brimful.text.joints import last_joint, next_joint, words
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from splintr import AnyTokenizer
+
+    from brimful.kernels import TokenTable
 
 
 # ---- contractions: Where does a word end in an apostrophe and a long s? Some patterns take that for an `'s`, and
@@ -380,23 +385,70 @@ class _Memory(dict[str, int]):
 
 @cache
 def tokenizer_of(vocabulary: str) -> AnyTokenizer:
-    """The tokenizer of a vocabulary, loaded once: it takes a tenth of a second, and its first text three."""
+    """The tokenizer of a vocabulary, loaded once: it takes a tenth of a second, and its first text as much again."""
     try:
-        from splintr import Tokenizer
+        found: AnyTokenizer = _splintr(vocabulary).Tokenizer.from_pretrained(vocabulary)
+    except ValueError as error:
+        raise MissingPartError(
+            f"the installed splintr-rs has no vocabulary {vocabulary!r}; run: pip install 'splintr-rs>=0.22,<0.23'"
+        ) from error
+    return found
+
+
+def _splintr(vocabulary: str) -> ModuleType:
+    try:
+        import splintr
     except ImportError as error:
         raise MissingPartError(
             f"counting {vocabulary!r} tokens needs the splintr-rs package ({error}); "
             "run: pip install 'splintr-rs>=0.22,<0.23', or count with tokens_for('approximate')"
         ) from error
-    try:
-        return Tokenizer.from_pretrained(vocabulary)
-    except ValueError as error:
-        raise MissingPartError(
-            f"the installed splintr-rs has no vocabulary {vocabulary!r}; run: pip install 'splintr-rs>=0.22,<0.23'"
-        ) from error
+    return splintr
+
+
+@cache
+def table_of(vocabulary: str) -> TokenTable | None:
+    """The tokens of a vocabulary as a kernel counts them, written down by the first process that needs them."""
+    if vocabulary not in token_tables.CASED:
+        return None
+    path = token_tables.path_of(vocabulary, str(_splintr(vocabulary).__version__))
+    if path is None:
+        return None
+    table = token_tables.read(path, is_cased=token_tables.CASED[vocabulary])
+    if table is None:
+        token_tables.write(path, tokenizer_of(vocabulary))
+        table = token_tables.read(path, is_cased=token_tables.CASED[vocabulary])
+    return table
+
+
+def token_of(vocabulary: str, text: str) -> int | None:
+    """The number of the token that a text is; None where it is several.
+
+    >>> token_of("o200k_base", " brim"), token_of("o200k_base", " brimful")
+    (165325, None)
+    """
+    table, raw = table_of(vocabulary), text.encode()
+    count = table.count(raw) if table is not None else None
+    if table is not None and count is not None:
+        return table.find(raw) if count == 1 else None
+    tokens = tokenizer_of(vocabulary).encode_ordinary(text)
+    return tokens[0] if len(tokens) == 1 else None
 
 
 def _load(vocabulary: str) -> Callable[[str], int]:
+    table = table_of(vocabulary)
+    if table is None:
+        return _by_tokenizer(vocabulary)
+    tell, slowly = table.count, cache(_by_tokenizer)
+
+    def count(text: str) -> int:
+        tokens = tell(text.encode())
+        return slowly(vocabulary)(text) if tokens is None else tokens
+
+    return count
+
+
+def _by_tokenizer(vocabulary: str) -> Callable[[str], int]:
     tokenizer = tokenizer_of(vocabulary)
     # encode() and its batch forms would turn text that looks like a special token into that token.
     encode = tokenizer.encode_ordinary

@@ -188,12 +188,8 @@ def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int 
 
 
 def merged(*columns: Cuts) -> Cuts:
-    """Columns as one, sorted, each number once: `np.unique` without the masked arrays that it loads."""
-    whole = np.concatenate(columns)
-    whole.sort()
-    keep = np.ones(len(whole), dtype=np.bool_)
-    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
-    return whole[keep]
+    """Columns as one, sorted, each number once."""
+    return kernels.unite(columns)
 
 
 # ---- outline: Where may a text be cut, and what stands around a piece of it?

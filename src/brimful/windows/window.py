@@ -49,6 +49,7 @@ _WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
 _LINE = compiled(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
 _SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
+_SAID = compiled(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class Seam:
 
 
 def seams_for(document: Document, span: Span, *, definitions: bool = False, trail_share: int = 0) -> tuple[Seam, ...]:
-    """Enclosing signatures and (when asked) used definitions of code, the header row of a table, and for prose the
-    headings above the window and whoever speaks at its start.
+    """The signatures around a window's first line and (when asked) used definitions of code, the header row of a table,
+    and for prose the headings above the window and whoever speaks at its start.
 
     Only what stands outside the span, in reading order, each range once. Headings get one byte for `trail_share` bytes
     of the window, with what stands around them; 0 gives prose no seams.
@@ -75,9 +76,11 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     elif document.kind == "prose":
         found += [*_trail(document, span, trail_share), *_lead(document, span)] if trail_share else []
     else:
+        first = _SAID.search(document.content, span.start, span.end)
+        begins = first.start() if first else span.start
         found += [
             ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
-            for block in document.outline.enclosing(span.start, span.end)
+            for block in document.outline.enclosing(begins, begins + 1)
             if block.kind in ("function", "class")
         ]
         if definitions and document.is_whole:
@@ -200,8 +203,6 @@ def _seams(document: Document, span: Span, found: Sequence[tuple[SeamKind, int, 
 
 MARKER = "[...]"
 """What a cut edge shows (085a §4), on a line of its own: the document goes on there."""
-
-_SAID = compiled(rb"\S")
 
 _REASONS = {
     "edges": "{:.0%} of its edges are natural boundaries",

@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 import brimful
 from brimful.corpus.documents import Document
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings
 from brimful.errors import DocumentError
+from brimful.settings import DensifySettings
 from brimful.surfaces import records
 from brimful.surfaces.http import create_app
 from brimful.testing import FakeModel
@@ -128,6 +128,8 @@ def test_a_digest_is_plain_or_a_stream_of_events(client, engine):
     plain = client.post("/v1/densify", json=body)
     made = engine.densify(engine.document("tea.md"), settings=DensifySettings(target_tokens=20))
     assert plain.json() == json.loads(records.as_json(records.digest_record(made)))
+    named = {"path": "tea.md", "set": {"densify.target_tokens": 20}}
+    assert client.post("/v1/densify", json=named).json() == plain.json()
     stream = client.post("/v1/densify", json=body, headers={"accept": "text/event-stream"})
     assert stream.headers["content-type"].startswith("text/event-stream")
     *_, last = stream.text.strip().split("\n\n")

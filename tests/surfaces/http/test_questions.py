@@ -218,3 +218,17 @@ def test_any_choice_by_name(client, engine):
     assert chosen["receipt"] == expected.receipt.id
     refused = client.post("/v1/context", json={**asked, "set": {"ordr": "best"}})
     assert problem(refused, 422, "input.choice").startswith("unknown setting 'ordr'")
+
+
+def test_reserves_are_set_by_name(client, engine):
+    """As in the budget itself, and taken from it; `status` describes every choice."""
+    asked = {"question": "When did tea come to Europe?", "budget": 900, "order": "best"}
+    named = client.post("/v1/context", json={**asked, "set": {"reserved_response": 500}}).json()
+    kept = {"total": 900, "reserved_system": 0, "reserved_query": 0, "reserved_response": 500}
+    assert named == client.post("/v1/context", json={**asked, "budget": kept}).json()
+    assert named["account"]["reserved_response"] == 500
+    controls = {each["name"]: each for each in client.get("/v1/status").json()["controls"]}
+    assert controls["order"]["values"] == ["relevance", "best", "ends"]
+    assert controls["order"]["common"] is True
+    refused = client.post("/v1/context", json={**asked, "set": {"reserved_response": 900}})
+    assert "leaves nothing" in problem(refused, 422, "input.budget")

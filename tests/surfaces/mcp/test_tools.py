@@ -12,13 +12,16 @@ CALLS = [
     ("get_context", {"question": "When did tea come to Europe?", "budget": 200}),
     ("get_context", {"question": "tea", "format": "xml", "packing": "interleaved", "condense": True, "budget": 60}),
     ("get_context", {"question": "tea", "budget": 100, "set": "profile=cfs; windows.snap=off"}),
+    ("get_context", {"question": "tea", "budget": 900, "order": "best", "set": "reserved_response=500; trim=off"}),
     ("get_context", {"question": "xylophone"}),
     ("search", {"question": "consciousness"}),
     ("search", {"question": "xylophone", "limit": 50}),
     ("read_span", {"path": "docs/tea.md"}),
     ("read_span", {"path": "empty.md"}),
     ("explain", {"question": "tea coffe", "budget": 20}),
+    ("explain", {"question": "tea", "sizing": "density", "packing": "interleaved", "set": "field.runs=0"}),
     ("capture", {"text": "The kettle boils at four. It is red.", "name": "kettle note"}),
+    ("capture", {"text": "The kettle boils at four. It is red.", "set": "densify.target_tokens=9"}),
 ]
 
 

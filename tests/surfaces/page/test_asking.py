@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from brimful import Budget
-from brimful.settings import PACKINGS, SIZINGS
+from brimful.settings import ASKED, PACKINGS, SIZINGS
 from tests.surfaces.page.conftest import QUESTION
 
 
@@ -190,6 +190,19 @@ def test_nothing_found_is_said(tab):
     expect(page.locator("#empty")).to_contain_text("Nothing found")
     expect(page.locator("#account")).to_be_hidden()
     expect(page.locator("#live")).to_contain_text("Nothing found")
+
+
+def test_every_choice_that_people_turn_has_its_control(tab, engine):
+    """The server says which; the best windows may come first, and the address remembers it."""
+    page = tab.open(QUESTION, budget=600)
+    common = [name for name, told in ASKED.items() if told.common]
+    assert len(common) > 15
+    assert [name for name in common if page.locator(f"#{name}").count() != 1] == []
+    with tab.answering():
+        page.select_option("#order", "best")
+    assert "order=best" in page.url
+    context = engine.context(QUESTION, budget=600, order="best")
+    assert tab.texts(".window pre") == [window.text for window in context.windows]
 
 
 def test_a_refusal_is_shown_with_its_remedy(tab):

@@ -57,8 +57,20 @@ from brimful.windows.window import MARKER, Seam, Window
 
 _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
 
-_BEGINNINGS = ("[doc:", "[in:", "[in|", "[span:", "[... above", "[... below", "[... line", "[... numbered line")
+_BEGINNINGS = (
+    "[doc:",
+    "[in:",
+    "[in|",
+    "[span:",
+    "[partial:",
+    "[... above",
+    "[... below",
+    "[... line",
+    "[... numbered line",
+)
 _BEFORE_DIGITS = ("[line ", "[lines ", "[numbered line ", "[numbered lines ")
+PARTIAL = "[PARTIAL: without {missing}]"
+"""What stands above a context that shards could not be asked for."""
 MAP, QUESTION = "[MAP]", "[QUESTION]"
 """What stands above a map before a context, and above a question behind it."""
 _WHOLE_LINES = (MARKER, NOTHING_ABOVE, MAP, QUESTION)

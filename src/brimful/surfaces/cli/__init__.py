@@ -1,15 +1,12 @@
 """The command line: `brimful context QUESTION PATH`.
 
-app, upkeep, options   which commands and options are there?
-quick                  how is help shown, and a plain line read, without waiting for the parser?
-dispatch               what runs a command?
-commands               what does each do?              digests, evaluating, receipts, following, serving,
-                                                       examining, configuring, completing, looking likewise
-configuration          which value does a setting have, and where does it come from?
-views                  what does a person see of a result?
-stores                 which store does a command mean?
-terminal, clipboard    how is anything shown, copied, and kept plain for a program?
-failing, exits         what is said of an error, and which exit code does an outcome have?
+table          which commands, arguments and options are there?
+parsing        what does a line mean, what is wrong with it, and what does its help say?
+dispatch       what runs a command, and what is said of an error?
+commands       what does each do?    digests, evaluating, examining, keeping, looking, receipts, serving, setup likewise
+configuration  which value does a setting have, and which store does a command mean?
+views          what does a person see of a result?
+terminal       how is anything shown, and kept plain for a program? clipboard: how is it copied?
 """
 
 from __future__ import annotations
@@ -17,11 +14,11 @@ from __future__ import annotations
 import os
 import sys
 
-from brimful.surfaces.cli.quick import NARROWEST, help_for
-
 TYPE_CHECKING = False  # `typing` itself takes a while to load
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_WIDTH = 80  # of the help that is written ahead
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,7 +64,18 @@ def _shown(words: list[str]) -> str | None:
         from brimful import __version__
 
         return f"brimful {__version__}\n"
-    return help_for(words or ["--help"]) if _columns() >= NARROWEST else None
+    return help_for(words or ["--help"])
+
+
+def help_for(words: Sequence[str]) -> str | None:
+    """The help that a line asks for, if it asks for nothing else: `make cli-docs` has written it ahead of time."""
+    command, *rest = words if len(words) > 1 else ("", *words)
+    if len(rest) != 1 or rest[0] not in ("-h", "--help") or columns() < _WIDTH:
+        return None
+    with open(f"{__file__.rpartition('__init__')[0]}help.txt", encoding="utf-8") as file:  # noqa: PTH123  (pathlib is slow)
+        names, *texts = file.read().split("\f\n")
+    known = names.rstrip("\n").split(",")
+    return texts[known.index(command)] if command in known else None
 
 
 def _without_colour(words: list[str]) -> list[str]:
@@ -79,8 +87,9 @@ def _without_colour(words: list[str]) -> list[str]:
     return [word for word in words[:end] if word != "--no-color"] + words[end:]
 
 
-def _columns() -> int:
+def columns() -> int:
+    """How wide the terminal is."""
     try:
-        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns or NARROWEST
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns or _WIDTH
     except (ValueError, OSError):
-        return NARROWEST
+        return _WIDTH

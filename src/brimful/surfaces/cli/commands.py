@@ -10,20 +10,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
-from brimful.budget import budget_of
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError
 from brimful.search.pools import synonym_lines
-from brimful.settings import FieldSettings, LineNumbers, chosen, profiled
-from brimful.store.address import Address
+from brimful.settings import Ask, FieldSettings
+from brimful.store.address import Address, Place, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
@@ -62,18 +61,7 @@ def context(
     *,
     question: str,
     paths: Sequence[str],
-    budget: int,
-    model: str,
-    format: str,  # noqa: A002
-    sizing: str,
-    strategy: str,
-    packing: str,
-    fill: str,
-    densify: str | None,
-    line_numbers: str,
-    with_question: bool | None,
-    map_percent: int,
-    how: Mapping[str, Any],
+    ask: Mapping[str, object],
     set: str | None,  # noqa: A002
     synonyms: str | None,
     receipt: str | None,
@@ -84,34 +72,20 @@ def context(
     quiet: bool,
 ) -> int:
     """Index what is named, fill the budget, cite."""
-    settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
-    settings = replace(
-        settings,
-        line_numbers=cast("LineNumbers", line_numbers),
-        with_question=with_question,
-        map_percent=map_percent,
-        synonyms=synonym_lines(synonyms),
-        **how,
-    )
-    settings, weights = profiled(settings, set or "")
-    if format == "windows" and (with_question or map_percent):
+    chosen = ask_of(ask, set, synonyms)
+    settings = chosen.settings
+    if settings.format == "windows" and (settings.with_question or settings.map_percent):
         raise InputError("windows are for programs that write their own prompt: leave --question and --map out")
-    budget_of(budget)
-    tokens_for(model)  # an unknown model is named before anything is read
-    if densify is not None:
-        from brimful.densify.models import model_for  # only when asked for: it takes a while to load
-
-        model_for(densify)
     if dry_run:
         return _previewed(
             store, paths, adding=False, label=None, settings=SourceSettings(), as_json=as_json, quiet=quiet
         )
     if question == STDIN in paths:
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
-    question = asked(question)
+    chosen = replace(chosen, question=asked(question))
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine:
-        made = engine.context(question, budget=budget, settings=replace(settings, densify=densify), field=weights)
+    with corpus.engine as engine, engine.one_state(partial=True) if settings.partial else nullcontext():
+        made = engine.context(chosen)
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
             _write(Path(receipt), made.receipt.to_json() + "\n")
@@ -122,7 +96,7 @@ def context(
             views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
             _show_copied(copied)
             views.show_skips(corpus.report.skipped)
-    return exit_for(corpus, found=bool(made.windows))
+    return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
 
 
 def search(
@@ -131,7 +105,7 @@ def search(
     paths: Sequence[str],
     limit: int,
     around: int,
-    how: Mapping[str, Any],
+    ask: Mapping[str, object],
     copy: bool,
     store: str | None,
     as_json: bool,
@@ -145,8 +119,9 @@ def search(
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        narrowing = {name: value for name, value in how.items() if name != "priors"}
-        found = engine.search(question, limit=limit, field=FieldSettings(priors=how["priors"]), **narrowing)
+        how = {"operators": True, **ask}
+        weights = FieldSettings(priors=bool(how.pop("priors", True)))
+        found = engine.search(question, limit=limit, field=weights, **how)  # type: ignore[arg-type]  # checked there
         record = {"question": question, **records.found_record(engine, found)}
         text = records.as_json(_whole(corpus, record)) if as_json else _shown_hits(engine, record, around)
         show(text)
@@ -223,7 +198,7 @@ def _previewed(
 
     total = _nothing_yet()
     with ExitStack() as opened:
-        is_there = isinstance(place, Address) or place.is_file()
+        is_there = not isinstance(place, Path) or place.is_file()
         engine = opened.enter_context(open_store(place)) if is_there else None
         for path in paths or _there(engine, store):
             look = preview if engine is None else engine.preview
@@ -272,6 +247,8 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
         return USAGE
     if everything and isinstance(place, Address):
         raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
+    if everything and isinstance(place, Shards):
+        raise InputError(f"{place} is a corpus on several stores; delete each of them (brimful shard list names them)")
     with open_store(place) as engine:  # only a store is ever deleted
         before = engine.size_bytes
         engine.purge()
@@ -284,7 +261,7 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
     return FOUND
 
 
-def _would_purge(place: Path | Address, *, everything: bool, as_json: bool) -> int:
+def _would_purge(place: Place, *, everything: bool, as_json: bool) -> int:
     with open_store(place) as engine:  # only a store is ever deleted
         documents, size = len(engine.ground.documents), engine.size_bytes
     record = {"store": str(place), "deleted": everything, "bytes_before": size, "dry_run": True}
@@ -294,6 +271,17 @@ def _would_purge(place: Path | Address, *, everything: bool, as_json: bool) -> i
 
 
 # ---- what they share
+
+
+def ask_of(chosen: Mapping[str, object], more: str | None, synonyms: str | None) -> Ask:
+    """What was chosen for a question, checked before anything is read; the question itself comes later."""
+    ask = Ask.of("", {**chosen, "synonyms": synonym_lines(synonyms)} if synonyms else chosen, more or "")
+    tokens_for(ask.settings.model)
+    if ask.settings.densify is not None:
+        from brimful.densify.models import model_for  # only when asked for: it takes a while to load
+
+        model_for(ask.settings.densify)
+    return ask
 
 
 def asked(question: str) -> str:

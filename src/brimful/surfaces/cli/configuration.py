@@ -9,19 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brimful.choices import check_value, from_text
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
-from brimful.settings import (
-    DEFAULT_MODEL,
-    FILLS,
-    FORMATS,
-    MEANINGS,
-    PACKINGS,
-    SIZINGS,
-    STRATEGIES,
-    AskSettings,
-    profiled,
-)
-from brimful.store.address import Address, is_address, masked
+from brimful.settings import ASKED, Ask, pairs
+from brimful.store.address import Address, Place, is_address, is_list, masked, shards_of
 
 # ---- configuration: Which value does a setting have, and where does it come from?
 #
@@ -31,37 +22,19 @@ from brimful.store.address import Address, is_address, masked
 
 PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"
-DEFAULTS: Mapping[str, str | int | bool | None] = {
-    "budget": 4_000,
-    "model": DEFAULT_MODEL,
-    "format": "plain",
-    "sizing": "field",
-    "strategy": "adjacent",
-    "packing": "greedy",
-    "fill": "brim",
-    "repair": True,
-    "priors": True,
-    "anyway": False,
-    "meaning": "auto",
+DEFAULT = "default"
+DEFAULTS: Mapping[str, str | float | None] = {
+    **{name: told.default for name, told in ASKED.items() if told.is_set},
+    "synonyms": None,  # a file of them
     "embedder": "auto",
     "set": None,
-    "synonyms": None,
-    "densify": None,
     "condenser": "extractive:",
     "store": None,
 }
-OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TOKEN")
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "format": FORMATS,
-    "sizing": SIZINGS,
-    "strategy": STRATEGIES,
-    "packing": PACKINGS,
-    "fill": FILLS,
-    "meaning": MEANINGS,
-}
-_SWITCHES = ("repair", "priors", "anyway")
-_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+"""Every choice of a question that may be set for all of them, and what the program has besides."""
+OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "synonyms")
+_MODELS = ("densify", "condenser")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +42,7 @@ class Setting:
     """A value and where it comes from: `default`, an environment variable, or a file."""
 
     key: str
-    value: str | int | None
+    value: str | float | None
     origin: str
 
 
@@ -88,7 +61,7 @@ def setting(key: str) -> Setting:
         table = _table(file)
         if key in table:
             return Setting(key, _from_file(file, key, table[key]), os.fspath(file))
-    return Setting(key, DEFAULTS[key], "default")
+    return Setting(key, DEFAULTS[key], DEFAULT)
 
 
 def files() -> Iterator[Path]:
@@ -126,7 +99,7 @@ def unknown_variables() -> list[str]:
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
-def checked(key: str, value: object, *, where: str = "") -> str | int:
+def checked(key: str, value: object, *, where: str = "") -> str | float | None:
     """A value that its setting can have, or an error that names where the wrong one stands."""
     try:
         return _converted(key, value)
@@ -135,12 +108,12 @@ def checked(key: str, value: object, *, where: str = "") -> str | int:
         raise kind(f"{where}{': ' if where else ''}{error}") from error
 
 
-def put(file: Path, key: str, value: str) -> str | int:
+def put(file: Path, key: str, value: str) -> str | float | None:
     """Write a setting into a file of settings, beside what stands there; returns the value."""
     choose(key, DEFAULTS, what="setting")
     new = _from_file(file, key, checked(key, value))
     kept = [line for line in _text(file).splitlines() if line.partition("=")[0].strip() != key]
-    kept.append(f"{key} = {str(new).lower() if isinstance(new, int) else _quoted(str(value))}")
+    kept.append(f"{key} = {str(new).lower() if isinstance(new, int | float) else _quoted(str(value))}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(kept) + "\n", encoding="utf-8")
@@ -149,22 +122,29 @@ def put(file: Path, key: str, value: str) -> str | int:
     return new
 
 
-def _converted(key: str, value: object) -> str | int:
+def _converted(key: str, value: object) -> str | float | None:
+    told = ASKED.get(key) if key != "synonyms" else None
+    if told is None or told.kind == "text":
+        if not isinstance(value, str) or not value:
+            raise InputError(f"{key} is {value!r}; it must be a text in quotes")
+    elif told.kind == "bool" and not isinstance(value, bool | str):
+        raise InputError(f"{key} is {value!r}; it is true or false")
+    found: Any = value if told is None else from_text(told, value)
+    if told is not None:
+        check_value(told, found, name=key)
+    _check_meant(key, found)
+    return found  # type: ignore[no-any-return]
+
+
+def _check_meant(key: str, value: Any) -> None:
+    """Refuse what only the part that it is for knows to be wrong."""
     if key == "budget":
         from brimful.budget import budget_of
 
-        number = _whole(value)
-        budget_of(number)
-        return number
-    if key in _SWITCHES:
-        return _switched(key, value)
-    if not isinstance(value, str) or not value:
-        raise InputError(f"{key} is {value!r}; it must be a text in quotes")
-    if key in _CHOICES:
-        return choose(value, _CHOICES[key], what=key)
-    if key == "set":
-        profiled(AskSettings(), value)
-    if key == "model":
+        budget_of(value)
+    elif key == "set":
+        Ask.of("", {}, value)
+    elif key == "model":
         from brimful.text.vocabularies import tokens_for
 
         tokens_for(value)
@@ -172,35 +152,18 @@ def _converted(key: str, value: object) -> str | int:
         from brimful.index.named import check_embedder
 
         check_embedder(value)
-    elif key in ("densify", "condenser"):
+    elif key in _MODELS and value is not None:
         from brimful.densify.models import model_for
 
         model_for(value)
-    return value
 
 
-def _switched(key: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    word = value.lower() if isinstance(value, str) else ""
-    if word not in _WORDS:
-        raise InputError(f"{key} is {value!r}; it is true or false")
-    return _WORDS[word]
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"budget is {value!r}; it must be a whole number of tokens, such as 4000")
-    return value
-
-
-def _from_file(file: Path, key: str, value: object) -> str | int:
+def _from_file(file: Path, key: str, value: object) -> str | float | None:
     """A file's value; one of a project may only name what stays in it."""
     found = checked(key, value, where=os.fspath(file))
     is_shared = file != user_file()
-    if is_shared and key in _PERSONAL:
+    names = pairs(str(found)) if key == "set" else (key,)
+    if is_shared and any(each in _PERSONAL for each in names):
         raise InputError(
             f"{os.fspath(file)}: {key} is {value!r}; a project may not choose who is sent its readers' texts, "
             f"so set it in your own file: brimful config set {key} {value}"
@@ -212,6 +175,11 @@ def _from_file(file: Path, key: str, value: object) -> str | int:
                 "readers' texts, so set it in your own file (brimful config set store ADDRESS) or with --store"
             )
         return found
+    if key == "store" and is_shared and is_list(Path(str(found))):
+        raise InputError(
+            f"{os.fspath(file)}: store is {found!r}; a list of shards may name servers, which a project may not choose "
+            "for its readers' texts, so set it in your own file (brimful config set store FILE) or with --store"
+        )
     if key == "store":
         place = file.parent / Path(str(found)).expanduser()
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
@@ -279,8 +247,8 @@ STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
 
-def named_store(name: str) -> Path | Address:
-    """What `--store` means: a corpus on a server, or a file; a name without a suffix is a folder.
+def named_store(name: str) -> Place:
+    """What `--store` means: a corpus on a server, shards by their list, or a file; a name without a suffix is a folder.
 
     >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
@@ -288,18 +256,20 @@ def named_store(name: str) -> Path | Address:
     if is_address(name):
         return Address.of(name)
     path = Path(name).expanduser()
+    if is_list(path):
+        return shards_of(path)
     if path.is_dir() or (not path.suffix and not path.is_file()):
         return path / STORE_NAME
     return path
 
 
-def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
+def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """Where paths are indexed; the folder is made."""
     place = place_to_fill(store, paths, adding=adding)
-    return place if isinstance(place, Address) else _made(place)
+    return _made(place) if isinstance(place, Path) else place
 
 
-def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Path | Address:
+def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
         return named_store(store)
@@ -308,7 +278,7 @@ def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
     return cached_store(paths)
 
 
-def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path | Address:
+def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
     """The store that is there already, or an error that says how to get one."""
     if paths and not store:
         cached = cached_store(paths)
@@ -322,7 +292,7 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Path | Address
 
             check_there(place)
             return place
-        if not place.is_file():
+        if isinstance(place, Path) and not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place
     found = _nearest() or next((each for each in _cached_above() if each.is_file()), None)

@@ -18,10 +18,11 @@ from brimful.densify.extractive import ExtractiveModel, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
-from brimful.densify.plan import DensifySettings, forecast
+from brimful.densify.plan import forecast
 from brimful.densify.run import Progress
 from brimful.engine import open as open_store
 from brimful.errors import InputError, StoreError
+from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.clipboard import copy as put_on_clipboard
@@ -41,6 +42,7 @@ def densify(
     budget: int | None,
     limit: int | None,
     memory: str | None,
+    set: str | None,  # noqa: A002
     copy: bool,
     dry_run: bool,
     as_json: bool,
@@ -49,7 +51,7 @@ def densify(
     """Condense a text, cite, count."""
     if budget is not None and budget < 1:
         raise InputError(f"a budget of {budget} tokens holds nothing; give at least 1")
-    settings = DensifySettings(target_tokens=target if target is not None else budget)
+    settings = condensing(set or "", target_tokens=target if target is not None else budget)
     chosen = model_for(model, limit=limit)
     document = _document(file)
     if dry_run:
@@ -74,17 +76,26 @@ def densify(
 
 
 def capture(
-    *, file: str, name: str | None, model: str, store: str | None, dry_run: bool, as_json: bool, quiet: bool
+    *,
+    file: str,
+    name: str | None,
+    model: str,
+    set: str | None,  # noqa: A002
+    store: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Write a text down, condense it, store the digest."""
+    settings = condensing(set or "")
     chosen = model_for(model)
     document = _document(file)
     if dry_run:
-        return _forecast(document, chosen, DensifySettings(), as_json=as_json)
+        return _forecast(document, chosen, settings, as_json=as_json)
     name = name or (None if file == "-" else document.path)
     with open_store(store_to_fill(store, ["."], adding=True)) as engine, _shown() as advance:
         text = document.content.decode()
-        made = engine.capture(text, name=name, model=chosen, progress=advance)
+        made = engine.capture(text, name=name, model=chosen, settings=settings, progress=advance)
     if as_json:
         give(records.as_json(records.capture_record(made)))
     else:
@@ -94,10 +105,10 @@ def capture(
     return _exit(made)
 
 
-def captures(*, retry: str | None, store: str | None, as_json: bool) -> int:
+def captures(*, retry: str | None, set: str | None, store: str | None, as_json: bool) -> int:  # noqa: A002
     """What was captured, or one of them tried again."""
     with open_store(store_to_ask(store)) as engine:
-        found = engine.captures() if retry is None else [engine.retry_capture(retry)]
+        found = engine.captures() if retry is None else [engine.retry_capture(retry, settings=condensing(set or ""))]
     record: dict[str, object] = {"captures": [records.capture_record(each) for each in found]}
     show(records.as_json(record) if as_json else views.captured(record))
     if retry is not None:

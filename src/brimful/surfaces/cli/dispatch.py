@@ -8,13 +8,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 from brimful.errors import BrimfulError
 from brimful.surfaces import outcomes
-from brimful.surfaces.cli import quick
-from brimful.surfaces.cli.terminal import PipeClosed, harmless, say, tint
+from brimful.surfaces.cli import columns, parsing
+from brimful.surfaces.cli.table import Command
+from brimful.surfaces.cli.terminal import PipeClosed, give, harmless, say, tint
 
 # ---- exits: Which exit code does an outcome have?
 
@@ -51,59 +51,17 @@ def exit_of_code(code: str) -> int:
 
 # ---- dispatch: What runs a command? Its module is imported when it is needed, and not before.
 
-_MODULE_OF = {
-    "add": "commands",
-    "capture": "digests",
-    "captures": "digests",
-    "cite": "receipts",
-    "completion": "setup",
-    "config": "setup",
-    "context": "commands",
-    "copy": "looking",
-    "densify": "digests",
-    "doctor": "examining",
-    "eval": "evaluating",
-    "explain": "receipts",
-    "get": "looking",
-    "ls": "looking",
-    "map": "looking",
-    "mcp": "serving",
-    "postgres": "looking",
-    "purge": "commands",
-    "remove": "commands",
-    "search": "commands",
-    "serve": "serving",
-    "status": "commands",
-    "stores": "keeping",
-    "verify": "receipts",
-    "warm": "keeping",
-    "watch": "serving",
-}
 
-
-_LISTS = ("paths", "allow", "exclude", "include", "hosts", "models", "path", "not_path", "kind", "phrase", "without")
-_HOW = (
-    *("path", "not_path", "kind", "after", "before", "phrase", "without"),
-    *("operators", "repair", "priors", "anyway", "meaning"),
-)
-"""How a question is read and what may answer it: handed on together, as fields of the settings."""
-
-
-def run(command: str, values: Mapping[str, Any]) -> int:
+def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
-    module = import_module(f"brimful.surfaces.cli.{_MODULE_OF[command]}")
+    module = import_module(f"brimful.surfaces.cli.{command.module}")
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
         gc.enable()
-    work: Callable[..., int] = getattr(module, "evaluate" if command == "eval" else command)
+    work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
     if values.get("embedder", "auto") != "auto":
         os.environ["BRIMFUL_EMBEDDER"] = values["embedder"]  # for every store that this command opens
-    given = {
-        name: () if value is None and name in _LISTS else value for name, value in values.items() if name != "embedder"
-    }
-    if "repair" in given:
-        given["how"] = {name: given.pop(name) for name in _HOW if name in given}
-    return work(**given)
+    return work(**{name: value for name, value in values.items() if name != "embedder"})
 
 
 # ---- failing: What is said of an error? One line on standard error, or with --json an object; never a traceback.
@@ -145,65 +103,22 @@ def unwritten(error: OSError, *, as_json: bool = False) -> int:
 
 
 def _command(words: Sequence[str]) -> int:
-    """Read a plain line quickly, any other with the parser."""
-    from brimful.surfaces.cli.configuration import setting
-
-    read = quick.read(words, quick.grammar(), configured=lambda key: setting(key).value)
-    if read is not None:
-        return run(*read)
-    return parsed(words)
-
-
-def parsed(words: Sequence[str]) -> int:
-    """The same through the parser, which says what is wrong with a line."""
-    from typer import Abort, TyperException
-
-    from brimful.surfaces.cli.app import app
-
+    """Read a line and run it; what asks for help gets it."""
     try:
-        code: int = app(list(words), prog_name="brimful", standalone_mode=False, default_map=_defaults(words)) or FOUND
-    except Abort as error:
-        raise KeyboardInterrupt from error
-    except TyperException as error:
-        text = _usage(error, words)
-        if text.startswith("Usage: "):  # no command was given, and this is the list of them
-            say(text)
-            return USAGE
-        return _complain(text, "input.usage", USAGE, as_json="--json" in words, after=_advice(error))
-    return code
+        return run(*parsing.read(words, configured=_configured, is_file=os.path.exists))
+    except parsing.HelpAskedError as asked:
+        give(parsing.help_of(str(asked), width=columns()))
+        return FOUND
+    except parsing.WrongLineError as error:
+        return _complain(str(error), "input.usage", USAGE, as_json="--json" in words, after=error.advice)
 
 
-def _defaults(words: Sequence[str]) -> dict[str, dict[str, object]]:
-    """For the options without a value: what is set elsewhere, looked up when it is needed."""
-    from brimful.surfaces.cli.configuration import setting
+def _configured(key: str) -> object:
+    """What the environment or a file says in place of an option; None where neither does."""
+    from brimful.surfaces.cli.configuration import DEFAULT, setting
 
-    if not words or {"-h", "--help"} & set(words):
-        return {}
-    options = quick.grammar().get(words[0], {"options": ()})["options"]
-    return {
-        words[0]: {option["name"]: lambda key=option["key"]: setting(key).value for option in options if option["key"]}
-    }
-
-
-def _usage(error: Exception, words: Sequence[str]) -> str:
-    """What is wrong with a command line, and the closest right one."""
-    flags: Sequence[str] = getattr(getattr(error, "param", None), "opts", ())
-    wrong = [value for flag, value in pairwise(words) if flag in flags]
-    if wrong and type(error).__name__ == "BadParameter":
-        return f"{flags[0]} takes a whole number, such as {flags[0]} 4000; got {wrong[-1]!r}"
-    message = getattr(error, "message", "") or str(error)
-    close = getattr(error, "possibilities", None)
-    if close:
-        return f"{message.rstrip('.')}; did you mean {' or '.join(sorted(close))}?"
-    if message.startswith("No such command") and (" " in words[0] or os.path.exists(words[0])):  # noqa: PTH110
-        return f"{words[0]!r} is no command; to ask it: brimful context QUESTION PATH"
-    written = getattr(error, "format_message", None)
-    return str(written()) if written is not None else message
-
-
-def _advice(error: Exception) -> str:
-    context = getattr(error, "ctx", None)
-    return f"Try: {context.command_path if context is not None else 'brimful'} --help"
+    found = setting(key)
+    return None if found.origin == DEFAULT else found.value
 
 
 def _complain(message: str, code: str, exit_code: int, *, as_json: bool, lead: str = "", after: str = "") -> int:

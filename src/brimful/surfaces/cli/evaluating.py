@@ -10,6 +10,7 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
+from brimful.budget import budget_of
 from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -29,7 +30,7 @@ from brimful.evaluation.sets import (
     read_set,
     write_set,
 )
-from brimful.settings import AskSettings, FieldSettings, profiled
+from brimful.settings import Ask
 from brimful.surfaces.cli.commands import corpus_of
 from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.terminal import one_line, say, show
@@ -60,7 +61,7 @@ def evaluate(
         asked = _made(Path(make or ""), paths, store=store, questions=questions)
     if limit is not None:
         asked = replace(asked, questions=asked.questions[: max(limit, 0)])
-    chosen = profiled(AskSettings(model=VOCABULARY), set or "")
+    chosen = Ask.of("", {"model": VOCABULARY}, set or "")
     result, found = _measured(asked, sizes, chosen)
     by_budget = {str(budget): summary(each) for budget, each in sorted(found.items())}
     if as_json:
@@ -114,9 +115,7 @@ def _table(by_budget: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(
-    asked: EvaluationSet, budgets: Sequence[int], chosen: tuple[AskSettings, FieldSettings]
-) -> tuple[Result, dict[int, list[Properties]]]:
+def _measured(asked: EvaluationSet, budgets: Sequence[int], chosen: Ask) -> tuple[Result, dict[int, list[Properties]]]:
     """The result, and the properties of every context that was made for it."""
     found: dict[int, list[Properties]] = {}
     with tempfile.TemporaryDirectory(prefix="brimful-eval-") as folder, ExitStack() as opened:
@@ -132,15 +131,12 @@ def _within(documents: Iterable[Document], scope: Scope) -> list[Document]:
     return [document for document in documents if scope is None or document.path in scope]
 
 
-def _answerer(
-    engines: dict[Scope, Engine], chosen: tuple[AskSettings, FieldSettings], found: dict[int, list[Properties]]
-) -> Answerer:
+def _answerer(engines: dict[Scope, Engine], chosen: Ask, found: dict[int, list[Properties]]) -> Answerer:
     """The engine as an answerer: its windows, the best first, counted as the set is."""
     by_rank = attrgetter("order")
-    settings, field = chosen
 
     def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
-        context = engines[scope].context(question, budget=budget, settings=settings, field=field)
+        context = engines[scope].context(replace(chosen, question=question, budget=budget_of(budget)))
         found.setdefault(budget, []).append(properties(context))
         windows = sorted(context.windows, key=by_rank)
         return [Cited(window.path, window.start, window.end) for window in windows]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import BrimfulError, InputError, MissingPartError
-from brimful.store.address import Address
+from brimful.store.address import Address, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask
@@ -21,7 +21,7 @@ from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs typer zstandard".split())
+REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs zstandard".split())
 EXTRAS = {
     "pdf": (("pypdfium2",), "reads PDF"),
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
@@ -118,6 +118,9 @@ def _store(store: str | None) -> Iterator[Finding]:
     except BrimfulError as error:
         yield Finding("store", "bad", str(error), exit_of(error))
         return
+    if isinstance(place, Shards):
+        yield from _shards_of(place)
+        return
     if isinstance(place, Address):
         yield from _server_of(place)
     problems = glance(place) if isinstance(place, Path) else []
@@ -132,6 +135,33 @@ def _store(store: str | None) -> Iterator[Finding]:
         yield Finding("store", "bad", str(error), exit_of(error))
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
+
+
+def _shards_of(place: Shards) -> Iterator[Finding]:
+    """What each shard holds or lacks, and what its server has."""
+    from brimful.engine import open as open_store
+
+    try:
+        with open_store(place) as engine:
+            states = engine.shards
+    except BrimfulError as error:
+        yield Finding("store", "bad", str(error), exit_of(error))
+        return
+    yield Finding("store", "good", f"{place}, {len(states)} shards")
+    for state, each in zip(states, place.places, strict=True):
+        if state.problem:
+            text = f"{state.place} is down, so only partial answers can be given (--partial): {state.problem}"
+            yield Finding("shard", "bad", text, STORAGE)
+            continue
+        yield Finding("shard", "good", f"{state.place}, {state.documents:,} documents, {state.bytes:,} bytes")
+        if state.leaving:
+            text = f"{state.leaving} parts of {state.place} were on their way; finish it: brimful shard rebalance"
+            yield Finding("shard", "warn", text)
+        if isinstance(each, Address):
+            yield from _server_of(each)
+    even = sum(state.bytes for state in states) / len(states)
+    if max(state.bytes for state in states) > 2 * even:
+        yield Finding("shard", "note", "one holds more than twice its share; even it out: brimful shard rebalance")
 
 
 def _server_of(place: Address) -> Iterator[Finding]:

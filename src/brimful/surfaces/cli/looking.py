@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from brimful.budget import budget_of
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, choose
-from brimful.store.address import Address
+from brimful.store.address import Address, Place
 from brimful.store.opening import opened
 from brimful.store.protocol import Listed
 from brimful.store.upkeep import copy as copied
@@ -99,7 +98,7 @@ def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
 # ---- what they share
 
 
-def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Path | Address, str | None]:
+def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Place, str | None]:
     """Which store is meant, and which of its documents: a single word is a folder if it has a store of its own."""
     if len(words) > _MOST_WORDS:
         raise InputError(f"{len(words)} words are too many for ls; give a folder, a pattern, or both: ls docs '*.md'")

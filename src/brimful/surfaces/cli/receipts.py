@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from brimful.assembly.citing import Checked, check_answer
 from brimful.assembly.formats import Payload
@@ -18,11 +18,10 @@ from brimful.errors import InputError, choose
 from brimful.receipts.checking import check, check_files
 from brimful.receipts.offline import Findings
 from brimful.receipts.receipt import Receipt
-from brimful.search.pools import synonym_lines
-from brimful.settings import FORMATS, FormatName, chosen, profiled
+from brimful.settings import FORMATS, FormatName
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
+from brimful.surfaces.cli.commands import ask_of, asked, corpus_of, exit_for
 from brimful.surfaces.cli.configuration import store_to_ask
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
@@ -87,14 +86,7 @@ def explain(
     *,
     question: str,
     paths: Sequence[str],
-    budget: int,
-    model: str,
-    format: str,  # noqa: A002
-    sizing: str,
-    strategy: str,
-    packing: str,
-    fill: str,
-    how: Mapping[str, Any],
+    ask: Mapping[str, object],
     set: str | None,  # noqa: A002
     synonyms: str | None,
     store: str | None,
@@ -102,15 +94,11 @@ def explain(
     quiet: bool,
 ) -> int:
     """Ask a question, or a receipt's own again, and say why each window is in."""
-    settings = chosen(model=model, format=format, sizing=sizing, strategy=strategy, packing=packing, fill=fill)
-    settings, weights = profiled(replace(settings, **how, synonyms=synonym_lines(synonyms)), set or "")
+    chosen = ask_of(ask, set, synonyms)
     cited = _receipt(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
-        if cited is None:
-            why = engine.explain(asked(question), budget=budget, settings=settings, field=weights)
-        else:
-            why = engine.explain(cited)
+        why = engine.explain(replace(chosen, question=asked(question)) if cited is None else cited)
         record = records.explanation_record(engine, why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}

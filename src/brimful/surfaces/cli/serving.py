@@ -15,7 +15,7 @@ from typing import Any
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, MissingPartError, choose
 from brimful.ingest.folders import Report, watch_into
-from brimful.store.address import Address, Shards
+from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.store.opening import opened as store_at
 from brimful.surfaces import records
@@ -97,7 +97,7 @@ def _start_of(surface: str) -> Callable[..., Any]:
     return start
 
 
-def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path | Address | Shards:
+def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:
     """The store to serve, up to date with the paths if there are any."""
     if not paths:
         return store_to_ask(store)
@@ -109,9 +109,7 @@ def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Path | Ad
 
 
 @contextmanager
-def _following(
-    place: Path | Address | Shards, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool
-) -> Iterator[None]:
+def _following(place: Place, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool) -> Iterator[None]:
     """While a server runs, the store follows the folders that were added to it, each in a thread of its own.
 
     Where that can't be (no `watchfiles`, a store that may not be written, folders that are not the user's own), the
@@ -130,7 +128,7 @@ def _following(
             thread.join()
 
 
-def _to_follow(place: Path | Address | Shards, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
+def _to_follow(place: Place, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
     """The folders that a store can follow."""
     why = "" if find_spec("watchfiles") else "watchfiles is not installed (pip install 'brimful[watch]')"
     why = why or (
@@ -148,7 +146,7 @@ def _to_follow(place: Path | Address | Shards, store: str | None, paths: Sequenc
     return [] if why else [root for root in roots if Path(root).exists()]
 
 
-def _follow(place: Path | Address | Shards, root: str, stop: threading.Event) -> None:
+def _follow(place: Place, root: str, stop: threading.Event) -> None:
     """One folder, with a connection of its own; a failure ends the following, not the server."""
     try:
         with opened(place) as store:
@@ -218,7 +216,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
 
 
 def _follow_place(
-    store: Path | Address,
+    store: Place,
     path: str,
     poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
     stop: threading.Event,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from brimful.errors import BrimfulError, InputError, choose
 from brimful.store.address import masked
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration as known
-from brimful.surfaces.cli import quick
 from brimful.surfaces.cli.configuration import DEFAULTS
 from brimful.surfaces.cli.dispatch import FOUND, USAGE
+from brimful.surfaces.cli.table import COMMANDS, Command, Option
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.surfaces.cli.views import labelled
 
@@ -88,12 +87,12 @@ def _set(key: str, value: str, *, project: bool, dry_run: bool, as_json: bool) -
     return FOUND
 
 
-def _shown(value: str | int | None) -> str | int | None:
+def _shown(value: str | float | None) -> str | float | None:
     """A value without the password of an address."""
     return masked(value) if isinstance(value, str) else value
 
 
-def _written(value: str | int | None) -> str:
+def _written(value: str | float | None) -> str:
     return "-" if value is None else one_line(masked(str(value)))
 
 
@@ -115,7 +114,6 @@ def completion(*, shell: str, as_json: bool) -> int:
 
 def bash(*, zsh: bool = False) -> str:
     """A function for bash, which zsh understands too once it was asked to."""
-    commands = quick.grammar()
     lead = ["autoload -U +X compinit && compinit", "autoload -U +X bashcompinit && bashcompinit"] if zsh else []
     lines = [
         *lead,
@@ -123,23 +121,23 @@ def bash(*, zsh: bool = False) -> str:
         '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}"',
         "  COMPREPLY=()",
         '  if [ "$COMP_CWORD" -eq 1 ]; then',
-        f'    COMPREPLY=($(compgen -W "{" ".join((*commands, *_COMMON, "--version"))}" -- "$word"))',
+        f'    COMPREPLY=($(compgen -W "{" ".join((*COMMANDS, *_COMMON, "--version"))}" -- "$word"))',
         "    return",
         "  fi",
         '  case "$command $before" in',
-        *(f"    {case}" for case in _bash_values(commands)),
+        *(f"    {case}" for command in COMMANDS.values() for case in _bash_values(command)),
         "  esac",
         '  case "$word" in',
         '    -*) case "$command" in',
         *(
-            f'      {name}) COMPREPLY=($(compgen -W "{" ".join(_flags(command))}" -- "$word"));;'
-            for name, command in commands.items()
+            f'      {command.name}) COMPREPLY=($(compgen -W "{" ".join(_flags(command))}" -- "$word"));;'
+            for command in COMMANDS.values()
         ),
         "    esac;;",
         '    *) case "$command" in',
         *(
             f'      {name}) COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word"));;'
-            for name, words in _first_words(commands).items()
+            for name, words in _first_words().items()
         ),
         '      *) COMPREPLY=($(compgen -f -- "$word"));;',
         "    esac;;",
@@ -152,54 +150,50 @@ def bash(*, zsh: bool = False) -> str:
 
 def fish() -> str:
     """One line an option."""
-    commands = quick.grammar()
     only = "complete -c brimful -n __fish_use_subcommand -f -a"
-    lines = [f"{only} {name} -d {_quoted(command['summary'])}" for name, command in commands.items()]
-    for name, command in commands.items():
+    lines = [f"{only} {name} -d {_quoted(command.summary)}" for name, command in COMMANDS.items()]
+    for name, command in COMMANDS.items():
         seen = f"complete -c brimful -n '__fish_seen_subcommand_from {name}'"
-        for option in command["options"]:
+        for option in command.options:
             flags = " ".join(
-                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
-                for flag in (*option["flags"], *option["off"])
+                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in (*option.flags, *option.off)
             )
             words = _words_for(option)
-            value = "" if option["kind"] == "flag" else f" -x -a {_quoted(' '.join(words))}" if words else " -r"
-            lines.append(f"{seen} {flags}{value} -d {_quoted(option['help'])}")
-        if first := _first_words(commands).get(name):
+            value = "" if option.kind == "flag" else f" -x -a {_quoted(' '.join(words))}" if words else " -r"
+            lines.append(f"{seen} {flags}{value} -d {_quoted(option.help)}")
+        if first := _first_words().get(name):
             lines.append(f"{seen} -f -a {_quoted(' '.join(first))}")
     return "\n".join(lines) + "\n"
 
 
-def _bash_values(commands: Mapping[str, Any]) -> Iterator[str]:
+def _bash_values(command: Command) -> Iterator[str]:
     """What may follow an option: its words, else a file's name."""
-    for name, command in commands.items():
-        for option in command["options"]:
-            if option["kind"] == "flag":
-                continue
-            cases = "|".join(f'"{name} {flag}"' for flag in option["flags"])
+    for option in command.options:
+        if option.kind != "flag":
+            cases = "|".join(f'"{command.name} {flag}"' for flag in option.flags)
             words = _words_for(option)
             reply = f'-W "{" ".join(words)}"' if words else "-f"
             yield f'{cases}) COMPREPLY=($(compgen {reply} -- "$word")); return;;'
 
 
-def _flags(command: Mapping[str, Any]) -> list[str]:
-    named = (flag for option in command["options"] for flag in (*option["flags"], *option["off"]))
+def _flags(command: Command) -> list[str]:
+    named = (flag for option in command.options for flag in (*option.flags, *option.off))
     return [flag for flag in named if flag.startswith("--")] + [*_COMMON]
 
 
-def _words_for(option: Mapping[str, Any]) -> Sequence[str]:
-    if option["kind"] == "flag":
+def _words_for(option: Option) -> Sequence[str]:
+    if option.kind == "flag":
         return ()
-    if "|" in option["metavar"]:
-        return option["metavar"].split("|")  # type: ignore[no-any-return]
-    if option["key"] == "model":
+    if "|" in option.metavar:
+        return option.metavar.split("|")
+    if option.key == "model":
         return _models()
-    return _PROVIDERS if option["metavar"] == "MODEL" else ()
+    return _PROVIDERS if option.metavar == "MODEL" else ()
 
 
-def _first_words(commands: Mapping[str, Any]) -> dict[str, list[str]]:
+def _first_words() -> dict[str, list[str]]:
     """The arguments that are one of a few words."""
-    found = {name: command["arguments"][0]["metavar"] for name, command in commands.items() if command["arguments"]}
+    found = {name: command.arguments[0].metavar for name, command in COMMANDS.items() if command.arguments}
     words = {name: metavar.split("|") for name, metavar in found.items() if "|" in metavar and metavar.islower()}
     return {**words, "config": [*words["config"], *DEFAULTS]}
 

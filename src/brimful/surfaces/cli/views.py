@@ -44,6 +44,8 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     documents = len(engine.ground.documents)
     if context.windows:
         say()
+    if context.missing:
+        say(tint("warn", f"partial: without {one_line(', '.join(context.missing))}"))
     show_understood(documents, context)
     if not context.windows:
         return
@@ -219,10 +221,24 @@ def status(record: Mapping[str, Any]) -> str:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
     rows = [*_held(record), ("kinds", kinds or "none"), ("root", record["root"])]
     rows += [("added", one_line(place)) for place in record["places"]]
+    rows += [("shard", _shard(each)) for each in record["shards"]]
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
         rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
     return labelled(rows)
+
+
+def shards(states: Iterable[Mapping[str, Any]]) -> str:
+    """What each shard of a corpus holds."""
+    return "".join(f"{_shard(each)}\n" for each in states)
+
+
+def _shard(state: Mapping[str, Any]) -> str:
+    place = one_line(state["place"])
+    if state["problem"]:
+        return f"{place}  {_out('bad', 'down')}: {one_line(state['problem'])}"
+    moving = f", {state['leaving']:,} of them on their way" if state["leaving"] else ""
+    return f"{place}  {state['documents']:,} documents, {state['bytes']:,} bytes, {state['parts']:,} parts{moving}"
 
 
 def findings(found: Iterable[object]) -> str:
@@ -268,7 +284,8 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     filled = f"{record['tokens']:,} of {record['budget']:,} tokens ({one_line(record['model'])})"
     lines.append(f"{_out('strong', 'filled')} {filled}")
     for each in record["windows"]:
-        terms = one_line(", ".join(each["terms"])) or "no word of the question, only its meaning"
+        without = "no word of the question, but they stand around it" if each["lexical"] else "only its meaning"
+        terms = one_line(", ".join(each["terms"])) or without
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [
             f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from starlette.responses import Response
 from brimful.engine import Engine
 from brimful.errors import suggest
 from brimful.search.query import KINDS
-from brimful.settings import FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION, AskSettings
+from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
 from brimful.surfaces.http import answers, documents, questions, service
 from brimful.surfaces.http import documents as digests
@@ -135,7 +134,6 @@ def health_routes(house: Service) -> APIRouter:
 def _offered(house: Service) -> dict[str, object]:
     settings = house.settings
     names = ("body_bytes", "budget_tokens", "question_characters", "results", "passage_bytes", "seconds")
-    defaults = asdict(AskSettings())
     return {
         "choices": {
             "formats": FORMATS,
@@ -148,8 +146,9 @@ def _offered(house: Service) -> dict[str, object]:
             "models": KNOWN_MODELS,
             "densify": settings.densify_models,
         },
+        "controls": [records.control_record(told) for told in ASKED.values()],
         "limits": {name: getattr(settings, name) for name in names},
-        "defaults": {**{name: value for name, value in defaults.items() if name != "windows"}, "budget": 4_000},
+        "defaults": {name: told.default for name, told in ASKED.items()},
     }
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -14,9 +14,9 @@ from starlette.responses import Response, StreamingResponse
 
 from brimful import limits
 from brimful.corpus.documents import Document
-from brimful.densify.plan import DensifySettings
 from brimful.densify.run import Progress
 from brimful.errors import BrimfulError, DocumentError
+from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import RefusedRequest, after_cursor, described, paged, problem_record
 from brimful.surfaces.http.service import Service
@@ -27,6 +27,7 @@ from brimful.surfaces.schemas import (
     CaptureBody,
     CaptureRequest,
     CapturesBody,
+    Choices,
     DensifyRequest,
     DigestBody,
     DocumentsBody,
@@ -153,8 +154,11 @@ def digest_routes(house: Service) -> APIRouter:
     return routes
 
 
-def _settings(house: Service, target_tokens: int | None = None) -> DensifySettings:
-    return DensifySettings(target_tokens=target_tokens, deadline_seconds=house.settings.densify_seconds)
+def _settings(house: Service, chosen: Choices, target_tokens: int | None = None) -> DensifySettings:
+    """What a request chooses, within the time that this server has for it."""
+    found = condensing(chosen, target_tokens=target_tokens)
+    most = house.settings.densify_seconds
+    return replace(found, deadline_seconds=min(found.deadline_seconds or most, most))
 
 
 def _digest(
@@ -172,7 +176,7 @@ def _digest(
     made = house.engine.densify(
         source,
         model=body.model,
-        settings=_settings(house, body.target_tokens),
+        settings=_settings(house, body.set, body.target_tokens),
         progress=progress,
         cancel=cancel,
     )
@@ -214,7 +218,7 @@ def _event(name: str, record: Mapping[str, object]) -> str:
 
 
 def _captured(house: Service, body: CaptureRequest, cancel: threading.Event) -> records.Record:
-    settings = _settings(house)
+    settings = _settings(house, body.set)
     made = house.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
     return records.capture_record(made)
 
@@ -228,6 +232,6 @@ def _one(house: Service, name: str) -> records.Record:
 
 def _retried(house: Service, body: RetryRequest, cancel: threading.Event) -> records.Record:
     house.check_model(body.model or str(_one(house, body.name)["model"]))
-    settings = _settings(house)
+    settings = _settings(house, body.set)
     made = house.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
     return records.capture_record(made)

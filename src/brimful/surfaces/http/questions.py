@@ -18,7 +18,7 @@ from brimful.assembly.pack import parse
 from brimful.budget import Budget
 from brimful.errors import InputError, SettingError
 from brimful.receipts.receipt import Receipt
-from brimful.settings import AskSettings, FieldSettings, profiled
+from brimful.settings import Ask, FieldSettings
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import RefusedRequest, described, tagged_bytes
 from brimful.surfaces.http.service import Service
@@ -40,8 +40,8 @@ from brimful.surfaces.schemas import (
     VerifyRequest,
 )
 
-_OUTSIDE = {"question", "budget", "prices", "set"}
-_BESIDE = {"question", "limit", "priors"}
+_OUTSIDE = {"question", "prices", "set"}
+_BESIDE = {"question", "limit"}
 ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
@@ -101,27 +101,29 @@ async def _asked(
     made: Callable[[Service, ContextRequest, threading.Event | None], records.Record],
 ) -> Response:
     """An answer; one that a provider condenses a part of keeps no worker from other questions."""
-    if body.densify is None or body.densify.startswith("extractive:"):
+    named = getattr(body, "densify")  # noqa: B009  (one of the choices)
+    if named is None or named.startswith("extractive:"):
         return await house.answer(lambda: made(house, body, None))
     return await house.run(lambda cancel: made(house, body, cancel))
 
 
-def _settings(house: Service, body: ContextRequest) -> tuple[Budget | int, AskSettings, FieldSettings]:
+def _ask(house: Service, body: ContextRequest) -> Ask:
+    """What a request asks, within what this server allows."""
     house.check_question(body.question)
-    budget = body.budget
-    room: Budget | int = Budget(**budget.model_dump()) if isinstance(budget, BudgetBody) else budget
-    house.check_budget(room.total if isinstance(room, Budget) else room)
-    if body.densify is not None:
-        house.check_model(body.densify)
     if "densify" in body.set:
         raise SettingError("densify is a field of the request itself; name the model there")
-    settings, field = profiled(AskSettings(**body.model_dump(exclude=_OUTSIDE)), body.set)
-    return room, settings, field
+    chosen = body.model_dump(exclude=_OUTSIDE, exclude_unset=True)
+    if isinstance(body.budget, BudgetBody):
+        chosen["budget"] = Budget(**body.budget.model_dump())
+    ask = Ask.of(body.question, chosen, body.set)
+    house.check_budget(ask.budget.total)
+    if ask.settings.densify is not None:
+        house.check_model(ask.settings.densify)
+    return ask
 
 
 def _context(house: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
-    budget, settings, field = _settings(house, body)
-    made = house.engine.context(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
+    made = house.engine.context(_ask(house, body), cancel=cancel)
     _keep(house, made.receipt)
     house.metrics.count("contexts")
     house.metrics.count("context_tokens", made.tokens)
@@ -129,8 +131,7 @@ def _context(house: Service, body: ContextRequest, cancel: threading.Event | Non
 
 
 def _explanation(house: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
-    budget, settings, field = _settings(house, body)
-    made = house.engine.explain(body.question, budget=budget, settings=settings, field=field, cancel=cancel)
+    made = house.engine.explain(_ask(house, body), cancel=cancel)
     _keep(house, made.context.receipt)
     return records.explanation_record(house.engine, made)
 
@@ -144,8 +145,9 @@ def _found(house: Service, body: SearchRequest) -> records.Record:
     house.check_question(body.question)
     house.check_results(body.limit, most=house.settings.results)
     with house.engine.one_state():
-        field = FieldSettings(priors=body.priors)
-        found = house.engine.search(body.question, limit=body.limit, field=field, **body.model_dump(exclude=_BESIDE))
+        chosen = body.model_dump(exclude=_BESIDE)
+        field = FieldSettings(priors=chosen.pop("priors"))
+        found = house.engine.search(body.question, limit=body.limit, field=field, **chosen)
         record = records.found_record(house.engine, found)
         return {"question": body.question, **record, "root": house.engine.root}
 
@@ -153,7 +155,7 @@ def _found(house: Service, body: SearchRequest) -> records.Record:
 def _verified(house: Service, body: VerifyRequest) -> records.Record:
     receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
     if body.replay and receipt.question is not None:
-        _settings(house, _asked_in(body.receipt))
+        _ask(house, _asked_in(body.receipt))
     findings = house.engine.verify(receipt, text=body.text, replay=body.replay)
     return records.findings_record(receipt, findings, against="store")
 

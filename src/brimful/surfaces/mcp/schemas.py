@@ -248,11 +248,12 @@ ANYWAY = "Call again with anyway = true to see what is nearest."
 def note(context: Context) -> str:
     """What a model should know of an answer that is empty, or that lacks words of the question."""
     about = context.relevance
+    partial = f"Partial answer, without {', '.join(context.missing)}." if context.missing else ""
     if about is None:
-        return ""
+        return partial
     if context.windows:
-        return " ".join(filter(None, (missing(about.missing), _filling(context, about))))
-    return nothing(about.reason or "", nearest=about.nearest)
+        return " ".join(filter(None, (partial, missing(about.missing), _filling(context, about))))
+    return " ".join(filter(None, (partial, nothing(about.reason or "", nearest=about.nearest))))
 
 
 def _filling(context: Context, about: ContextRelevance) -> str:

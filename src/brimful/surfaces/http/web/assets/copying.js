@@ -1,7 +1,7 @@
 // How does a result leave the page? As the text itself, messages for a model, or a call that makes it again.
 
 import { post, token } from "./api.js";
-import { CHOICES, RESERVES, asked, narrowed, reserved } from "./state.js";
+import { RESERVES, asked, chosen, narrowed, reserved } from "./state.js";
 
 /** What each button copies; a promise, since messages are asked for. */
 export const COPIES = {
@@ -31,8 +31,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 function python(run, status) {
   const kept = RESERVES.map((name) => `, ${name}=${run[name]}`).join("");
   const budget = reserved(run) ? `brimful.Budget(${run.budget}${kept})` : run.budget;
-  const chosen = { ...Object.fromEntries(CHOICES.map((name) => [name, run[name]])), ...narrowed(run) };
-  const choices = Object.entries(chosen).map(([name, value]) => `        ${name}=${literal(value)},`);
+  const choices = Object.entries({ ...chosen(run), ...narrowed(run) }).map(([name, value]) => `        ${name}=${literal(value)},`);
   return [
     "import brimful",
     "",

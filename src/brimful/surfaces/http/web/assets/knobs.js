@@ -1,9 +1,8 @@
 // Which settings are there, and what was chosen?
 
 import { find, make, number } from "./dom.js";
-import { DEFAULTS, FILTERS, RESERVES, SWITCHES, narrowed, reserved } from "./state.js";
+import { CONTROLS, DEFAULTS, RESERVES, choices, filters, narrowed, reserved, switches } from "./state.js";
 
-const CHOICES = { sizing: "sizings", strategy: "strategies", packing: "packings", fill: "fills", format: "formats" };
 const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
 const SHAPES = {
   path: "docs/; *.md",
@@ -12,12 +11,6 @@ const SHAPES = {
   before: "2025",
   phrase: "words side by side",
   without: "a word; a phrase",
-};
-const SAID = {
-  operators: "Signs in the question count",
-  repair: "Repair misspelt words",
-  priors: "Tests, lock files count less",
-  anyway: "Show what is nearest",
 };
 const SMALLEST = 100;
 const LARGEST = 200_000;
@@ -37,43 +30,35 @@ export class Knobs {
     find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => labelled(KEPT[name], field)));
   }
 
-  /** Make the fields from what the server says can be chosen. */
-  setUp(choices) {
-    this.fields = new Map();
-    for (const [name, several] of Object.entries(CHOICES)) {
-      const field = make("select", { id: name }, choices[several].map(option));
-      field.addEventListener("change", () => this.turned({ [name]: field.value }, { settled: true }));
-      this.fields.set(name, field);
-    }
-    const model = make("input", { id: "model", list: "models", spellcheck: "false", autocapitalize: "off" });
-    const named = () => model.value.trim() || DEFAULTS.model;
-    model.addEventListener("change", () => this.turned({ model: named() }, { settled: true }));
-    this.fields.set("model", model);
+  /** Make the fields from what the server says can be chosen; `models` are names to offer. */
+  setUp(models) {
+    this.fields = new Map(choices().map((name) => [name, this.field(name)]));
+    this.fields.get("model").setAttribute("list", "models");
     find("knobs").replaceChildren(
-      ...[...this.fields].map(([name, field]) => labelled(name, field)),
-      make("datalist", { id: "models" }, choices.models.map((each) => make("option", { value: each }))),
+      ...[...this.fields].map(([name, field]) => labelled(words(name), field)),
+      make("datalist", { id: "models" }, models.map((each) => make("option", { value: each }))),
     );
-    this.setUpFilters(choices.kinds);
-  }
-
-  /** What narrows a question, and how it is read. */
-  setUpFilters(kinds) {
-    const any = make("option", { value: "" }, "any");
-    this.filters = new Map(FILTERS.map((name) => [name, name === "kind"
-      ? make("select", { id: name }, any, kinds.map(option))
-      : make("input", { id: name, placeholder: SHAPES[name], spellcheck: "false", autocapitalize: "off" })]));
-    for (const [name, field] of this.filters) {
-      field.addEventListener("change", () => this.turned({ [name]: field.value.trim() }, { settled: true }));
-    }
-    this.switches = new Map(SWITCHES.map((name) => [name, make("input", { id: name, type: "checkbox" })]));
+    this.filters = new Map(filters().map((name) => [name, this.field(name, { any: true })]));
+    this.switches = new Map(switches().map((name) => [name, make("input", { id: name, type: "checkbox" })]));
     for (const [name, box] of this.switches) {
       box.addEventListener("change", () => this.turned({ [name]: box.checked }, { settled: true }));
     }
     find("narrow").replaceChildren(
-      ...[...this.filters].map(([name, field]) => labelled(name.replaceAll("_", " "), field)),
+      ...[...this.filters].map(([name, field]) => labelled(words(name), field)),
       ...[...this.switches].map(([name, box]) =>
-        make("p", { class: "check" }, box, make("label", { for: name }, SAID[name]))),
+        make("p", { class: "check" }, box, make("label", { for: name }, CONTROLS.get(name).help.replace(/\.$/, "")))),
     );
+  }
+
+  /** A control for one choice: a list of its values, or a field to write in. */
+  field(name, { any = false } = {}) {
+    const { values, help } = CONTROLS.get(name);
+    const listed = [...(any ? [make("option", { value: "" }, "any")] : []), ...values.map(option)];
+    const plain = { id: name, title: help, spellcheck: "false", autocapitalize: "off", placeholder: SHAPES[name] ?? "" };
+    const field = values.length ? make("select", { id: name, title: help }, listed) : make("input", plain);
+    field.addEventListener("change", () =>
+      this.turned({ [name]: field.value.trim() || DEFAULTS[name] }, { settled: true }));
+    return field;
   }
 
   showFilters(run) {
@@ -141,5 +126,7 @@ function put(field, value) {
 const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));
 
 const amount = (name) => make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" });
+
+const words = (name) => name.replaceAll("_", " ");
 
 const labelled = (words, field) => make("div", { class: "knob" }, make("label", { for: field.id }, words), field);

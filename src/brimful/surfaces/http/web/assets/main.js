@@ -16,7 +16,7 @@ import { showMaps } from "./maps.js";
 import { hideNotice, refuse, warn } from "./notice.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
-import { DEFAULTS, FILTERS, asked, differences, read, write } from "./state.js";
+import { asked, differences, read, setUp, write } from "./state.js";
 import { nextTheme, showTheme } from "./theming.js";
 import { Windows } from "./windows.js";
 
@@ -43,10 +43,8 @@ async function start() {
   } catch (error) {
     return refused(error, start);
   }
-  for (const name of Object.keys(DEFAULTS)) {
-    if (!FILTERS.includes(name)) DEFAULTS[name] = state.status.defaults[name] ?? DEFAULTS[name];
-  }
-  knobs.setUp(state.status.choices);
+  setUp(state.status.controls);
+  knobs.setUp(state.status.choices.models);
   showCorpusLine(state.status);
   await arrive();
   document.documentElement.dataset.ready = "yes";

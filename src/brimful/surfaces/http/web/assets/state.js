@@ -1,31 +1,29 @@
 // What is asked, with which settings? All of it stands in the address, behind the `#`, where no server log sees it.
 
 export const RESERVES = ["reserved_system", "reserved_query", "reserved_response"];
-export const CHOICES = ["sizing", "strategy", "packing", "fill", "format", "model"];
-/** Which documents may answer; several texts of one stand behind each other with `;` between them. */
-export const FILTERS = ["path", "not_path", "kind", "after", "before", "phrase", "without"];
-export const SWITCHES = ["operators", "repair", "priors", "anyway"];
-const ALONE = ["after", "before"];
-const KNOBS = ["budget", ...RESERVES, ...CHOICES, ...FILTERS, ...SWITCHES];
+const ROOM = ["budget", ...RESERVES];
 
-/** What the settings are until somebody turns a knob; the server's own word replaces this at the start. */
-export const DEFAULTS = {
-  budget: 4000,
-  reserved_system: 0,
-  reserved_query: 0,
-  reserved_response: 0,
-  sizing: "field",
-  strategy: "adjacent",
-  packing: "greedy",
-  fill: "brim",
-  format: "plain",
-  model: "o200k_base",
-  ...Object.fromEntries(FILTERS.map((name) => [name, ""])),
-  operators: false,
-  repair: true,
-  priors: true,
-  anyway: false,
-};
+/** The controls by name, as the server describes them, and what each stands at until somebody turns it. */
+export const CONTROLS = new Map();
+export const DEFAULTS = {};
+
+/** Learn which controls there are. What narrows a question is written as a text, several with `;` between them. */
+export function setUp(controls) {
+  for (const each of controls.filter(({ name, common }) => common || ROOM.includes(name))) {
+    CONTROLS.set(each.name, each);
+    DEFAULTS[each.name] = isFilter(each) ? "" : each.default;
+  }
+}
+
+const isFilter = ({ narrows, kind }) => narrows && kind !== "bool";
+const isSwitch = ({ kind }) => kind === "bool";
+const isRoom = ({ name }) => ROOM.includes(name);
+const names = (keep) => [...CONTROLS.values()].filter(keep).map(({ name }) => name);
+
+/** Which documents may answer; what is on or off; and whatever else is chosen for the answer. */
+export const filters = () => names(isFilter);
+export const switches = () => names(isSwitch);
+export const choices = () => names((each) => !isFilter(each) && !isSwitch(each) && !isRoom(each));
 
 /** `run` is the question with its settings, `pinned` what it is compared with, `root` the state it was seen on. */
 export function read(hash) {
@@ -46,37 +44,39 @@ export function write({ run, pinned, root }) {
 }
 
 /** The names in which two runs differ. */
-export const differences = (one, other) => ["question", ...KNOBS].filter((name) => one[name] !== other[name]);
+export const differences = (one, other) => ["question", ...CONTROLS.keys()].filter((name) => one[name] !== other[name]);
 
 /** What the call keeps for itself. */
 export const reserved = (run) => RESERVES.reduce((sum, name) => sum + run[name], 0);
 
 /** The filters and switches that are not as they are by default, as the server takes them. */
 export function narrowed(run) {
-  const filters = FILTERS.filter((name) => run[name].trim()).map((name) => [name, texts(name, run[name])]);
-  const switches = SWITCHES.filter((name) => run[name] !== DEFAULTS[name]).map((name) => [name, run[name]]);
-  return Object.fromEntries([...filters, ...switches]);
+  const texts = filters().filter((name) => run[name].trim()).map((name) => [name, written(name, run[name])]);
+  const turned = switches().filter((name) => run[name] !== DEFAULTS[name]).map((name) => [name, run[name]]);
+  return Object.fromEntries([...texts, ...turned]);
 }
 
-const texts = (name, value) =>
-  ALONE.includes(name) ? value.trim() : value.split(";").map((each) => each.trim()).filter(Boolean);
+const written = (name, value) =>
+  CONTROLS.get(name).kind === "texts" ? value.split(";").map((each) => each.trim()).filter(Boolean) : value.trim();
 
 /** The body of a request for this run. */
 export function asked(run, more = {}) {
   const kept = Object.fromEntries(RESERVES.map((name) => [name, run[name]]));
   const budget = reserved(run) ? { total: run.budget, ...kept } : run.budget;
-  const choices = Object.fromEntries(CHOICES.map((name) => [name, run[name]]));
-  return { question: run.question, budget, ...choices, ...narrowed(run), ...more };
+  return { question: run.question, budget, ...chosen(run), ...narrowed(run), ...more };
 }
+
+/** What is chosen for the answer, whether it was turned or not. */
+export const chosen = (run) => Object.fromEntries(choices().map((name) => [name, run[name]]));
 
 function part(given, prefix) {
   const found = {};
   if (given.has(`${prefix}q`)) found.question = given.get(`${prefix}q`);
-  for (const name of KNOBS) {
+  for (const [name, { kind }] of CONTROLS) {
     const value = given.get(prefix + name);
     if (value === null || value === "") continue;
-    if (SWITCHES.includes(name)) found[name] = value === "true";
-    else found[name] = CHOICES.includes(name) || FILTERS.includes(name) ? value : whole(value, DEFAULTS[name]);
+    if (kind === "bool") found[name] = value === "true";
+    else found[name] = kind === "int" ? whole(value, DEFAULTS[name]) : value;
   }
   return found;
 }
@@ -85,7 +85,7 @@ const whole = (value, otherwise) => (/^[0-9]{1,12}$/.test(value) ? Number(value)
 
 function put(parameters, prefix, run) {
   if (run.question || prefix) parameters.set(`${prefix}q`, run.question);
-  for (const name of KNOBS) {
+  for (const name of CONTROLS.keys()) {
     if (run[name] !== DEFAULTS[name]) parameters.set(prefix + name, String(run[name]));
   }
 }

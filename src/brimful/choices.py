@@ -1,0 +1,135 @@
+"""What can be chosen? Each choice is a field of a dataclass that says its values, range, unit and help, once.
+
+Checks, options of the command line, keys of the configuration, schemas and controls are all read from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, fields
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from brimful.errors import SettingError, choose
+
+Kind = Literal["int", "float", "bool", "text", "texts"]
+WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+"""How a person says that something is on or off."""
+_NOTHING = ("none", "null", "")
+
+
+class Choice(NamedTuple):
+    """One choice: what it is called, which values it has and what it does."""
+
+    help: str
+    names: tuple[str, ...] = ()  # the values, where there are few
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    flag: str = ""  # the option's own name, where it is not the field's
+    off: str = ""  # and that of its opposite
+    common: bool = False  # surfaces with little room name it too: a model's tools, the page
+    searches: bool = False  # it says how a question is read or what may answer it, so a search has it as well
+    is_fine: bool = False  # few need it: listed last
+    is_set: bool = True  # it may be set once for all questions, in the environment or a file
+    # From the field itself:
+    name: str = ""
+    kind: Kind = "text"
+    may_be_none: bool = False
+    default: Any = None
+
+
+def choice(default: Any, help: str, **about: Any) -> Any:  # noqa: A002
+    """A field of a frozen dataclass, with what there is to know of it."""
+    return field(default=default, metadata={"choice": Choice(help, **about)})
+
+
+@cache
+def choices_of(settings: type[Any]) -> dict[str, Choice]:
+    """The choices of a dataclass by name, in the order of its fields."""
+    found = {}
+    for each in fields(settings):
+        if (told := each.metadata.get("choice")) is not None:
+            kinds = str(each.type).split(" | ")
+            found[each.name] = told._replace(
+                name=each.name, kind=_kind_of(kinds[0]), may_be_none="None" in kinds, default=each.default
+            )
+    return found
+
+
+def _kind_of(written: str) -> Kind:
+    if written.startswith("tuple"):
+        return "texts"
+    return written if written in ("int", "float", "bool") else "text"  # type: ignore[return-value]
+
+
+def check(settings: Any) -> None:
+    """Refuse a value that its choice does not have, naming the value and what it may be."""
+    for name, told in choices_of(type(settings)).items():  # type: ignore[arg-type]  # a type is hashable
+        check_value(told, getattr(settings, name), name=name)
+
+
+def check_value(told: Choice, value: object, *, name: str) -> None:
+    """The same of one value."""
+    if value is None and told.may_be_none:
+        return
+    if told.names and told.kind == "text":
+        choose(value, told.names, what=name)  # type: ignore[arg-type]
+    elif told.kind in ("int", "float"):
+        _check_number(told, value, name)
+
+
+def _check_number(told: Choice, value: object, name: str) -> None:
+    """Whole numbers, or numbers, within their range."""
+    if isinstance(value, int if told.kind == "int" else int | float) and not isinstance(value, bool):
+        assert isinstance(value, int | float)
+        if (told.low is None or value >= told.low) and (told.high is None or value <= told.high):
+            return
+        if told.high is None:
+            raise SettingError(f"{name} is {value!r}; it must be at least {told.low:g}")
+    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(told)}")
+
+
+def span_of(told: Choice) -> str:
+    """Which numbers a choice takes, in words.
+
+    >>> span_of(Choice("", kind="int", low=1)), span_of(Choice("", kind="float", low=0, high=1))
+    ('a whole number, at least 1', 'a number from 0 to 1')
+    """
+    what = "a whole number" if told.kind == "int" else "a number"
+    if told.high is not None:
+        return f"{what} from {told.low or 0:g} to {told.high:.15g}"
+    return what if told.low is None else f"{what}, at least {told.low:g}"
+
+
+def from_text(told: Choice, value: object, *, name: str = "") -> object:
+    """A value as its field has it: words of a person become numbers and switches; anything else stays.
+
+    >>> from_text(Choice("", kind="bool"), "off"), from_text(Choice("", kind="texts"), "a.md")
+    (False, ('a.md',))
+    >>> from_text(Choice("", kind="int", name="top_k"), "many")
+    Traceback (most recent call last):
+    brimful.errors.SettingError: top_k is 'many'; it must be a whole number
+    """
+    name = name or told.name
+    if told.kind == "texts":
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not isinstance(value, str):
+        return value
+    if told.may_be_none and value.casefold() in _NOTHING:
+        return None
+    if told.kind == "bool":
+        if value.casefold() not in WORDS:
+            raise SettingError(f"{name} is {value!r:.60}; it is on or off")
+        return WORDS[value.casefold()]
+    if told.kind == "text":
+        return value
+    for number in (int, float):
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(told)}")

@@ -1,0 +1,304 @@
+/* How many tokens has a text? Byte pairs of a vocabulary, within the pieces that its pattern cuts.
+ *
+ * A vocabulary lies one token after the other in `bytes`: token t is bytes[offsets[t]] to bytes[offsets[t + 1] - 1], and
+ * the lower its number, the earlier its pair is joined. `slots` is a table of hashes over them, 1 << bits places of
+ * which at least half are empty: 0, or the upper half of a hash over the number of the token and 1. What a character
+ * is, a table in two steps says: kinds[pages[code >> 7] << 7 | (code & 127)]. */
+
+#include "kernels.h"
+
+enum { UNKNOWN, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, BREAK, SIGN };
+enum { MOST_PIECE = 512, PAGE_BITS = 7, LAST_CODE = 0x10FFFF };
+static const int64_t UNTOLD = -1;
+
+typedef struct {
+    const uint8_t *bytes;
+    const int32_t *offsets;
+    int64_t count, longest;
+    const uint64_t *slots;
+    int64_t bits;
+    const uint16_t *pages;
+    const uint8_t *kinds;
+} Vocabulary;
+
+static inline uint64_t hash_of(const uint8_t *text, int64_t size)
+{
+    const uint64_t multiplier = 0x9E3779B97F4A7C15u;
+    uint64_t hash = (uint64_t)size * multiplier;
+    for (; size > 0; text += 8, size -= 8) {
+        uint64_t word = 0;
+        memcpy(&word, text, size < 8 ? (size_t)size : 8);
+        hash = (hash ^ word) * multiplier;
+        hash ^= hash >> 29;
+    }
+    return hash * multiplier;
+}
+
+/* Put the tokens into the table, which is all zeros. Returns how many: fewer than `count` where one is there twice, is
+ * empty, or the table is more than half full. */
+EXPORT int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits)
+{
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    for (int64_t token = 0; token < count; token++) {
+        int64_t size = offsets[token + 1] - offsets[token];
+        uint64_t hash = hash_of(bytes + offsets[token], size), at = hash >> (64 - bits);
+        if (size < 1 || (uint64_t)token * 2 > mask)
+            return token;
+        for (; slots[at]; at = (at + 1) & mask) {
+            int64_t other = (int64_t)(slots[at] & 0xFFFFFFFF) - 1;
+            if (offsets[other + 1] - offsets[other] == size &&
+                !memcmp(bytes + offsets[other], bytes + offsets[token], (size_t)size))
+                return token;
+        }
+        slots[at] = (hash << 32 & 0xFFFFFFFF00000000u) | (uint64_t)(token + 1);
+    }
+    return count;
+}
+
+/* The number of the token that these bytes are, or -1. */
+static int64_t token_of(const Vocabulary *words, const uint8_t *text, int64_t size)
+{
+    if (size > words->longest)
+        return -1;
+    uint64_t mask = ((uint64_t)1 << words->bits) - 1, hash = hash_of(text, size), tag = hash << 32;
+    for (uint64_t at = hash >> (64 - words->bits); words->slots[at]; at = (at + 1) & mask) {
+        if ((words->slots[at] & 0xFFFFFFFF00000000u) != tag)
+            continue;
+        int64_t token = (int64_t)(words->slots[at] & 0xFFFFFFFF) - 1;
+        if (words->offsets[token + 1] - words->offsets[token] == size &&
+            !memcmp(words->bytes + words->offsets[token], text, (size_t)size))
+            return token;
+    }
+    return -1;
+}
+
+/* The tokens of a piece: the pair with the lowest number is joined, the first of equals, until none is left. */
+static int64_t count_piece(const Vocabulary *words, const uint8_t *piece, int64_t size)
+{
+    if (size == 1 || token_of(words, piece, size) >= 0)
+        return 1;
+    if (size > MOST_PIECE)
+        return UNTOLD;
+    int16_t starts[MOST_PIECE + 1];
+    int32_t pairs[MOST_PIECE]; /* the number of what part i and the next one make together */
+    const int32_t none = INT32_MAX;
+    int64_t count = size;
+    for (int64_t at = 0; at <= size; at++)
+        starts[at] = (int16_t)at;
+    for (int64_t at = 0; at + 1 < size; at++) {
+        int64_t token = token_of(words, piece + at, 2);
+        pairs[at] = token < 0 ? none : (int32_t)token;
+    }
+    for (;;) {
+        int64_t best = -1;
+        int32_t least = none;
+        for (int64_t at = 0; at + 1 < count; at++)
+            if (pairs[at] < least) {
+                least = pairs[at];
+                best = at;
+            }
+        if (best < 0)
+            return count;
+        /* Part best takes in the next one. */
+        for (int64_t at = best + 1; at < count; at++)
+            starts[at] = starts[at + 1];
+        for (int64_t at = best + 1; at + 2 < count; at++)
+            pairs[at] = pairs[at + 1];
+        count--;
+        for (int64_t at = best ? best - 1 : 0; at <= best && at + 1 < count; at++) {
+            int64_t token = token_of(words, piece + starts[at], starts[at + 2] - starts[at]);
+            pairs[at] = token < 0 ? none : (int32_t)token;
+        }
+    }
+}
+
+typedef struct {
+    int64_t end; /* behind the character */
+    int kind;
+} Character;
+
+/* The character that begins here; UNKNOWN at the end of the text, and where it is no whole character. */
+static inline Character character_at(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at)
+{
+    Character found = {at, UNKNOWN};
+    if (at >= size)
+        return found;
+    uint32_t code = text[at];
+    if (code < 0x80) {
+        found.end = at + 1;
+        found.kind = words->kinds[(uint32_t)words->pages[0] << PAGE_BITS | code];
+        return found;
+    }
+    int more = code >= 0xF0 ? 3 : code >= 0xE0 ? 2 : code >= 0xC0 ? 1 : -1;
+    if (more < 0 || at + more >= size)
+        return found;
+    code &= 0x3F >> more;
+    for (int step = 1; step <= more; step++)
+        code = code << 6 | (text[at + step] & 0x3F);
+    if (code > LAST_CODE)
+        return found;
+    found.end = at + 1 + more;
+    found.kind = words->kinds[(uint32_t)words->pages[code >> PAGE_BITS] << PAGE_BITS | (code & ((1 << PAGE_BITS) - 1))];
+    return found;
+}
+
+static inline int is_letter(int kind)
+{
+    return kind >= UPPER && kind <= LETTER;
+}
+
+/* What is neither a letter nor a number nor white space. */
+static inline int is_sign(int kind)
+{
+    return kind == SIGN || kind == MARK;
+}
+
+/* Behind the contraction that begins here, or where it would; -1 for an apostrophe and a long s, which is an s in some. */
+static int64_t past_contraction(const uint8_t *text, int64_t size, int64_t at)
+{
+    if (at + 1 >= size || text[at] != '\'')
+        return at;
+    uint8_t first = text[at + 1] | 32, second = at + 2 < size ? text[at + 2] | 32 : 0;
+    if (text[at + 1] == 0xC5 && at + 2 < size && text[at + 2] == 0xBF)
+        return -1;
+    if (text[at + 1] >= 0x80)
+        return at;
+    if (first == 's' || first == 't' || first == 'm' || first == 'd')
+        return at + 2;
+    if (at + 2 < size && text[at + 2] < 0x80 &&
+        ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l')))
+        return at + 3;
+    return at;
+}
+
+/* Letters of o200k's words from here on: upper-case ones, then lower-case ones, of which one is wanted (`lower`), or of
+ * the former; what has no case is both. Returns their end, or `start` where there are none. */
+static int64_t past_letters(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t start, int lower)
+{
+    int64_t end = start, both = start;
+    Character next = character_at(words, text, size, end);
+    while (next.kind == UPPER || next.kind == LETTER || next.kind == MARK) {
+        end = next.end;
+        both = next.kind == UPPER ? both : end;
+        next = character_at(words, text, size, end);
+    }
+    int64_t upper = end;
+    while (next.kind == LOWER || next.kind == LETTER || next.kind == MARK) {
+        end = next.end;
+        next = character_at(words, text, size, end);
+    }
+    if (lower)
+        return end > upper ? end : both;
+    return upper > start ? end : start;
+}
+
+/* Behind a word of o200k, one character of something else before it included; `at` where none begins. */
+static int64_t past_cased_word(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
+{
+    int is_prefix = first.kind == SPACE || is_sign(first.kind);
+    for (int lower = 1; lower >= 0; lower--) {
+        if (is_prefix) {
+            int64_t end = past_letters(words, text, size, first.end, lower);
+            if (end > first.end)
+                return past_contraction(text, size, end);
+        }
+        int64_t end = past_letters(words, text, size, at, lower);
+        if (end > at)
+            return past_contraction(text, size, end);
+    }
+    return at;
+}
+
+/* The same of cl100k. */
+static int64_t past_word(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
+{
+    Character next = first;
+    if (first.kind == SPACE || is_sign(first.kind))
+        next = character_at(words, text, size, first.end);
+    if (!is_letter(next.kind))
+        return at;
+    int64_t end = at;
+    while (is_letter(next.kind)) {
+        end = next.end;
+        next = character_at(words, text, size, end);
+    }
+    return end;
+}
+
+static int64_t past_space(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
+{
+    int64_t end = at, last = at, newline = -1;
+    Character next = character_at(words, text, size, end);
+    while (next.kind == SPACE || next.kind == BREAK) {
+        last = end;
+        end = next.end;
+        newline = next.kind == BREAK ? end : newline;
+        next = character_at(words, text, size, end);
+    }
+    if (end == size && !is_cased)
+        return end;
+    if (newline >= 0)
+        return newline;
+    return end == size || last == at ? end : last;
+}
+
+/* Behind the piece that begins here; -1 where something is met that is not told. */
+static int64_t past_piece(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
+{
+    Character first = character_at(words, text, size, at);
+    if (first.kind == UNKNOWN)
+        return UNTOLD;
+    if (!is_cased) {
+        int64_t end = past_contraction(text, size, at);
+        if (end != at)
+            return end;
+    }
+    int64_t end = is_cased ? past_cased_word(words, text, size, at, first) : past_word(words, text, size, at, first);
+    if (end != at)
+        return end;
+    if (first.kind == NUMBER) {
+        Character next = first;
+        for (int digits = 0; digits < 3 && next.kind == NUMBER; digits++) {
+            end = next.end;
+            next = character_at(words, text, size, end);
+        }
+        return end;
+    }
+    Character sign = text[at] == ' ' ? character_at(words, text, size, first.end) : first;
+    if (!is_sign(sign.kind))
+        return past_space(words, text, size, at, is_cased);
+    while (is_sign(sign.kind)) {
+        end = sign.end;
+        sign = character_at(words, text, size, end);
+    }
+    while (end < size && (text[end] == '\r' || text[end] == '\n' || (is_cased && text[end] == '/')))
+        end++;
+    return end;
+}
+
+/* The tokens of a text that is UTF-8, by the pattern of o200k (`is_cased`) or of cl100k; -1 where a character is of a
+ * kind that is not known, or a piece is very long. */
+EXPORT int64_t count_tokens(const uint8_t *text, int64_t size, int64_t is_cased, const uint8_t *bytes,
+                            const int32_t *offsets, int64_t count, int64_t longest, const uint64_t *slots, int64_t bits,
+                            const uint16_t *pages, const uint8_t *kinds)
+{
+    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
+    int64_t total = 0;
+    for (int64_t at = 0; at < size;) {
+        int64_t end = past_piece(&words, text, size, at, (int)is_cased);
+        int64_t tokens = end > at ? count_piece(&words, text + at, end - at) : UNTOLD;
+        if (tokens < 0)
+            return UNTOLD;
+        total += tokens;
+        at = end;
+    }
+    return total;
+}
+
+/* The number of the token that a text is, or -1. */
+EXPORT int64_t find_token(const uint8_t *text, int64_t size, const uint8_t *bytes, const int32_t *offsets, int64_t count,
+                          int64_t longest, const uint64_t *slots, int64_t bits)
+{
+    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, NULL, NULL};
+    return size ? token_of(&words, text, size) : -1;
+}

@@ -1,0 +1,627 @@
+"""Which commands, arguments and options are there? One table: lines are read by it, help and completion made from it.
+
+The choices of a question are not named here: `settings` has them, and each is an option of `context` and `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
+from brimful.choices import Choice
+from brimful.settings import ASKED
+
+PREFIX = "BRIMFUL_"
+ABOUT = "Fill a language model's context to the brim, never over it, with every byte cited."
+EXITS = "Exit codes: 0 found, 1 nothing found, 2 usage or input, 3 partial, 4 provider, 5 storage."
+ANSWER, NARROW, OWN, FINE = "The answer", "Which documents may answer", "Options", "Finer choices"
+_SHORT = {"budget": "-b", "model": "-m"}
+
+
+class Argument(NamedTuple):
+    """A word without a dash; the last one may take many."""
+
+    name: str
+    metavar: str
+    help: str
+    is_needed: bool = False
+    takes_many: bool = False
+    default: str | None = None
+
+
+class Option(NamedTuple):
+    """What is said with a dash; `key` is the setting that stands in for it, `off` what switches it off."""
+
+    name: str
+    flags: tuple[str, ...]
+    help: str
+    kind: Literal["flag", "int", "float", "text", "texts"] = "text"
+    metavar: str = ""
+    default: object = None
+    off: tuple[str, ...] = ()
+    key: str | None = None
+    choice: Choice | None = None  # one of a question's choices
+    group: str = OWN
+
+
+class Command(NamedTuple):
+    """A command, and the module of this package that runs it."""
+
+    name: str
+    module: str
+    summary: str
+    about: tuple[str, ...]
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Option, ...] = ()
+
+
+def _chosen(*, searches: bool = False, **defaults: object) -> tuple[Option, ...]:
+    """An option for each choice of a question, or of a search."""
+    named = (told for name, told in ASKED.items() if name != "synonyms" and (told.searches or not searches))
+    return tuple(_of(told, default=defaults.get(told.name, told.default)) for told in named)
+
+
+def _of(told: Choice, *, default: object) -> Option:
+    name = told.flag or told.name.replace("_", "-")
+    is_switch = told.kind == "bool"
+    return Option(
+        told.name,
+        (f"--{name}", *((_SHORT[told.name],) if told.name in _SHORT else ())),
+        told.help,
+        "flag" if is_switch else told.kind,  # type: ignore[arg-type]
+        "" if is_switch else "|".join(told.names) or told.unit.upper() or "N",
+        default,
+        (f"--{told.off or f'no-{name}'}",) if is_switch else (),
+        told.name if told.is_set else None,
+        told,
+        FINE if told.is_fine else ANSWER if told.is_set else NARROW,
+    )
+
+
+def _plain(name: str) -> Option:
+    """A choice of a question as an option of another command, which gets its value as such."""
+    return _of(ASKED[name], default=ASKED[name].default)._replace(choice=None, group=OWN)
+
+
+def _switch(name: str, flag: str, help: str, *more: str) -> Option:  # noqa: A002
+    return Option(name, (flag, *more), help, "flag", default=False)
+
+
+_QUESTION = Argument("question", "QUESTION", "What to ask; - reads it from standard input.", is_needed=True)
+_PATHS = Argument(
+    "paths",
+    "PATH",
+    "Files, folders, globs, or - for standard input; without any, a store is asked.",
+    takes_many=True,
+)
+_ADDED = Argument("paths", "PATH", "Files, folders or globs; without any, all that was added before.", takes_many=True)
+_SOURCE = Argument("file", "FILE", "What to condense; - reads standard input.", default="-")
+_SHELL = Argument("shell", "bash|zsh|fish", "Which shell.", is_needed=True)
+
+_STORE = Option("store", ("--store", "-s"), "The store: a file, or its folder.", metavar="FILE", key="store")
+_EMBEDDER = Option(
+    "embedder",
+    ("--embedder", "-e"),
+    "Which model reads: minilm, a folder, openai:NAME@URL, none, ...",
+    metavar="NAME",
+    default="auto",
+    key="embedder",
+)
+_SET = Option(
+    "set",
+    ("--set",),
+    "Any choice by its name: windows.snap=off, field.runs=0, densify.attempts=3, profile=cfs, ...",
+    metavar="NAME=VALUE;...",
+    key="set",
+)
+_SYNONYMS = Option(
+    "synonyms", ("--synonyms",), "Lines of `word: synonym, synonym` for --related.", metavar="FILE", key="synonyms"
+)
+_CONDENSER = Option(
+    "model",
+    ("--model", "-m"),
+    "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.",
+    metavar="MODEL",
+    default="extractive:",
+    key="condenser",
+)
+_JSON = _switch("as_json", "--json", "The whole result as JSON; an error too, on standard error.")
+_QUIET = _switch("quiet", "--quiet", "Nothing on standard error but errors.", "-q")
+_COPY = _switch("copy", "--copy", "Put it on the clipboard too.", "-c")
+_DRY_RUN = _switch("dry_run", "--dry-run", "Only show what would be done; write nothing, pay nothing.")
+_WATCH = Option(
+    "watch",
+    ("--watch",),
+    "Follow changes of the folders that were added, or not.",
+    "flag",
+    default=True,
+    off=("--no-watch",),
+)
+_HOST = Option(
+    "host", ("--host",), "Where to listen; beyond loopback needs a token.", metavar="ADDRESS", default="127.0.0.1"
+)
+_PORT = Option("port", ("--port", "-p"), "0 takes any that is free.", "int", "PORT")
+_TOKEN = Option(
+    "token_env",
+    ("--token-env",),
+    "Which environment variable holds the token, if not BRIMFUL_TOKEN.",
+    metavar="VARIABLE",
+)
+
+
+def _several(name: str, flag: str, metavar: str, help: str) -> Option:  # noqa: A002
+    return Option(name, (flag,), f"{help}; may be repeated.", "texts", metavar)
+
+
+_ASKING = (
+    Command(
+        "context",
+        "commands",
+        "Build a context for a question.",
+        (
+            "Build a context of at most --budget tokens for a question.",
+            "The context goes to standard output; the budget bar, citations and what was left out to standard error.",
+        ),
+        (_QUESTION, _PATHS),
+        (
+            *_chosen(),
+            _EMBEDDER,
+            _SET,
+            _SYNONYMS,
+            Option("receipt", ("--receipt",), "Write the receipt to this file.", metavar="FILE"),
+            _COPY,
+            _STORE,
+            _DRY_RUN,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "search",
+        "commands",
+        "Show the places that matter most.",
+        ("Show the places that matter most, a line each: path, lines, text.",),
+        (_QUESTION, _PATHS),
+        (
+            Option("limit", ("--limit", "-n"), "How many to show.", "int", "HITS", 10),
+            Option("around", ("--context", "-C"), "Show so many lines around each, as grep does.", "int", "LINES", 0),
+            *_chosen(searches=True, operators=True),
+            _EMBEDDER,
+            _COPY,
+            _STORE,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "explain",
+        "receipts",
+        "Show why each window is in, and what was left out.",
+        (
+            "Show how a question was understood, why each window is in, and at which budget the next ones enter.",
+            "A receipt is asked again with its own settings; whether its bytes are still the same is told.",
+        ),
+        (
+            Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True),  # noqa: FBT003
+            _PATHS,
+        ),
+        (*_chosen(), _EMBEDDER, _SET, _SYNONYMS, _STORE, _JSON, _QUIET),
+    ),
+    Command(
+        "verify",
+        "receipts",
+        "Verify a receipt against its sources.",
+        (
+            "Write the text again from its sources and compare all that a receipt says; what differs is named.",
+            "Give it the sources: --files or --store. Without them, only the receipt itself (and --text) is checked.",
+        ),
+        (Argument("receipt", "RECEIPT", "A file that `context --receipt` wrote.", is_needed=True),),
+        (
+            Option(
+                "files",
+                ("--files",),
+                "Compare with the files that were read, below this folder; NAME=FOLDER for one added --as NAME.",
+                metavar="FOLDER",
+            ),
+            Option("text", ("--text",), "Compare with the context's text.", metavar="FILE"),
+            Option("store", ("--store", "-s"), "Compare with this store.", metavar="FILE"),
+            _switch("replay", "--replay", "Also ask the question again: ranking, omissions, settings."),
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "cite",
+        "receipts",
+        "Resolve a citation, or check what an answer quotes.",
+        (
+            "Print the bytes that a citation names, or check an answer against a receipt or a context.",
+            "Each quotation and citation of the answer gets a line: where it stands, or that it does not.",
+        ),
+        (Argument("place", "PATH:LINES", "A citation, as in tea.md:12-30, to print its bytes."),),
+        (
+            Option("answer", ("--answer",), "An answer to check; - reads standard input.", metavar="FILE"),
+            Option("receipt", ("--receipt",), "The receipt of the context that was answered from.", metavar="FILE"),
+            Option(
+                "context",
+                ("--context",),
+                "Or the context itself, as it was printed; no store is needed.",
+                metavar="FILE",
+            ),
+            _plain("format"),
+            _STORE,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+)
+
+_CORPUS = (
+    Command(
+        "add",
+        "commands",
+        "Bring files into a store, or up to date.",
+        (
+            "Bring files into a store, or bring the store up to date with them.",
+            (
+                "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has "
+                "its own name."
+            ),
+        ),
+        (_ADDED,),
+        (
+            _several("allow", "--allow", "REASON", "Take in what is left out for this reason"),
+            _several("exclude", "--exclude", "PATTERN", "Leave these out, as in .gitignore"),
+            _several("include", "--include", "PATTERN", "Take in only these, as in .gitignore"),
+            Option(
+                "label", ("--as",), "What to call the folder's documents by, instead of its own name.", metavar="NAME"
+            ),
+            _STORE,
+            _DRY_RUN,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "watch",
+        "serving",
+        "Keep a store up to date while files change.",
+        ("Keep a store up to date while files change, a line per file, until Ctrl-C.",),
+        (_ADDED,),
+        (_switch("poll", "--poll", "Look twice a second; for network file systems."), _STORE, _JSON, _QUIET),
+    ),
+    Command(
+        "status",
+        "commands",
+        "Show what a store holds.",
+        ("Show what a store holds: documents, bytes, state root, and what was added.",),
+        (Argument("paths", "PATH", "What was asked before, to show its store.", takes_many=True),),
+        (_switch("skipped", "--skipped", "Look at the folders again and list what is left out."), _STORE, _JSON),
+    ),
+    Command(
+        "map",
+        "looking",
+        "Show what is there: files, headings, definitions.",
+        (
+            "Show a map of the corpus in at most --budget tokens: files with their headings and definitions.",
+            "Every file is named before any is opened; with --question, the files that it finds come first.",
+        ),
+        (_PATHS,),
+        (
+            _plain("budget"),
+            Option("question", ("--question",), "Show first what this question is about.", metavar="QUESTION"),
+            _plain("path"),
+            _plain("model"),
+            _COPY,
+            _STORE,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "ls",
+        "looking",
+        "List the stored documents.",
+        ("List the stored documents: size, kind, time, path. Through a pipe one path a line.",),
+        (
+            Argument(
+                "words",
+                "[FOLDER] [PATTERN]",
+                "What was asked before; a part or pattern of the paths.",
+                takes_many=True,
+            ),
+        ),
+        (_switch("lines", "--lines", "Count the lines too, which reads the documents."), _STORE, _JSON),
+    ),
+    Command(
+        "get",
+        "looking",
+        "Print a stored document, or some of its lines.",
+        ("Print the stored text of a document, or of some of its lines, exactly as it is stored.",),
+        (
+            Argument(
+                "place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", is_needed=True
+            ),
+        ),
+        (_COPY, _STORE, _JSON),
+    ),
+    Command(
+        "remove",
+        "commands",
+        "Forget documents.",
+        ("Forget documents; their files are not touched, and adding them again brings them back.",),
+        (
+            Argument(
+                "paths",
+                "PATH",
+                "Documents as they are cited, their folders, or globs.",
+                is_needed=True,
+                takes_many=True,
+            ),
+        ),
+        (_STORE, _DRY_RUN, _JSON),
+    ),
+    Command(
+        "purge",
+        "commands",
+        "Erase what was removed, or a whole store.",
+        ("Leave no byte of what was removed or replaced in the store's file.",),
+        (),
+        (
+            _switch("everything", "--all", "Delete the whole store."),
+            _switch("yes", "--yes", "Do not ask.", "-y"),
+            _STORE,
+            _DRY_RUN,
+            _JSON,
+        ),
+    ),
+)
+
+_DIGESTS = (
+    Command(
+        "densify",
+        "digests",
+        "Condense a text through a model, or without one.",
+        (
+            "Condense a text of any length.",
+            "The digest goes to standard output; progress, cost and where each sentence is from to standard error.",
+        ),
+        (_SOURCE,),
+        (
+            _CONDENSER,
+            Option("target", ("--target", "-t"), "About how long the digest should be.", "int", "TOKENS"),
+            Option("budget", ("--budget", "-b"), "How long it may be at most, to the token.", "int", "TOKENS"),
+            Option("limit", ("--limit",), "The model's context limit, where you know it better.", "int", "TOKENS"),
+            Option("memory", ("--memory",), "Where answers are kept, so that none is paid twice.", metavar="FILE"),
+            _SET,
+            _COPY,
+            _DRY_RUN,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "capture",
+        "digests",
+        "Write a text down, condense it, and make it searchable.",
+        ("Store a text whole, condense it, and store the digest beside it; search finds both.",),
+        (_SOURCE,),
+        (
+            Option("name", ("--name",), "What to call it; else the file's name.", metavar="NAME"),
+            _CONDENSER,
+            _SET,
+            _STORE,
+            _DRY_RUN,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "captures",
+        "digests",
+        "Show what was captured, or try one again.",
+        ("Show what was captured, a line each: status, model, name, and why it failed.",),
+        (),
+        (
+            Option("retry", ("--retry",), "Try this one again; it pays only for what is missing.", metavar="NAME"),
+            _SET,
+            _STORE,
+            _JSON,
+        ),
+    ),
+)
+
+_UPKEEP = (
+    Command(
+        "warm",
+        "keeping",
+        "Let a model read everything ahead.",
+        (
+            "Let the model read every passage ahead; questions are then compared with all, whatever their words.",
+            "Broken off, it goes on where it ended; after a change it reads what is new.",
+        ),
+        (_PATHS,),
+        (_EMBEDDER, _STORE, _JSON, _QUIET),
+    ),
+    Command(
+        "stores",
+        "keeping",
+        "List the stores of the cache, or prune them.",
+        (
+            "List the stores that the cache keeps for folders: bytes, documents, what was added, the store's own name.",
+            "--prune deletes those of which nothing that was added is there any more; an unmounted disk looks so too.",
+        ),
+        (),
+        (_switch("prune", "--prune", "Delete the stores whose folders are not there any more."), _DRY_RUN, _JSON),
+    ),
+    Command(
+        "serve",
+        "serving",
+        "Answer over HTTP, with a page to look at.",
+        ("Answer over HTTP, with a page to look at, until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN.",),
+        (_PATHS,),
+        (
+            _HOST,
+            _PORT._replace(default=8_080),
+            _TOKEN,
+            _several("hosts", "--allow-host", "NAME", "Another name the server is called by"),
+            _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
+            _WATCH,
+            _EMBEDDER,
+            _STORE,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "mcp",
+        "serving",
+        "Answer a model's tools (Model Context Protocol).",
+        (
+            "Answer a model's tools over the Model Context Protocol.",
+            "With stdio, nothing but the protocol is written to standard output.",
+        ),
+        (_PATHS,),
+        (
+            Option("transport", ("--transport",), "How the client talks.", metavar="stdio|http", default="stdio"),
+            _HOST,
+            _PORT._replace(default=8_081),
+            _TOKEN,
+            _WATCH,
+            _EMBEDDER,
+            _STORE,
+            _JSON,
+            _QUIET,
+        ),
+    ),
+    Command(
+        "eval",
+        "evaluating",
+        "Measure recall at budgets.",
+        ("Measure recall, precision, IoU and full coverage at budgets, on a set or on your own documents.",),
+        (Argument("place", "SET", "The folder of a set."),),
+        (
+            Option("make", ("--make",), "Make a set there from --path or a store, then ask it.", metavar="FOLDER"),
+            _several("paths", "--path", "PATH", "What to make the set from"),
+            Option("questions", ("--questions",), "How many questions to make.", "int", "N", 100),
+            Option(
+                "budgets",
+                ("--budgets",),
+                "The budgets to measure at.",
+                metavar="TOKENS,...",
+                default="500,1000,2000,4000",
+            ),
+            Option("split", ("--split",), "Which half of the questions.", metavar="all|dev|holdout", default="all"),
+            Option(
+                "scope",
+                ("--scope",),
+                "Ask all documents, or a question's own.",
+                metavar="pooled|own",
+                default="pooled",
+            ),
+            Option("limit", ("--limit",), "Ask only so many questions.", "int", "N"),
+            Option("svg", ("--svg",), "Draw recall by budget.", metavar="FILE"),
+            _SET,
+            _STORE,
+            _JSON,
+        ),
+    ),
+    Command(
+        "doctor",
+        "examining",
+        "Check the installation.",
+        (
+            "Check the installation: parts, store, vectors, vocabularies, room on the disk.",
+            "No model is called unless one is named.",
+        ),
+        (),
+        (
+            Option("model", ("--model", "-m"), "Also ask this model's server for an answer.", metavar="MODEL"),
+            _STORE,
+            _JSON,
+        ),
+    ),
+    Command(
+        "copy",
+        "looking",
+        "Copy a store to another, a file or a server's.",
+        (
+            "Copy a store to another, between files and servers, without indexing anything again.",
+            "A copy that was broken off goes on where it ended. It is done when both have the same state root.",
+        ),
+        (
+            Argument("source", "SOURCE", "The store to copy: a file, a folder or an address.", is_needed=True),
+            Argument("target", "DEST", "The store to copy to, made where it is not there.", is_needed=True),
+        ),
+        (_switch("delete", "--delete", "Forget documents that only DEST has."), _JSON, _QUIET),
+    ),
+    Command(
+        "shard",
+        "sharding",
+        "Spread a corpus over several stores.",
+        (
+            "Spread a corpus over several stores: files and servers that a list names, such as team.toml.",
+            (
+                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one with "
+                "a corpus. rebalance: move documents until all hold about as much. move: all of one shard to another "
+                "store. remove: all of one to the others. What was broken off is finished by the next rebalance, and "
+                "nothing is missing until then."
+            ),
+        ),
+        (
+            Argument("action", "list|add|move|remove|rebalance", "What to do.", default="list"),
+            Argument("stores", "STORE", "Files or addresses, as they are to stand in the list.", takes_many=True),
+        ),
+        (_STORE, _JSON, _QUIET),
+    ),
+    Command(
+        "postgres",
+        "looking",
+        "What an administrator of PostgreSQL needs.",
+        (
+            "Print the statements that let a role use one corpus and nothing else, or list its words in a table.",
+            "roles: for psql, as whoever owns the tables. terms: fills the table of terms, to be looked into with SQL.",
+        ),
+        (Argument("action", "roles|terms", "What to do.", is_needed=True),),
+        (
+            Option("role", ("--role",), "The role that may use the corpus.", metavar="ROLE"),
+            Option("readers", ("--readers",), "Another role that may only ask it.", metavar="ROLE"),
+            _STORE,
+            _JSON,
+        ),
+    ),
+    Command(
+        "config",
+        "setup",
+        "Show each setting and where it came from, or set one.",
+        (
+            "Show each setting and where it came from, or set one in the user's file.",
+            "An option comes before the environment, that before the project's file, that before the user's.",
+        ),
+        (
+            Argument("action", "show|path|get|set", "What to do.", default="show"),
+            Argument("key", "KEY", "Which setting, for get and set."),
+            Argument("value", "VALUE", "Its new value, for set."),
+        ),
+        (_switch("project", "--project", "Set it in this folder's .brimful.toml."), _DRY_RUN, _JSON),
+    ),
+    Command(
+        "completion",
+        "setup",
+        "Print the completion script of a shell.",
+        (
+            "Print the completion script of a shell.",
+            'bash: eval "$(brimful completion bash)". zsh the same. fish: brimful completion fish | source.',
+        ),
+        (_SHELL,),
+        (_JSON,),
+    ),
+)
+
+
+def _by_name(commands: Iterable[Command]) -> Mapping[str, Command]:
+    return {command.name: command for command in commands}
+
+
+COMMANDS = _by_name((*_ASKING, *_CORPUS, *_DIGESTS, *_UPKEEP))
+"""All of them, in the order in which they are listed."""

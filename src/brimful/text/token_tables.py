@@ -1,0 +1,144 @@
+"""Where are a vocabulary's tokens, without loading its tokenizer?
+
+The tokenizer takes two tenths of a second until its first count, which is longer than a question. So the tokens of the
+vocabularies that most questions are counted by are written into a file once, as the kernel that counts them reads them:
+the next process maps it. What the kernel can't tell (a character that Unicode has changed its mind about, a piece of
+hundreds of bytes) the tokenizer counts as before, and it counts everything where no file can be written.
+
+A file is believed if its hash is right. It is named by what it was made of: the tokenizer's version, Python's Unicode.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import struct
+import sys
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from blake3 import blake3
+
+from brimful.kernels import PAGE_CODES, TokenTable, index_tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from splintr import AnyTokenizer
+
+CASED = {"o200k_base": True, "cl100k_base": False}
+"""The vocabularies that have a table, and whether their pattern tells upper case from lower."""
+
+VARIABLE = "BRIMFUL_TABLES"
+"""Names the folder of the tables; where it is empty, none is read or written."""
+
+_MAGIC = b"BTT1"
+_HEADER = struct.Struct("<4s4x32s5q")  # the magic, the hash of all behind the header, the bytes of each part
+_TYPES = ("<u8", "<i4", "<u2", "u1", "u1")
+_UPPER, _LOWER, _LETTER, _MARK, _NUMBER, _SPACE, _BREAK, _SIGN = range(1, 9)  # as the kernel names them; 0 is unknown
+_LETTERS = {"Lu": _UPPER, "Lt": _UPPER, "Ll": _LOWER, "Lm": _LETTER, "Lo": _LETTER, "Cn": 0}
+_OTHERS = {"M": _MARK, "N": _NUMBER}
+_SPACES = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+_ASSIGNED = ((0, 0x34000), (0xE0000, 0xE0200))  # where Unicode has characters; nothing is known of private planes
+
+
+def folder() -> Path | None:
+    """Where tables are kept; None where they are not wanted."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("brimful", appauthor=False) / "tables"
+
+
+def path_of(vocabulary: str, version: str) -> Path | None:
+    """Where the table of a vocabulary is, as this version of the tokenizer has it."""
+    place = folder()
+    return None if place is None else place / f"{vocabulary}-{version}-{unicodedata.unidata_version}.table"
+
+
+def read(path: Path, *, is_cased: bool) -> TokenTable | None:
+    """The table in a file; None where there is none, or not a whole one."""
+    try:
+        with path.open("rb") as file:
+            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        magic, noted, *sizes = _HEADER.unpack_from(mapped)
+        if magic != _MAGIC or min(sizes) < 0 or _HEADER.size + sum(sizes) != len(mapped):
+            return None
+        if blake3(mapped[_HEADER.size :]).digest() != noted:
+            return None
+        slots, offsets, pages, kinds, tokens = _parts(mapped, sizes)
+        return TokenTable(tokens.data, offsets, slots, pages, kinds, is_cased=is_cased)
+    except (OSError, ValueError, struct.error):
+        return None
+
+
+def _parts(mapped: memoryview, sizes: Sequence[int]) -> list[NDArray[Any]]:
+    ends = np.cumsum([_HEADER.size, *sizes]).tolist()
+    return [
+        np.frombuffer(mapped[start:end], kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
+        for (start, end), kind in zip(pairwise(ends), _TYPES, strict=True)
+    ]
+
+
+def write(path: Path, tokenizer: AnyTokenizer) -> None:
+    """Write the table of a tokenizer's ordinary tokens; left undone where there is no room for it."""
+    tokens = _tokens(tokenizer)
+    offsets = np.cumsum([0, *map(len, tokens)]).astype(np.int32)
+    joined = b"".join(tokens)
+    pages, kinds = kinds_of_characters()
+    arrays: tuple[NDArray[Any], ...] = (index_tokens(joined, offsets), offsets, pages, kinds)
+    parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, _TYPES, strict=False)] + [joined]
+    body = b"".join(parts)
+    header = _HEADER.pack(_MAGIC, blake3(body).digest(), *map(len, parts))
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fresh.write_bytes(header + body)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+
+def _tokens(tokenizer: AnyTokenizer) -> list[bytes]:
+    """The ordinary tokens, by number; the special ones stand behind them, after a gap."""
+    found: list[bytes] = []
+    with contextlib.suppress(ValueError):
+        while True:
+            found.append(tokenizer.decode_token_bytes(len(found)))
+    return found
+
+
+def kinds_of_characters() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """What every code point is to the patterns: which page of kinds each 128 of them have, and the pages."""
+    kinds = np.zeros(sys.maxunicode + 1, np.uint8)
+    for first, last in _ASSIGNED:
+        kinds[first:last] = np.fromiter(map(_kind, map(chr, range(first, last))), np.uint8, last - first)
+    pages, numbers = np.unique(kinds.reshape(-1, PAGE_CODES), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.uint16), pages.reshape(-1)
+
+
+def _kind(character: str) -> int:
+    """What a character is, where all versions of Unicode since the 3.2 that Python keeps agree; else 0.
+
+    >>> [_kind(each) for each in "aA1 \\n.\u0300\u4e00"] == [2, 1, 5, 6, 7, 8, 4, 3], _kind("\U000e0fff")
+    (True, 0)
+    """
+    if character in _SPACES:
+        return _SPACE
+    if character in "\r\n":
+        return _BREAK
+    before, now = unicodedata.ucd_3_2_0.category(character), unicodedata.category(character)
+    kind = _kind_of(now)
+    return kind if before == "Cn" or _kind_of(before) == kind else 0
+
+
+def _kind_of(category: str) -> int:
+    return _LETTERS.get(category, _OTHERS.get(category[0], _SIGN))

@@ -1,0 +1,140 @@
+"""One table reads every line, says what is wrong with it, and writes its help."""
+
+import pytest
+
+from brimful.settings import ASKED
+from brimful.surfaces.cli import parsing
+from brimful.surfaces.cli.table import COMMANDS
+from tests.surfaces.conftest import start
+
+
+def read(*line, configured=lambda key: None):
+    """The command's name and its values, without files or environment."""
+    command, values = parsing.read(line, configured=configured, is_file=lambda word: False)
+    return command.name, values
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        (["context", "tea"], {"question": "tea", "paths": [], "ask": {}}),
+        (
+            ["context", "tea", "a", "b", "-b", "50", "--format=xml", "--json", "-q"],
+            {"paths": ["a", "b"], "ask": {"budget": 50, "format": "xml"}, "as_json": True, "quiet": True},
+        ),
+        (
+            ["context", "--budget=7", "--", "-tea", "--json"],
+            {"question": "-tea", "paths": ["--json"], "as_json": False, "ask": {"budget": 7}},
+        ),
+        (
+            ["context", "-", "--store", "x.db", "--receipt", "r.json"],
+            {"question": "-", "store": "x.db", "receipt": "r.json"},
+        ),
+        (["context", "tea", "-qb", "5", "docs"], {"quiet": True, "ask": {"budget": 5}, "paths": ["docs"]}),
+        (
+            ["context", "tea", "-b5", "-qcm=gpt-4o"],
+            {"ask": {"budget": 5, "model": "gpt-4o"}, "quiet": True, "copy": True},
+        ),
+        (["search", "tea", "-n", "3", "-C", "2"], {"limit": 3, "around": 2, "ask": {}}),
+        (
+            ["context", "tea", "--path", "a", "--path=b", "--as-typed", "--no-priors", "--anyway", "--operators"],
+            {"ask": {"path": ["a", "b"], "repair": False, "priors": False, "anyway": True, "operators": True}},
+        ),
+        (
+            ["explain", "tea", "--top-k", "none", "--twin-threshold", "0.5", "--no-question", "--map", "9"],
+            {"ask": {"top_k": "none", "twin_threshold": "0.5", "with_question": False, "map_percent": 9}},
+        ),
+        (["add", "--allow", "hidden", "--allow", "binary", "."], {"allow": ["hidden", "binary"], "paths": ["."]}),
+        (["add"], {"allow": (), "exclude": (), "paths": [], "dry_run": False}),
+        (["remove", "a", "b", "--dry-run"], {"paths": ["a", "b"], "dry_run": True}),
+        (["densify"], {"file": "-", "model": "extractive:", "target": None}),
+        (["eval", "--make", "set", "--path", "a", "--limit", "2"], {"place": None, "paths": ["a"], "limit": 2}),
+        (["config", "set", "budget", "900"], {"action": "set", "key": "budget", "value": "900", "project": False}),
+        (["purge", "--all", "-y"], {"everything": True, "yes": True}),
+        (["mcp", "--transport", "http", "-p", "0", "--no-watch"], {"transport": "http", "port": 0, "watch": False}),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_a_line_is_read(line, values):
+    """Arguments, options and switches; what a question chooses is gathered, and only where it was chosen."""
+    command, found = read(*line)
+    assert command == line[0]
+    assert {name: found[name] for name in values} == values
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (["contxt"], "No such command 'contxt'; did you mean 'context'?"),
+        (["how is tea made"], "to ask it: brimful context QUESTION PATH"),
+        (["context"], "QUESTION is missing: brimful context [OPTIONS] QUESTION [PATH]..."),
+        (["context", "tea", "--bugdet", "5"], "No such option: --bugdet; did you mean --budget?"),
+        (["context", "tea", "-b", "many"], "--budget takes a whole number, such as --budget 4000; got 'many'"),
+        (["context", "tea", "--budget", "4.5"], "got '4.5'"),
+        (["context", "tea", "--json=yes"], "--json takes no value; got 'yes'"),
+        (["context", "tea", "--no-priors=yes"], "--no-priors takes no value"),
+        (["context", "tea", "-qx"], "No such option: -qx"),
+        (["context", "tea", "--budget"], "--budget needs a value: --budget TOKENS"),
+        (["verify", "a", "b"], "'b' is one argument too many: brimful verify [OPTIONS] RECEIPT"),
+        (["remove"], "PATH is missing"),
+        (["--json", "context"], "a command comes first"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_what_is_wrong_with_a_line_is_named(line, says):
+    """With the value, and what is right."""
+    with pytest.raises(parsing.WrongLineError) as wrong:
+        read(*line)
+    assert says in str(wrong.value)
+    assert wrong.value.advice.endswith("--help")
+
+
+def test_help_may_stand_anywhere_before_two_dashes():
+    """Behind them it is a word like others."""
+    with pytest.raises(parsing.HelpAskedError, match="context"):
+        read("context", "tea", "--json", "--help")
+    assert read("context", "--", "--help")[1]["question"] == "--help"
+
+
+def test_what_is_set_stands_in_for_an_option():
+    """For a choice of the question and for the program's own; an option comes first."""
+    found = read("context", "tea", "--order", "ends", configured={"order": "best", "budget": 9, "store": "s.db"}.get)[1]
+    assert (found["ask"], found["store"]) == ({"budget": 9, "order": "ends"}, "s.db")
+
+
+def test_every_choice_of_a_question_is_an_option():
+    """Of `context` and `explain`, under its own name; synonyms are read from a file."""
+    for name in ("context", "explain"):
+        assert {each.name for each in COMMANDS[name].options if each.choice} == set(ASKED) - {"synonyms"}
+        assert "--synonyms" in [flag for each in COMMANDS[name].options for flag in each.flags]
+
+
+def test_no_two_options_of_a_command_share_a_flag():
+    """So that each line has one meaning; and all take --json."""
+    for command in COMMANDS.values():
+        flags = [flag for each in command.options for flag in (*each.flags, *each.off)]
+        assert len(flags) == len(set(flags)), command.name
+        assert "--json" in flags, command.name
+
+
+def test_help_names_every_option_at_any_width():
+    """The words may be longer than a narrow terminal; nothing else is."""
+    for name, command in COMMANDS.items():
+        wide, narrow = parsing.help_of(name), parsing.help_of(name, width=40)
+        for each in command.options:
+            assert each.flags[0] in wide
+            assert each.flags[0] in narrow
+        assert wide == parsing.help_of(name, width=200)
+        assert all(len(line) <= 40 or len(line.split()) <= 3 for line in narrow.splitlines()[1:]), name
+
+
+def test_a_line_needs_little(brimful, corpus):
+    """`context` runs without typer, argparse, pydantic, rich and asyncio: they take longer to load than the answer."""
+    program = (
+        "import sys; from brimful.surfaces.cli import main; code = main(sys.argv[1:]); "
+        "heavy = {'typer', 'argparse', 'pydantic', 'rich', 'asyncio', 'tree_sitter', 'brimful.densify'}; "
+        "sys.exit(f'{code} {heavy & set(sys.modules)}')"
+    )
+    brimful("context", "tea", corpus)
+    done = start("context", "tea", corpus, "-q", program=("-c", program))
+    assert done.err.strip() == "0 set()"

@@ -1,0 +1,61 @@
+"""Tables of tokens: written once, believed only if whole, never needed."""
+
+import pytest
+
+from brimful.text import bpe, token_tables
+from brimful.text.tokens import BpeCounter
+
+TEXT = "Fills the context to the brim, naïve 中文 \U000e0fff."
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """As in a process that has read no table yet, on a machine without any."""
+    monkeypatch.setenv(token_tables.VARIABLE, str(tmp_path / "tables"))
+    bpe.table_of.cache_clear()
+    yield tmp_path / "tables"
+    bpe.table_of.cache_clear()
+
+
+def test_a_table_is_written_once_and_read_again(fresh):
+    """The second reader finds the file, and leaves it as it is."""
+    assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
+    (path,) = fresh.iterdir()
+    written = path.stat().st_mtime_ns
+    bpe.table_of.cache_clear()
+    assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
+    assert path.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])
+def test_a_damaged_table_is_written_anew(fresh, damage):
+    """A file that is cut, changed in one bit, empty or something else counts nothing."""
+    bpe.table_of("cl100k_base")
+    (path,) = fresh.iterdir()
+    whole = path.read_bytes()
+    flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    path.write_bytes({"cut": whole[:-1], "flipped": flipped, "empty": b"", "foreign": b"x" * len(whole)}[damage])
+    bpe.table_of.cache_clear()
+    assert BpeCounter("cl100k_base").count(TEXT) == bpe._by_tokenizer("cl100k_base")(TEXT)
+    assert path.read_bytes() == whole
+
+
+def test_where_nothing_can_be_written_the_tokenizer_counts(fresh):
+    """A file in the place of the folder: the counts are the same."""
+    fresh.write_bytes(b"")
+    assert bpe.table_of("o200k_base") is None
+    assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
+
+
+def test_an_empty_variable_wants_no_tables(fresh, monkeypatch):
+    """Nothing is written; the counts are the same."""
+    monkeypatch.setenv(token_tables.VARIABLE, "")
+    assert bpe.table_of("o200k_base") is None
+    assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
+    assert not fresh.exists()
+
+
+def test_other_vocabularies_have_no_table(fresh):
+    """Whatever a tokenizer does beside byte pairs and these patterns, it goes on doing."""
+    assert bpe.table_of("llama3") is None
+    assert not fresh.exists()
