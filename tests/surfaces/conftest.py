@@ -50,7 +50,9 @@ def write_pages(folder):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     """A folder that no test changes."""
-    return write_pages(tmp_path_factory.mktemp("corpus"))
+    folder = tmp_path_factory.mktemp("shared") / "corpus"
+    folder.mkdir()
+    return write_pages(folder)
 
 
 @pytest.fixture

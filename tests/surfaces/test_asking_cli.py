@@ -38,7 +38,7 @@ def written(folder, pages):
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
     """A folder with tea in all of its files."""
-    return written(tmp_path_factory.mktemp("papers"), PAPERS)
+    return written(tmp_path_factory.mktemp("shared") / "papers", PAPERS)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,8 @@ def test_every_filter_is_an_option(brimful, papers, command, options, left):
     """Only documents that pass are shown, by every command that takes a question."""
     done = brimful(command, "tea", papers, *options, "--json", "-q")
     record = json.loads(done.out)
-    assert {each["path"] for each in record["hits" if command == "search" else "windows"]} == left
+    shown = {each["path"] for each in record["hits" if command == "search" else "windows"]}
+    assert shown == {f"papers/{path}" for path in left}
     assert done.code == (0 if left else 1)
 
 
@@ -75,7 +76,7 @@ def test_signs_in_a_question_are_text_unless_they_are_asked_for(brimful, papers)
         record = json.loads(brimful(command, "tea path:docs/ -served", papers, *options, "--json", "-q").out)
         return {each["path"] for each in record["hits" if command == "search" else "windows"]}
 
-    assert shown("context") == shown("search", "--no-operators") == set(PAPERS)
+    assert shown("context") == shown("search", "--no-operators") == {f"papers/{path}" for path in PAPERS}
     assert shown("context", "--operators") == shown("explain", "--operators") == shown("search") == set()
 
 
@@ -115,7 +116,7 @@ def test_windows_that_only_fill_are_marked(brimful, tmp_path):
     folder = written(tmp_path / "lonely", LONELY)
     line = ["context", "what is limerence, that state of mind?", folder, "--budget", "300"]
     listed = [each for each in brimful(*line).err.splitlines() if each.startswith("  ")]
-    assert listed[0] == "  limerence.md:1"
+    assert listed[0] == "  lonely/limerence.md:1"
     assert all(each.endswith("  fills") for each in listed[1:])
     record = json.loads(brimful(*line, "--json", "-q").out)
     assert [each["filling"] for each in record["windows"]] == [False, *(True for _ in listed[1:])]
@@ -155,12 +156,12 @@ def test_any_choice_by_name(brimful, papers, command, monkeypatch):
     """`--set` takes what has no option of its own, and so does the environment; an unknown name is a usage error."""
     options = ("tea", papers, "--json", "-q", "--set", "max_per_document=1; path=docs/; field.priors=off")
     assert {each["path"] for each in json.loads(brimful(command, *options).out)["windows"]} == {
-        "docs/tea.md",
-        "docs/tea.py",
+        "papers/docs/tea.md",
+        "papers/docs/tea.py",
     }
     monkeypatch.setenv("BRIMFUL_SET", "path=notes/")
     shown = json.loads(brimful(command, "tea", papers, "--json", "-q").out)["windows"]
-    assert {each["path"] for each in shown} == {"notes/cold.md"}
+    assert {each["path"] for each in shown} == {"papers/notes/cold.md"}
     wrong = brimful(command, "tea", papers, "--set", "ordr=best")
     assert wrong.code == 2
     assert "did you mean 'order'" in wrong.err
@@ -177,5 +178,5 @@ def test_a_synonyms_file_fills_the_related_share(brimful, tmp_path):
     def shown(*more):
         return {each["path"] for each in json.loads(brimful("context", *options, *more).out)["windows"]}
 
-    assert shown() == {"tea.md"}
-    assert shown("--synonyms", file) == {"tea.md", "mate.md"}
+    assert shown() == {"pages/tea.md"}
+    assert shown("--synonyms", file) == {"pages/tea.md", "pages/mate.md"}

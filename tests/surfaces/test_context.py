@@ -53,7 +53,7 @@ def test_a_name_can_not_forge_a_line(brimful, tmp_path):
     (tmp_path / HOSTILE_NAME).write_text(HOSTILE_TEXT, encoding="utf-8")
     assert brimful("search", "zebra", tmp_path).out.count("\n") == 1
     record = json.loads(brimful("search", "zebra", tmp_path, "--json").out)
-    assert record["hits"][0]["path"] == HOSTILE_NAME
+    assert record["hits"][0]["path"] == f"{tmp_path.name}/{HOSTILE_NAME}"
     assert record["hits"][0]["text"] in HOSTILE_TEXT
 
 
@@ -69,13 +69,13 @@ def test_json_has_the_whole_result(brimful, corpus):
     """Windows with bytes and lines, tokens, state root, store, skips; bytes and lines are the file's own."""
     (corpus / "picture.png").write_bytes(b"\x89PNG\0\0")
     record = json.loads(brimful("context", "boil", corpus, "-b", "40", "--json", "-q").out)
-    (window,) = [each for each in record["windows"] if each["path"] == "src/kettle.py"]
+    (window,) = [each for each in record["windows"] if each["path"] == "corpus/src/kettle.py"]
     content = (corpus / "src/kettle.py").read_bytes()
     assert content[window["start"] : window["end"]].decode() == window["text"]
     assert window["lines"] == [1, 3]
     assert record["tokens"] <= record["budget"] == 40
     assert len(record["root"]) == 64
-    assert [(each["path"], each["reason"]) for each in record["skipped"]] == [("picture.png", "binary")]
+    assert [(each["path"], each["reason"]) for each in record["skipped"]] == [("corpus/picture.png", "binary")]
 
 
 @pytest.mark.parametrize("form", ["plain", "markdown", "xml", "json", "messages", "anthropic"])
@@ -162,9 +162,9 @@ def test_a_converted_file_is_cited_by_its_own_places(brimful, own):
     page = "<h1 id=bees>Bees</h1><p>A queen lays 2,000 eggs.</p><h2>Wax</h2><p>Wax melts at 62 degrees.</p>"
     (own / "bees.html").write_text(page, encoding="utf-8")
     done = brimful("context", "queen eggs wax", own, "-b", "60")
-    assert "  bees.html, #bees to Wax\n" in done.err
+    assert "  own/bees.html, #bees to Wax\n" in done.err
     assert "tea.md:1-5" in brimful("context", "tea in Europe", own, "-b", "60").err
-    assert brimful("search", "wax melts", own, "-n", "1").out.startswith("bees.html, Wax: ")
+    assert brimful("search", "wax melts", own, "-n", "1").out.startswith("own/bees.html, Wax: ")
     (window,) = json.loads(brimful("context", "queen eggs wax", own, "-b", "60", "--json").out)["windows"]
     assert (window["origins"], window["lines"]) == (["#bees", "Wax"], [1, 7])
 

@@ -13,7 +13,8 @@ from tests.surfaces.conftest import start
 @pytest.fixture
 def text(tmp_path):
     """A file that is longer than the budgets below."""
-    file = tmp_path / "story.txt"
+    file = tmp_path / "tales" / "story.txt"
+    file.parent.mkdir()
     file.write_text(story(60), encoding="utf-8")
     return file
 

@@ -25,34 +25,34 @@ def test_a_folder_is_mapped_in_one_step(brimful, own):
     """Files with headings and definitions on standard output, what they count on standard error."""
     done = brimful("map", own)
     assert done.code == 0
-    assert done.out == "mind.md\n  Mind\nsrc/kettle.py\n  def boil(water)\ntea.md\n  Tea\n"
+    assert done.out == "own/mind.md\n  Mind\nown/src/kettle.py\n  def boil(water)\nown/tea.md\n  Tea\n"
     tokens = tokens_for("gpt-4o").count(done.out)
     assert f"{tokens} of 4,000 tokens (o200k_base): 3 of 3 files, 3 headings and definitions in them" in done.err
 
 
 def test_a_map_is_as_large_as_its_budget(brimful, store):
     """What does not fit is counted, quietly if wanted, and nothing that fits nowhere is shown."""
-    done = brimful("map", "--store", store, "--budget", "9", "--quiet")
+    done = brimful("map", "--store", store, "--budget", "12", "--quiet")
     assert (done.code, done.err) == (0, "")
     assert done.out.endswith("… 2 more files\n")
-    assert tokens_for("gpt-4o").count(done.out) <= 9
+    assert tokens_for("gpt-4o").count(done.out) <= 12
     assert brimful("map", "--store", store, "--budget", "1").code == 1
 
 
 def test_a_map_can_be_for_a_question_and_for_some_paths(brimful, store):
     """--question ranks, --path narrows, --json tells the counts."""
-    assert brimful("map", "--store", store, "--question", "when came tea to Europe?").out.startswith("tea.md\n  Tea\n")
+    assert brimful("map", "--store", store, "--question", "when came tea to Europe?").out.startswith("corpus/tea.md\n")
     record = json.loads(brimful("map", "--store", store, "--path", "src/", "--path", "mind", "--json").out)
-    assert record["text"] == "mind.md\n  Mind\nsrc/kettle.py\n  def boil(water)\n"
+    assert record["text"] == "corpus/mind.md\n  Mind\ncorpus/src/kettle.py\n  def boil(water)\n"
     assert (record["files"], record["names"], record["files_left_out"]) == (2, 2, 0)
     assert record["tokens"] == tokens_for("gpt-4o").count(record["text"])
 
 
 def test_documents_are_listed_one_path_a_line(brimful, store):
     """Through a pipe nothing but paths; a part or a pattern narrows them."""
-    assert brimful("ls", "--store", store).out == "mind.md\nsrc/kettle.py\ntea.md\n"
-    assert brimful("ls", "*.md", "--store", store).out == "mind.md\ntea.md\n"
-    assert brimful("ls", "src/", "--store", store).out == "src/kettle.py\n"
+    assert brimful("ls", "--store", store).out == "corpus/mind.md\ncorpus/src/kettle.py\ncorpus/tea.md\n"
+    assert brimful("ls", "*.md", "--store", store).out == "corpus/mind.md\ncorpus/tea.md\n"
+    assert brimful("ls", "src/", "--store", store).out == "corpus/src/kettle.py\n"
 
 
 def test_a_list_as_json_has_size_kind_time_and_lines(brimful, store):
@@ -60,7 +60,14 @@ def test_a_list_as_json_has_size_kind_time_and_lines(brimful, store):
     record = json.loads(brimful("ls", "kettle", "--store", store, "--lines", "--json").out)["documents"][0]
     assert isinstance(record.pop("time"), int)
     size = len(PAGES["src/kettle.py"].encode())
-    shown = {"path": "src/kettle.py", "title": None, "bytes": size, "kind": "code", "language": "python", "lines": 3}
+    shown = {
+        "path": "corpus/src/kettle.py",
+        "title": None,
+        "bytes": size,
+        "kind": "code",
+        "language": "python",
+        "lines": 3,
+    }
     assert record == shown
     assert "lines" not in json.loads(brimful("ls", "--store", store, "--json").out)["documents"][0]
 
@@ -69,7 +76,7 @@ def test_a_person_sees_size_kind_and_time(store):
     """On a terminal a line has all of them, and the path last."""
     code, shown = on_a_terminal("ls", "tea", "--store", store, "--lines", NO_COLOR="1")
     size, lines, kind, _day, path = shown.split()
-    assert (code, size, lines, kind, path) == (0, str(len(PAGES["tea.md"])), "5", "prose", "tea.md")
+    assert (code, size, lines, kind, path) == (0, str(len(PAGES["tea.md"])), "5", "prose", "corpus/tea.md")
 
 
 def test_a_list_of_nothing_says_why(brimful, store):
@@ -82,10 +89,10 @@ def test_a_list_of_nothing_says_why(brimful, store):
 def test_a_folder_is_listed_by_its_own_store(brimful, own, monkeypatch):
     """A word is the folder if that was asked before, else a pattern for the store that is found here."""
     assert brimful("search", "tea", own).code == 0
-    assert brimful("ls", own).out == "mind.md\nsrc/kettle.py\ntea.md\n"
-    assert brimful("ls", own, "kettle").out == "src/kettle.py\n"
+    assert brimful("ls", own).out == "own/mind.md\nown/src/kettle.py\nown/tea.md\n"
+    assert brimful("ls", own, "kettle").out == "own/src/kettle.py\n"
     monkeypatch.chdir(own)
-    assert brimful("ls", "src").out == "src/kettle.py\n"
+    assert brimful("ls", "src").out == "own/src/kettle.py\n"
     assert brimful("ls", own, "kettle", "more").code == 2
 
 
@@ -100,10 +107,10 @@ def test_only_looking_makes_no_store(brimful, own):
 @pytest.mark.parametrize(
     ("place", "shown"),
     [
-        ("tea.md", PAGES["tea.md"]),
-        ("tea.md:1", "# Tea\n"),
-        ("tea.md:3-5", "Tea came to Europe in 1610. It was sold as medicine.\n\nCoffee came first.\n"),
-        ("src/kettle.py:2-2", "    '''Boil the water for tea.'''\n"),
+        ("corpus/tea.md", PAGES["tea.md"]),
+        ("corpus/tea.md:1", "# Tea\n"),
+        ("corpus/tea.md:3-5", "Tea came to Europe in 1610. It was sold as medicine.\n\nCoffee came first.\n"),
+        ("corpus/src/kettle.py:2-2", "    '''Boil the water for tea.'''\n"),
     ],
 )
 def test_lines_are_printed_exactly(brimful, store, place, shown):
@@ -114,17 +121,22 @@ def test_lines_are_printed_exactly(brimful, store, place, shown):
 
 def test_lines_as_json_say_where_they_stand(brimful, store):
     """Bytes, lines, text and how long the document is."""
-    record = json.loads(brimful("get", "tea.md:3", "--store", store, "--json").out)
-    assert (record["path"], record["start"], record["lines"], record["document_lines"]) == ("tea.md", 7, [3, 3], 5)
+    record = json.loads(brimful("get", "corpus/tea.md:3", "--store", store, "--json").out)
+    assert (record["path"], record["start"], record["lines"], record["document_lines"]) == (
+        "corpus/tea.md",
+        7,
+        [3, 3],
+        5,
+    )
     assert record["text"] == "Tea came to Europe in 1610. It was sold as medicine.\n"
 
 
 @pytest.mark.parametrize("lines", ["6", "3-6", "0", "0-2", "4-3", "999999999999"])
 def test_lines_that_are_not_there_are_an_error(brimful, store, lines):
     """It says how many lines the document has, and prints none."""
-    done = brimful("get", f"tea.md:{lines}", "--store", store)
+    done = brimful("get", f"corpus/tea.md:{lines}", "--store", store)
     assert (done.code, done.out) == (2, "")
-    assert "'tea.md' has no lines" in done.err
+    assert "'corpus/tea.md' has no lines" in done.err
     assert "it has 5 lines" in done.err
 
 
@@ -133,7 +145,7 @@ def test_an_unknown_path_is_an_error_with_close_ones(brimful, store):
     for place in ("kettle.py", "kettle.py:2"):
         done = brimful("get", place, "--store", store)
         assert (done.code, done.out) == (2, "")
-        assert "did you mean 'src/kettle.py'?" in done.err
+        assert "did you mean 'corpus/src/kettle.py'?" in done.err
 
 
 def test_a_path_may_itself_end_like_lines(brimful, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 def asked(brimful, own, tmp_path):
     """A context's text and its receipt, in files."""
     text, receipt = tmp_path / "context.txt", tmp_path / "receipt.json"
-    done = brimful("context", "When was tea sold as medicine?", own, "-b", "60", "--receipt", receipt)
+    done = brimful("context", "When was tea sold as medicine?", own, "-b", "66", "--receipt", receipt)
     text.write_text(done.out, encoding="utf-8", newline="")
     assert "receipt written" in done.err
     return text, receipt
@@ -50,7 +50,7 @@ def test_a_receipt_is_explained_by_asking_it_again(brimful, own, asked):
     (own / "tea.md").write_text("Tea was sold as medicine, they say.\n", encoding="utf-8")
     record = json.loads(brimful("explain", receipt, own, "--json").out)
     assert record["cited"]["same"] is False
-    assert record["budget"] == 60
+    assert record["budget"] == 66
 
 
 def test_a_question_is_explained_with_what_was_left_out(brimful, own):
@@ -78,7 +78,7 @@ def test_a_changed_byte_is_named(brimful, own, asked):
     assert "tea.md" in done.out
     record = json.loads(brimful("verify", receipt, "--files", own, "--json").out)
     assert record["verified"] is False
-    assert {each["path"] for each in record["findings"]} == {"tea.md"}
+    assert {each["path"] for each in record["findings"]} == {"own/tea.md"}
     text.write_text(text.read_text(encoding="utf-8").replace("medicine", "medicina"), encoding="utf-8", newline="")
     assert brimful("verify", receipt, "--text", text).code == 1
 

@@ -138,6 +138,10 @@ def test_watching_names_files(notes, tmp_path):
         (notes / "tea.md").unlink()
         (notes / "new.md").write_text("New.\n", encoding="utf-8")
         report = ingest(store, notes)
-    assert sorted(report.files) == [("added", "new.md"), ("changed", "cake.txt"), ("removed", "tea.md")]
+    assert sorted(report.files) == [
+        ("added", "notes/new.md"),
+        ("changed", "notes/cake.txt"),
+        ("removed", "notes/tea.md"),
+    ]
     files = [{"done": done, "path": path} for done, path in report.files]
-    assert "added   new.md\n" in changed({"place": "notes", "files": files})
+    assert "added   notes/new.md\n" in changed({"place": "notes", "files": files})

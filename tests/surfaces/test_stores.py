@@ -49,7 +49,7 @@ def test_status_tells_what_a_store_holds(brimful, own):
     assert record["bytes"] == sum(each.stat().st_size for each in own.rglob("*.*") if each.name != ".env")
     assert record["kinds"] == {"code": 1, "prose": 2}
     assert record["places"] == [str(own)]
-    assert [each["path"] for each in record["skipped"]] == [".env"]
+    assert [each["path"] for each in record["skipped"]] == ["own/.env"]
     shown = brimful("status", own, "--skipped").out
     assert "3, " in shown
     assert record["root"] in shown
@@ -57,7 +57,14 @@ def test_status_tells_what_a_store_holds(brimful, own):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "gone"), [("tea.md", ["tea.md"]), ("src", ["src/kettle.py"]), ("*.md", ["mind.md", "tea.md"]), ("x", [])]
+    ("wanted", "gone"),
+    [
+        ("own/tea.md", ["own/tea.md"]),
+        ("own/src", ["own/src/kettle.py"]),
+        ("own/*.md", ["own/mind.md", "own/tea.md"]),
+        ("tea.md", []),
+        ("x", []),
+    ],
 )
 def test_documents_are_forgotten_by_path_folder_or_glob(brimful, own, tmp_path, wanted, gone):
     """`--dry-run` only lists them; their files stay."""
