@@ -78,6 +78,9 @@ class Asked:
             line = min(line, found.relevant)
         above = self._field_windows(found.hits, line, room.available)
         best = self.packed(above, room)
+        found_ones = [each for each in above if isinstance(each, Cluster) or each.hits]
+        if len(found_ones) < len(above) and _shown(found.hits[:line], best) < line:
+            best = self.packed(found_ones, room)  # before the heads of the functions that they stand in
         if line == len(found.hits):
             return best, found
         both = self._field_windows(found.hits, line, room.available, below=RUNNERS_UP)

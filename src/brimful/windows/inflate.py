@@ -337,6 +337,7 @@ class WindowCache:
                 Line(tuple(above), tuple(below)),
                 {document.path: document},
                 whole_share=self._settings.whole_share,
+                heads=True,
             )
             windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
             self._shown[key] = ((*above, *below), windows)

@@ -17,6 +17,7 @@ from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
+from brimful.text.prose import sentence_starts
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.times import time_of
 
@@ -31,8 +32,10 @@ MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
 SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
-LEAD_SHARE = 4
+LEAD_SHARE = 2
 """And of the header of a table in prose, or the lead-in of a list."""
+LEAST_LEAD_BYTES = 60
+"""So long a header or lead-in is shown above the shortest row or item."""
 MOST_HEADINGS = 3
 MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
@@ -162,7 +165,7 @@ def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
 def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
     """The header of the table or the lead-in of the list that a window begins in, if that is small beside the window.
 
-    A lead-in of several lines is left out.
+    Of a lead-in only the last sentence is shown, in at most two lines.
     """
     passages = document.outline.structure.passages
     at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
@@ -171,9 +174,22 @@ def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
     lead = passages[at].lead
     if lead is None or lead[1] > span.start:
         return []
-    most = MOST_HEADER_BYTES if passages[at].kind == "table" else MOST_TRAIL_BYTES
-    is_line = passages[at].kind == "table" or document.content.find(b"\n", *lead) < 0
-    return [("header", *lead)] if is_line and lead[1] - lead[0] <= min(most, len(span) // LEAD_SHARE) else []
+    share = max(len(span) // LEAD_SHARE, LEAST_LEAD_BYTES)
+    if passages[at].kind == "table":
+        return [("header", *lead)] if lead[1] - lead[0] <= min(MOST_HEADER_BYTES, share) else []
+    start, end = _last_sentence(document.content, *lead)
+    most = min(MOST_TRAIL_BYTES, share)
+    return [("header", start, end)] if end - start <= most and document.content[start:end].count(b"\n") <= 1 else []
+
+
+def _last_sentence(content: bytes, start: int, end: int) -> tuple[int, int]:
+    r"""The last sentence of a paragraph.
+
+    >>> _last_sentence(b"Tea is hot. You need:", 0, 21)
+    (12, 21)
+    """
+    starts = sentence_starts(content[start:end])
+    return (start + starts[-1] if starts else start), end
 
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
