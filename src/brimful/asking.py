@@ -203,7 +203,26 @@ class Asked:
             fuller = self.packed(self._linked([*windows, window]), room)
             if fuller.tokens > best.tokens and _shown(hits, fuller) >= _shown(hits, best):
                 best = fuller
+                windows = [*windows, window]
+        best = self._topped_up(best, windows, rest, room)
         return _naming(best, rest, self._packer.cost), found
+
+    def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
+        """The context with what would be left out though it fits, the best first; none of the others pays for it."""
+        for _ in range(RUNNERS_UP):
+            spare = room.available - best.tokens
+            shown = {each.path: [own for own in best.windows if own.path == each.path] for each in best.windows}
+            apart = (each for each in rest if not _touches(each, shown.get(each.path, ())))
+            fitting = next((each for each in apart if self._packer.cost([each]) <= spare), None)
+            if fitting is None:
+                break
+            windows = [*windows, fitting]
+            fuller = self.packed(self._linked(windows), room)
+            hits = [hit for window in windows for hit in window.hits]
+            if _shown(hits, fuller) <= _shown(hits, best):
+                break
+            best = fuller
+        return best
 
     def _joined_by(
         self, rest: Sequence[Window], windows: Sequence[Window], available: int, related: Collection[tuple[str, int]]
@@ -349,6 +368,10 @@ def _naming(
     left = [each for each in singles if each.id not in known and not _is_in(each, shown.get(each.path, ()))]
     named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
     return replace(context, omitted=(*context.omitted, *named))
+
+
+def _touches(window: Window, shown: Iterable[Window]) -> bool:
+    return any(each.start < window.end and window.start < each.end for each in shown)
 
 
 def _is_in(window: Window, shown: Iterable[Window]) -> bool:
