@@ -61,7 +61,6 @@ SHORT = (
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
     ),
-    ("105 §5", "large coherent blocks at 12,000 tokens", "the default still shows many short windows there"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
     ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),

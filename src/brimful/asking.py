@@ -24,7 +24,7 @@ from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import RUNNERS_UP, water_line
+from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, water_line
 from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
@@ -170,7 +170,8 @@ class Asked:
         """Windows of the hits above the line, and of so many below it each by itself."""
         shown, next_ones = hits[:line], hits[line : line + below]
         known = self._known([*shown, *next_ones], tokens, as_stored=True)
-        return self._linked(self._tide.windows(shown, next_ones, known))
+        least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
+        return self._linked(self._tide.windows(shown, next_ones, known, least_bytes=least_bytes))
 
     def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
