@@ -46,6 +46,9 @@ RULINGS = {
     21: "Exact, prefix and trigram are tiers: a later one pushes none of an earlier one out.",
     24: 'Documents are read on by default; `order="best"` has the top 3 first and is the CFS profile\'s order.',
     25: "What several documents say nearly alike is shown once, naming the others; one document may say it twice.",
+    28: "DENS retries any provider failure once. We do so where another try can end differently (a rate, an overload, a "
+    "server or a connection that broke), for each request of a capture rather than for all of it; a key, money, a refused "
+    "request or a wait beyond the longest one fail at once. A failed capture is kept and taken up again by whoever asks.",
     26: "Caps and floors hold for windows as sized. Growing to the brim, or becoming one with a neighbour, passes "
     'a cap only where the window then begins and ends with a section; `fill="relevant"` passes none.',
 }
@@ -62,7 +65,6 @@ SHORT = (
         "growing adds the records beside a window, of any kind",
     ),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
-    ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )
 
