@@ -46,11 +46,10 @@ RULINGS = {
     21: "Exact, prefix and trigram are tiers: a later one pushes none of an earlier one out.",
     24: 'Documents are read on by default; `order="best"` has the top 3 first and is the CFS profile\'s order.',
     25: "What several documents say nearly alike is shown once, naming the others; one document may say it twice.",
-    28: "DENS retries any provider failure once. We do so where another try can end differently (a rate, an overload, a "
-    "server or a connection that broke), for each request of a capture rather than for all of it; a key, money, a refused "
-    "request or a wait beyond the longest one fail at once. A failed capture is kept and taken up again by whoever asks.",
     26: "Caps and floors hold for windows as sized. Growing to the brim, or becoming one with a neighbour, passes "
     'a cap only where the window then begins and ends with a section; `fill="relevant"` passes none.',
+    28: "DENS retries a capture once after any failure of its provider. We send the request that failed once more, and "
+    "only where another try can end differently; a failed capture is kept, and taken up when somebody asks for it.",
 }
 SHORT = (
     (

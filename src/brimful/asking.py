@@ -31,6 +31,7 @@ _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates ar
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
 _MOST_SCALE = 256  # and in all
+_LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
@@ -85,6 +86,10 @@ class Asked:
             kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
             if kept and fuller.tokens > best.tokens:
                 return fuller, found
+        if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
+            shown = {window.id for window in above if isinstance(window, Window)}
+            rest = [each for each in both if isinstance(each, Window) and each.id not in shown]
+            best = self._topped_up(best, [each for each in above if isinstance(each, Window)], rest, room)
         return _naming(best, both, self._packer.cost), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
@@ -210,19 +215,20 @@ class Asked:
 
     def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
         """The context with what would be left out though it fits, the best first; none of the others pays for it."""
-        for _ in range(RUNNERS_UP):
+        tries = 0
+        for window in rest:
             spare = room.available - best.tokens
-            shown = {each.path: [own for own in best.windows if own.path == each.path] for each in best.windows}
-            apart = (each for each in rest if not _touches(each, shown.get(each.path, ())))
-            fitting = next((each for each in apart if self._packer.cost([each]) <= spare), None)
-            if fitting is None:
+            if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
                 break
-            windows = [*windows, fitting]
-            fuller = self.packed(self._linked(windows), room)
-            hits = [hit for window in windows for hit in window.hits]
-            if _shown(hits, fuller) <= _shown(hits, best):
-                break
-            best = fuller
+            near = (each for each in best.windows if each.path == window.path)
+            if _touches(window, near) or self._packer.cost([window]) > spare:
+                continue
+            tries += 1
+            wider = [*windows, window]
+            fuller = self.packed(self._linked(wider), room)
+            hits = [hit for each in wider for hit in each.hits]
+            if _shown(hits, fuller) > _shown(hits, best):
+                best, windows = fuller, wider
         return best
 
     def _joined_by(
