@@ -38,7 +38,8 @@ MODEL = "cl100k_base"
 FULL_PERCENT = 98
 SCRAP_BYTES = 150
 ABOUT = f"""Recall of evidence at four budgets (tokens), words alone. `full`: contexts filled to {FULL_PERCENT} % of
-those whose corpus has more to give (`fill="brim"`). `leaving`: of them, contexts that leave room for something that they leave out. `windows`:
+those whose corpus has more to give (`fill="brim"`). `leaving`: of them, those that leave room for something that they
+leave out. `windows`:
 in a context, on average; `scraps`: those under {SCRAP_BYTES} bytes. `covered`: contexts with a coverage above
 {LEAST_COVERAGE}."""
 CHOICES: Mapping[str, str] = {

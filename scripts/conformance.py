@@ -57,7 +57,6 @@ SHORT = (
         "less than twice the text's memory, outlining included",
         "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
     ),
-    ("085b §2", "definitions and imports of the names used, in every language", "Python only"),
     (
         "085b §2",
         "categories while a budget is grown to the brim",
