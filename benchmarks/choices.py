@@ -32,13 +32,14 @@ from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.text.vocabularies import tokens_for
 
 SETS = ("chroma", "qa_scifact", "qa_anthropic_code", "memory_locomo")
-STEPS = {"chroma": 5, "qa_scifact": 4, "qa_anthropic_code": 5, "memory_locomo": 25}
+STEPS = {"chroma": 8, "qa_scifact": 10, "qa_anthropic_code": 6, "memory_locomo": 50}
 """Every so many-th question is asked, so that all of it takes minutes."""
 MODEL = "cl100k_base"
 FULL_PERCENT = 98
 SCRAP_BYTES = 150
 ABOUT = f"""Recall of evidence at four budgets (tokens), words alone. `full`: contexts filled to {FULL_PERCENT} % of
-those whose corpus has more to give. `leaving`: contexts that leave room for something that they leave out. `windows`:
+those whose corpus has more to give (`fill="brim"`). `leaving`: of them, those that leave room for something that they
+leave out. `windows`:
 in a context, on average; `scraps`: those under {SCRAP_BYTES} bytes. `covered`: contexts with a coverage above
 {LEAST_COVERAGE}."""
 CHOICES: Mapping[str, str] = {
@@ -76,14 +77,15 @@ class Row:
         """The mean."""
         return sum(self.recalls) / max(len(self.recalls), 1)
 
-    def add(self, context: Context, recall: float, *, has_more: bool) -> None:
+    def add(self, context: Context, recall: float, *, has_more: bool, is_brim: bool) -> None:
         """Count one context."""
         self.recalls.append(recall)
         available = context.budget.available
-        if has_more and context.windows:
+        if is_brim and has_more and context.windows:
             self.could += 1
             self.full += context.tokens * 100 >= available * FULL_PERCENT
-        self.leaving += leaves_room(context)
+        if is_brim:
+            self.leaving += leaves_room(context)
         self.windows += len(context.windows)
         self.scraps += sum(len(window.span) < SCRAP_BYTES for window in context.windows)
         self.covered += coverage(context, counter=tokens_for(MODEL)) > LEAST_COVERAGE
@@ -124,7 +126,7 @@ def measured(asked: Asked, shared: Path, stores: Path, names: list[str], step: i
                 ranked = sorted(context.windows, key=lambda w: (-w.score, w.path, w.start, w.end))
                 cited = [Cited(window.path, window.start, window.end) for window in ranked]
                 found = score(axis, question, axis.fill(cited, budget=budget)).recall
-                row.add(context, found, has_more=sizes[question.scope] > 2 * budget)
+                row.add(context, found, has_more=sizes[question.scope] > 2 * budget, is_brim=chosen.fill == "brim")
             yield name, budget, row
     for engine in opened.values():
         engine.close()

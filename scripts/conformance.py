@@ -48,6 +48,8 @@ RULINGS = {
     25: "What several documents say nearly alike is shown once, naming the others; one document may say it twice.",
     26: "Caps and floors hold for windows as sized. Growing to the brim, or becoming one with a neighbour, passes "
     'a cap only where the window then begins and ends with a section; `fill="relevant"` passes none.',
+    28: "DENS retries a capture once after any failure of its provider. We send the request that failed once more, and "
+    "only where another try can end differently; a failed capture is kept, and taken up when somebody asks for it.",
 }
 SHORT = (
     (
@@ -55,15 +57,12 @@ SHORT = (
         "less than twice the text's memory, outlining included",
         "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
     ),
-    ("085b §2", "definitions and imports of the names used, in every language", "Python only"),
     (
         "085b §2",
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
     ),
-    ("105 §5", "large coherent blocks at 12,000 tokens", "the default still shows many short windows there"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
-    ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )
 

@@ -5,10 +5,11 @@ import random
 import pytest
 
 import brimful
-from brimful import Document, render
+from brimful import Document, asking, render
 from brimful.errors import SettingError
 from brimful.settings import AskSettings, WindowSettings
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.waterline import SCRAP_BYTES
 
 SIZINGS = ("density", "radial", "elastic")
 PLACES = "Lisbon Porto Madrid Bilbao Lyon Paris Genoa Turin Bern Basel Linz Graz Prague Brno Gdansk".split()
@@ -151,3 +152,21 @@ def test_related_needs_pools():
     """The default sizing has no pools, and says so in place of ignoring the choice."""
     with pytest.raises(SettingError, match="choose sizing density, radial or elastic"):
         AskSettings(related=True)
+
+
+@pytest.mark.seed("105 §5", "few scraps in large budgets", where="windows/waterline.py")
+def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
+    """From 12,000 tokens on scraps join what is near or are widened; smaller budgets are answered as before."""
+
+    def scraps(budget):
+        pages._contexts.clear()
+        windows = [w for q in ("gateway Lisbon", "ledger refund Bern") for w in pages.context(q, budget=budget).windows]
+        return sum(len(window.span) < SCRAP_BYTES for window in windows) / len(windows), len(windows)
+
+    share, shown = scraps(12_000)
+    before = scraps(11_000)
+    monkeypatch.setattr(asking, "LARGE_TOKENS", 1 << 40)
+    assert scraps(11_000) == before
+    share_before, shown_before = scraps(12_000)
+    assert share < 0.1 < share_before
+    assert shown < shown_before

@@ -25,13 +25,14 @@ from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import RUNNERS_UP, water_line
+from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, water_line
 from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
 _MOST_SCALE = 256  # and in all
+_LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
@@ -90,6 +91,10 @@ class Asked:
             kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
             if kept and fuller.tokens > best.tokens:
                 return fuller, found
+        if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
+            shown = {window.id for window in above if isinstance(window, Window)}
+            rest = [each for each in both if isinstance(each, Window) and each.id not in shown]
+            best = self._topped_up(best, [each for each in above if isinstance(each, Window)], rest, room)
         return _naming(best, both, self._packer.cost), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
@@ -179,7 +184,8 @@ class Asked:
         """Windows of the hits above the line, and of so many below it each by itself."""
         shown, next_ones = hits[:line], hits[line : line + below]
         known = self._known([*shown, *next_ones], tokens, as_stored=True)
-        return self._linked(self._tide.windows(shown, next_ones, known))
+        least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
+        return self._linked(self._tide.windows(shown, next_ones, known, least_bytes=least_bytes))
 
     def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
@@ -212,7 +218,27 @@ class Asked:
             fuller = self.packed(self._linked([*windows, window]), room)
             if fuller.tokens > best.tokens and _shown(hits, fuller) >= _shown(hits, best):
                 best = fuller
+                windows = [*windows, window]
+        best = self._topped_up(best, windows, rest, room)
         return _naming(best, rest, self._packer.cost), found
+
+    def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
+        """The context with what would be left out though it fits, the best first; none of the others pays for it."""
+        tries = 0
+        for window in rest:
+            spare = room.available - best.tokens
+            if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
+                break
+            near = (each for each in best.windows if each.path == window.path)
+            if _touches(window, near) or self._packer.cost([window]) > spare:
+                continue
+            tries += 1
+            wider = [*windows, window]
+            fuller = self.packed(self._linked(wider), room)
+            hits = [hit for each in wider for hit in each.hits]
+            if _shown(hits, fuller) > _shown(hits, best):
+                best, windows = fuller, wider
+        return best
 
     def _joined_by(
         self, rest: Sequence[Window], windows: Sequence[Window], available: int, related: Collection[tuple[str, int]]
@@ -358,6 +384,10 @@ def _naming(
     left = [each for each in singles if each.id not in known and not _is_in(each, shown.get(each.path, ()))]
     named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
     return replace(context, omitted=(*context.omitted, *named))
+
+
+def _touches(window: Window, shown: Iterable[Window]) -> bool:
+    return any(each.start < window.end and window.start < each.end for each in shown)
 
 
 def _is_in(window: Window, shown: Iterable[Window]) -> bool:

@@ -241,8 +241,15 @@ GAP_TOKENS = 4
 """About what the edges of one more window cost."""
 BRIDGED_BYTES = 80
 """Shorter gaps are shown: they cost little more than their markers, and the text reads on."""
+LARGE_TOKENS = 12_000
+"""From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
+SCRAP_BYTES = 150
+SCRAP_BRIDGE_BYTES = 400
+"""So far from its neighbour a scrap is joined with it."""
 RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
+
+_MOST_WIDENED = 8  # units on each side of a scrap
 
 Cost = Callable[[str], int]
 
@@ -271,11 +278,19 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
     return Line(tuple(hits), ())
 
 
-def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 0, heads: bool = False) -> list[Cut]:
+def field_cuts(
+    line: Line,
+    known: Mapping[str, Document],
+    *,
+    whole_share: int = 0,
+    heads: bool = False,
+    least_bytes: int = 0,
+) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
     Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
-    in show how they begin, in windows without hits that matter a little less than what they are for.
+    in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
+    `least_bytes` are joined with what is near, or widened to it.
     """
     cuts = []
     shown: dict[str, list[Span]] = {}
@@ -287,6 +302,8 @@ def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 
         runs = _runs([(span, [hit]) for span, hit in spans], may_join)
         if whole_share:
             runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
+        if least_bytes:
+            runs = _blocks(known[path], runs, may_join, least_bytes)
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
@@ -328,6 +345,43 @@ def _runs(spans: Iterable[tuple[Span, list[Hit]]], may_join: Joinable) -> list[t
         else:
             runs.append((span, hits))
     return runs
+
+
+def _blocks(
+    document: Document, runs: list[tuple[Span, list[Hit]]], may_join: Joinable, least: int
+) -> list[tuple[Span, list[Hit]]]:
+    """Spans in order; scraps as one with a near neighbour, or else with so much around them that they are none."""
+    joined: list[tuple[Span, list[Hit]]] = []
+    for span, hits in runs:
+        last = joined[-1][0] if joined else None
+        is_near = last is not None and span.start - last.end <= SCRAP_BRIDGE_BYTES and may_join(last.end, span.start)
+        if last is not None and is_near and min(len(last), len(span)) < least:
+            joined[-1] = (Span(last.start, max(last.end, span.end)), [*joined[-1][1], *hits])
+        else:
+            joined.append((span, hits))
+    return _runs([(_widened(document, span, may_join, least), hits) for span, hits in joined], may_join)
+
+
+def _widened(document: Document, span: Span, may_join: Joinable, least: int) -> Span:
+    """A scrap with all of its section, where that is no longer than a block, or else with the units around it."""
+    if len(span) >= least or not len(span):
+        return span
+    outline = document.outline
+    whole = Span(outline.section_before(span.start), outline.section_after(span.end))
+    if len(whole) <= SCRAP_BRIDGE_BYTES and may_join(whole.start, whole.end):
+        return whole
+    start, end = span.start, span.end
+    for _ in range(_MOST_WIDENED):
+        after, before = outline.cut_after(min(end + 1, len(document))), outline.cut_before(max(start - 1, 0))
+        if end < after <= start + 2 * SCRAP_BRIDGE_BYTES and may_join(end, after - 1):
+            end = after
+        if end - start >= least:
+            break
+        if end - 2 * SCRAP_BRIDGE_BYTES <= before < start and may_join(before, start):
+            start = before
+        if end - start >= least:
+            break
+    return Span(start, end)
 
 
 def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
