@@ -312,9 +312,7 @@ def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
 
 
 def _merged(parts: Sequence[Postings]) -> Postings:
-    names = sorted({name for part in parts for name in part.names})
-    place_of = {name: at for at, name in enumerate(names)}
-    places = [np.fromiter(map(place_of.__getitem__, part.names), np.int64, len(part.names)) for part in parts]
+    names, places = kernels.merge_names([part.names for part in parts])
     counts = np.zeros((len(names), len(parts)), np.int64)
     for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
         counts[rows, column] = np.diff(part.offsets)

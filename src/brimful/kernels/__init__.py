@@ -59,6 +59,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
@@ -247,6 +248,25 @@ def place_terms(clumps: Clumps, rows: Numbers, terms: Places, inside: Places, *,
     given = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
     library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given)
     return places
+
+
+def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
+    """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
+    texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
+    counts = np.array([len(names) for names in lists], np.int64)
+    if any(text.count(b"\n") != count for text, count in zip(texts, counts.tolist(), strict=True)):
+        raise ValueError("a name must not hold a newline")
+    sizes = np.array([len(text) for text in texts], np.int64)
+    behind = np.cumsum(counts)
+    rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
+    starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
+    at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
+    given = [each.ctypes.data for each in (starts, ends, firsts, rows, out, size)]
+    made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
+    if made < 0:
+        raise ValueError("the names of a list must ascend")
+    names = out[: int(size[0])].tobytes().split(b"\n")[:made]
+    return names, [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
 
 
 def _places(values: NDArray[Any]) -> Places:
