@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, BinaryIO
 
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.reading import BLOCK_BYTES, given, stream_blocks
-from brimful.corpus.secrets import secret_of
-from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.secrets import check_secret, secret_of
+from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
 from brimful.ingest.folders import Report
@@ -51,6 +51,19 @@ def add_text(
     else:
         document = Document(path, content, time=time)
     return _put(store, [Entry(document, title=title)])
+
+
+def add_documents(store: Store, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
+    """Store documents as they are; returns how many. A credential, or the path of a folder's file, is refused."""
+    gate = SourceSettings(allow=allow)
+
+    def entry(document: Document) -> Entry:
+        check_secret(document.path, document.content, gate)
+        _check_free(store, document.path)
+        return Entry(document)
+
+    entries = map(entry, documents)
+    return store.add(list(entries) if isinstance(documents, Sequence) else entries)
 
 
 def ingest_stream(
@@ -133,7 +146,10 @@ def _check_free(store: Store, path: str) -> None:
     check_path(path)
     owner = store.owner(path)
     if owner:
-        raise DocumentError(f"{path!r} is the document of a file ({owner}); give the text another path")
+        raise DocumentError(
+            f"{path!r} is the document of a file in an added folder ({owner}); give the text another path, "
+            "or change the file and add the folder again"
+        )
 
 
 def _copied(stream: BinaryIO, spool: IO[bytes], settings: SourceSettings) -> int:

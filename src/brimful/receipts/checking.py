@@ -23,8 +23,8 @@ from brimful.receipts.offline import (
     Findings,
     Kind,
     check,
+    compared_again,
     contradictions,
-    replay_findings,
 )
 from brimful.receipts.receipt import CitedDigest, CitedDocument, DigestSource, Receipt, hash_of, most_shown
 from brimful.receipts.sources import (
@@ -45,7 +45,7 @@ __all__ = [
     "check",
     "check_files",
     "check_store",
-    "replay_findings",
+    "compared_again",
 ]
 
 
