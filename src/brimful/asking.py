@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field as new
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context, Omitted
 from brimful.assembly.fill import FULL_PERCENT
@@ -28,6 +29,9 @@ from brimful.windows.strategies import link
 from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, water_line
 from brimful.windows.window import Cluster, Window
 
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
+
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
@@ -49,6 +53,7 @@ class Asked:
     counter: TokenCounter
     late: Late | None = None
     everything: Everything | None = None
+    reranker: Reranker | None = None
     _tide: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
@@ -141,6 +146,7 @@ class Asked:
             filters=chosen.filters,
             late=self.late,
             everything=self.everything,
+            reranker=self.reranker,
         )
 
     def _line(self, found: Found, room: Budget) -> int:

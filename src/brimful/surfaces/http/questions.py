@@ -127,6 +127,8 @@ def _context(house: Service, body: ContextRequest, cancel: threading.Event | Non
     _keep(house, made.receipt)
     house.metrics.count("contexts")
     house.metrics.count("context_tokens", made.tokens)
+    if body.prices:
+        made = house.engine.prices(made)
     return records.answer_record(house.engine, made, prices=PRICED if body.prices else 0)
 
 
