@@ -17,7 +17,7 @@ from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.meaning import Everything, Late, QuestionVectors, meaning_between
-from brimful.search.pools import DIRECT_PERCENT, Pool, parse_synonyms, pools_of, related_to
+from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
@@ -301,7 +301,7 @@ class Asked:
         if (
             not self.settings.related
         ):  # nothing is shared out among words: the best hits come first, whichever they have
-            return [Pool(tuple(hits), tokens)] if hits else []
+            return one_pool(self.ground, found, tokens=tokens, hits=hits)
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
         near = related_to(self.ground, found, vectors=terms, synonyms=own)
