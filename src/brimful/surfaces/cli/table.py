@@ -562,10 +562,10 @@ _UPKEEP = (
         (
             "Spread a corpus over several stores: files and servers that a list names, such as team.toml.",
             (
-                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one with "
-                "a corpus. rebalance: move documents until all hold about as much. move: all of one shard to another "
-                "store. remove: all of one to the others. What was broken off is finished by the next rebalance, and "
-                "nothing is missing until then."
+                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one "
+                "with a corpus. rebalance: move documents until all hold about as much. move: all of one shard to "
+                "another store. remove: all of one to the others. What was broken off is finished by the next "
+                "rebalance, and nothing is missing until then."
             ),
         ),
         (
