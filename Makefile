@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,8 +64,11 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
 
-bench-postgres: $(STAMP)  ## A corpus on PostgreSQL against the same in a file: writers, questions, round trips (minutes)
+bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (ten minutes)
 	@$(BIN)/python benchmarks/postgres.py
+
+bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
+	@$(BIN)/python benchmarks/scale.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
 	@$(BIN)/python benchmarks/embed.py
@@ -91,6 +94,9 @@ openapi: $(STAMP)  ## Write the description of the HTTP surface into docs/openap
 
 error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.md
 	@$(BIN)/python scripts/error_docs.py
+
+bench-choices: $(STAMP)  ## What each sizing, strategy, packing and profile costs in recall, and how full it fills (ten minutes)
+	@$(BIN)/python benchmarks/choices.py
 
 bench-reading: $(STAMP)  ## The reader's test: 200 windows of the dev sets, judged by rules (minutes)
 	@$(BIN)/python benchmarks/reading.py

@@ -2,12 +2,14 @@
 
 Each window is judged by rules that look at its document and at the text as it was written:
 
-- begins, ends: at the document's edge, where a sentence begins and ends, or at a line's edge, in prose only where the
-  sentence does not go on in the next line, and not behind a heading;
+- begins, ends: at the document's edge, where a sentence or an element of a list in brackets begins and ends, or at a
+  line's edge, in prose only where the sentence does not go on in the next line, and not behind a heading;
 - lead-in: a list that is announced by a line ending in a colon is not shown without that line;
 - header: rows of a table come with its header row;
 - trail: no heading trail is repeated for the next window, or repeats the heading that the window begins with;
-- marker: no marker of a gap or a cut edge stands inside of a line.
+- marker: no marker of a gap or a cut edge stands inside of a line;
+- head: code that begins inside a function or class says above which one, or shows how it begins;
+- scrap: no piece of one or two lines with fewer than 140 bytes, unless it is a whole paragraph, item, row or message.
 """
 
 import argparse
@@ -33,14 +35,39 @@ SETS = ("chroma", "qa_anthropic_code", "qa_scifact")
 BUDGETS = (1_000, 4_000)
 QUESTIONS = 12
 """Of each set, drawn by the seed; of real_dev of each corpus."""
-RULES = ("begins", "ends", "lead-in", "header", "trail", "marker")
+RULES = ("begins", "ends", "lead-in", "header", "trail", "marker", "head", "scrap")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|[0-9]{1,3}[.)]) ")
 _ROW = re.compile(r"[ \t]*\|")
 _SIGN = re.compile(r"#{1,6} \S")
 _BLOCK = re.compile(r"[#>=~`\t]|\.\. |---|    ")
-_ENDS = (".", "!", "?", ":", ";", "。", "！", "？", '"', "'", "”", "’", ")", "]", "`", "*", "|", "…", "}", ">")
+_ENDS = (
+    ".",
+    "!",
+    "?",
+    ":",
+    ";",
+    "。",
+    "！",
+    "？",
+    '"',
+    "'",
+    "”",
+    "’",
+    ")",
+    "]",
+    "`",
+    "*",
+    "|",
+    "…",
+    "}",
+    ">",
+    "},",
+    "],",
+)
 _ENDS_WITHOUT_SPACE = ("。", "！", "？", "」", "）", "』")
 _MOST_BACK = 20_000
+LEAST = 140
+"""Bytes; a shorter piece is a scrap."""
 
 
 class Judged(NamedTuple):
@@ -130,6 +157,8 @@ def _judge(name: str, context: Context) -> Iterator[Judged]:
             *(["header"] if not _has_header(content, window) else []),
             *(["trail"] if _repeats_trail(before, window, context) else []),
             *(["marker"] if window.id in marked else []),
+            *(["head"] if not _has_head(window, context) else []),
+            *(["scrap"] if _is_scrap(content, window) else []),
         ]
         yield Judged(name, f"{window.path} [{window.start}, {window.end})", tuple(broken))
         before = window
@@ -178,7 +207,8 @@ def _has_lead_in(content: bytes, window: Window) -> bool:
     said = content[max(window.start - _MOST_BACK, 0) : window.start].decode(errors="ignore").rstrip().split("\n")
     while said and (_ITEM.match(said[-1]) or said[-1].startswith((" ", "\t")) or not said[-1].strip()):
         said.pop()
-    return not (said and said[-1].rstrip().endswith(":"))
+    announced = bool(said) and said[-1].rstrip().endswith(":") and not said[-1].rstrip().endswith("::")
+    return not announced or any(seam.text.endswith(said[-1].rstrip()[-20:]) for seam in window.seams)
 
 
 def _has_header(content: bytes, window: Window) -> bool:
@@ -192,7 +222,39 @@ def _has_header(content: bytes, window: Window) -> bool:
     text = window.text.lstrip("\n")
     if document.kind != "prose" or not _ROW.match(text):
         return True
+    if content[max(window.start - 2, 0) : window.start] == b"\n\n":
+        return True  # a table begins
     return not _ROW.match(_line_before(content, window.start)) or any(_ROW.match(s.text) for s in window.seams)
+
+
+def _has_head(window: Window, context: Context) -> bool:
+    """Whether the innermost definition that code begins in is named above it, or its signature shown."""
+    if window.document is None or window.document.kind != "code":
+        return True
+    begins = window.start + len(window.text) - len(window.text.lstrip())
+    around = window.document.outline.enclosing(begins, begins + 1)
+    around = tuple(each for each in around if each.kind != "heading" and each.signature_start < window.start)
+    if not around:
+        return True
+    first, last = around[-1].signature_start, around[-1].signature_end
+    own = [each for each in context.windows if each.path == window.path]
+    return any(first <= seam.start < last for seam in window.seams) or any(w.start <= first < w.end for w in own)
+
+
+def _is_scrap(content: bytes, window: Window) -> bool:
+    document = window.document
+    said = window.text.strip()
+    if document is None or document.kind == "data" or len(said.encode()) >= LEAST or said.count("\n") > 1:
+        return False
+    if _ITEM.match(window.text.lstrip("\n")) or _ROW.match(said) or len(document.outline.structure.messages) > 0:
+        return False
+    before, after = content[max(window.start - 400, 0) : window.start], content[window.end : window.end + 400]
+    blanks = window.text[: len(window.text) - len(window.text.lstrip())].encode()
+    begins = not before.strip() or re.search(rb"\n[ \t\r]*\n\s*\Z", before + blanks)
+    ends = not after.strip() or re.search(
+        rb"\A\s*\n[ \t\r]*\n", window.text[len(window.text.rstrip()) :].encode() + after
+    )
+    return not (begins and ends)
 
 
 def _repeats_trail(before: Window | None, window: Window, context: Context) -> bool:

@@ -36,7 +36,8 @@ RULINGS = {
     11: "Reciprocal ranks are fused in whole numbers; the default adds worth, which measured better.",
     12: "pg_trgm's similarity decides, few edits are asked for, and only words that the corpus lacks are repaired: "
     "105's own SQL has no trigram clause and misses its own example.",
-    13: "Two pools, each sized by its census; what one leaves flows to the other.",
+    13: "Two pools, each sized by its census; what one leaves flows to the other. Shares are distributed with "
+    "`related=True`; without it the best hits come first, whichever words they have.",
     14: "Bytes merge only where they are adjacent; other strategies link windows, each with its own citation.",
     15: "Allowances come from the model's limit, as DENS itself wants; its constants are guards and a profile. A merge "
     "that overflows is recovered with its partials kept.",
@@ -45,30 +46,23 @@ RULINGS = {
     21: "Exact, prefix and trigram are tiers: a later one pushes none of an earlier one out.",
     24: 'Documents are read on by default; `order="best"` has the top 3 first and is the CFS profile\'s order.',
     25: "What several documents say nearly alike is shown once, naming the others; one document may say it twice.",
-    26: "Caps and floors hold for windows as sized. Growing to the brim passes a cap by whole sections, and two "
-    'windows that meet become one; `fill="relevant"` passes none.',
+    26: "Caps and floors hold for windows as sized. Growing to the brim, or becoming one with a neighbour, passes "
+    'a cap only where the window then begins and ends with a section; `fill="relevant"` passes none.',
+    28: "DENS retries a capture once after any failure of its provider. We send the request that failed once more, and "
+    "only where another try can end differently; a failed capture is kept, and taken up when somebody asks for it.",
 }
 SHORT = (
     (
         "085b targets",
-        "less than twice the text's memory during inflation",
-        "2.1 to 2.7 times was measured; not changed",
+        "less than twice the text's memory, outlining included",
+        "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
     ),
-    ("085b §2", "definitions and imports of the names used, in every language", "Python only"),
     (
         "085b §2",
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
     ),
-    ("105 §5", "large coherent blocks at 12,000 tokens", "the default still shows many short windows there"),
-    (
-        "CFS parallel",
-        "both legs of retrieval run side by side",
-        "one after the other: they share one pass over the units",
-    ),
-    ("CFS property 5", "coverage > 0.9 on real sets", 'reached with `fill="brim"`; the CFS profile grows nothing'),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
-    ("DENS capture", "which failures of a capture are tried again", "as the code does it; no ruling of its own yet"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )
 

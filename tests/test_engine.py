@@ -447,11 +447,7 @@ def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, stra
     assert 882 <= context.tokens <= 900
 
 
-@pytest.mark.parametrize(
-    ("sizing", "budget"),
-    # Not radial at 3,000: over its cap a window grows by whole sections, and read in parts those are the store's.
-    [each for each in product(SIZINGS, (60, 500, 3_000)) if each != ("radial", 3_000)],
-)
+@pytest.mark.parametrize(("sizing", "budget"), list(product(SIZINGS, (60, 500, 3_000))))
 def test_a_long_document_is_shown_as_a_short_one_is(tmp_path, monkeypatch, sizing, budget):
     """What was read around the hits gives the same context, bytes and lines as the document read whole."""
     with open_store(tmp_path, vectors=False) as engine:

@@ -1,12 +1,15 @@
 """The seeds' sizings through the engine: the budget is spent, each hit once, and what is left out is named."""
 
+import random
+
 import pytest
 
 import brimful
-from brimful import Document, render
+from brimful import Document, asking, render
 from brimful.errors import SettingError
-from brimful.settings import AskSettings
+from brimful.settings import AskSettings, WindowSettings
 from brimful.text.vocabularies import tokens_for
+from brimful.windows.waterline import SCRAP_BYTES
 
 SIZINGS = ("density", "radial", "elastic")
 PLACES = "Lisbon Porto Madrid Bilbao Lyon Paris Genoa Turin Bern Basel Linz Graz Prague Brno Gdansk".split()
@@ -64,15 +67,61 @@ def test_relevant_adds_nothing(engine, sizing):
     assert all(not context.relevance.is_filling(window) for window in context.windows)
 
 
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Generated pages, code and tables: paragraphs of one to forty sentences, lists, headings, functions."""
+    chance = random.Random(26)
+    said = [*PLACES, "payment", "gateway", "outage", "ledger", "refund"]
+
+    def sentence():
+        return " ".join(chance.choices(said, k=chance.randrange(4, 16))).capitalize() + ". "
+
+    def paragraph():
+        return "".join(sentence() for _ in range(chance.choice((1, 2, 3, 5, 40)))).rstrip() + "\n\n"
+
+    def items():
+        return "These are known:\n\n" + "".join(f"- {sentence()}\n" for _ in range(chance.randrange(2, 9))) + "\n"
+
+    def page():
+        parts = (chance.choice((paragraph, paragraph, items, lambda: f"## {sentence()}\n\n"))() for _ in range(30))
+        return "# Page\n\n" + "".join(parts)
+
+    def code():
+        names = (chance.choice(said).lower() for _ in range(20))
+        lines = (f'    {name} = "{sentence()}"\n' * chance.randrange(1, 12) for name in names)
+        return "".join(f"def about_{n}():\n{body}\n\n" for n, body in enumerate(lines))
+
+    def rows():
+        levels = (chance.choice(("INFO", "ERROR")) for _ in range(200))
+        return "level,text\n" + "".join(f"{level},{sentence()}\n" for level in levels)
+
+    with brimful.open(tmp_path_factory.mktemp("pages"), late="none") as engine:
+        texts = {f"{n}.md": page() for n in range(6)} | {"a.py": code(), "b.py": code(), "rows.csv": rows()}
+        engine.add_documents([Document(path, text) for path, text in texts.items()])
+        yield engine
+
+
+def ends_a_section(document, edge):
+    """Whether a section ends here, and with it a line."""
+    ends_a_line = edge in (0, len(document)) or document.content[edge - 1 : edge] == b"\n"
+    return edge in document.outline.sections and ends_a_line
+
+
+@pytest.mark.parametrize("sizing", SIZINGS)
 @pytest.mark.parametrize("fill", ["brim", "relevant"])
 @pytest.mark.seed("085a §2.1", "the cap holds while filling", where="assembly/fill.py", ruling=26)
-def test_the_cap_is_passed_by_whole_sections_only(engine, fill):
-    """Ruling 26: no window of `density` is over 2,500 bytes, unless filling adds whole paragraphs."""
-    for question in ("payment", "ledger chapter payment"):
-        for window in engine.context(question, budget=3_000, sizing="density", fill=fill).windows:
-            if len(window.span) > 2_500:
-                assert fill == "brim"
-                assert window.end in window.document.outline.sections
+def test_the_cap_is_passed_by_whole_sections_only(pages, sizing, fill):
+    """Ruling 26: a window is over the cap only where filling to the brim has made it begin and end with a section."""
+    cap = 700
+    windows = WindowSettings(max_window_bytes=cap, max_radius_bytes=cap // 2)
+    for question in ("payment", "gateway outage in Lisbon", "ledger refund Bern", "about_3 payment"):
+        for budget in (300, 1_000, 4_000):
+            context = pages.context(question, budget=budget, sizing=sizing, fill=fill, windows=windows)
+            longer = [window for window in context.windows if len(window.span) > cap and sizing != "radial"]
+            for window in longer:
+                assert fill == "brim", (window.path, window.start, window.end, len(window.hits))
+                edges = [ends_a_section(window.document, edge) for edge in (window.start, window.end)]
+                assert edges == [True, True], (window.path, window.start, window.end, len(window.hits))
 
 
 def shares(engine, question, *, budget=1_500, **choices):
@@ -103,3 +152,21 @@ def test_related_needs_pools():
     """The default sizing has no pools, and says so in place of ignoring the choice."""
     with pytest.raises(SettingError, match="choose sizing density, radial or elastic"):
         AskSettings(related=True)
+
+
+@pytest.mark.seed("105 §5", "few scraps in large budgets", where="windows/waterline.py")
+def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
+    """From 12,000 tokens on scraps join what is near or are widened; smaller budgets are answered as before."""
+
+    def scraps(budget):
+        pages._contexts.clear()
+        windows = [w for q in ("gateway Lisbon", "ledger refund Bern") for w in pages.context(q, budget=budget).windows]
+        return sum(len(window.span) < SCRAP_BYTES for window in windows) / len(windows), len(windows)
+
+    share, shown = scraps(12_000)
+    before = scraps(11_000)
+    monkeypatch.setattr(asking, "LARGE_TOKENS", 1 << 40)
+    assert scraps(11_000) == before
+    share_before, shown_before = scraps(12_000)
+    assert share < 0.1 < share_before
+    assert shown < shown_before

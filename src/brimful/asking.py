@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
+from dataclasses import fields, replace
 
 from brimful.assembly.context import Context, Omitted
 from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
@@ -24,13 +25,14 @@ from brimful.text.tokens import TokenCounter
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import RUNNERS_UP, water_line
+from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, water_line
 from brimful.windows.window import Cluster, Window
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
 _MOST_SCALE = 256  # and in all
+_LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
@@ -77,6 +79,9 @@ class Asked:
             line = min(line, found.relevant)
         above = self._field_windows(found.hits, line, room.available)
         best = self.packed(above, room)
+        found_ones = [each for each in above if isinstance(each, Cluster) or each.hits]
+        if len(found_ones) < len(above) and _shown(found.hits[:line], best) < line:
+            best = self.packed(found_ones, room)  # before the heads of the functions that they stand in
         if line == len(found.hits):
             return best, found
         both = self._field_windows(found.hits, line, room.available, below=RUNNERS_UP)
@@ -86,6 +91,10 @@ class Asked:
             kept = _shown(found.hits[:line], fuller) >= _shown(found.hits[:line], best)
             if kept and fuller.tokens > best.tokens:
                 return fuller, found
+        if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
+            shown = {window.id for window in above if isinstance(window, Window)}
+            rest = [each for each in both if isinstance(each, Window) and each.id not in shown]
+            best = self._topped_up(best, [each for each in above if isinstance(each, Window)], rest, room)
         return _naming(best, both, self._packer.cost), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
@@ -175,7 +184,8 @@ class Asked:
         """Windows of the hits above the line, and of so many below it each by itself."""
         shown, next_ones = hits[:line], hits[line : line + below]
         known = self._known([*shown, *next_ones], tokens, as_stored=True)
-        return self._linked(self._tide.windows(shown, next_ones, known))
+        least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
+        return self._linked(self._tide.windows(shown, next_ones, known, least_bytes=least_bytes))
 
     def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
@@ -188,9 +198,10 @@ class Asked:
             pools = self._pools(found, room.available)
             inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
             is_short = self._packer.cost(inflation.windows) * 100 < room.available * FULL_PERCENT
-            if not (brims and is_short and not inflation.dropped and len(found.hits) == limit) or self.settings.top_k:
+            may_be_more = len(found.hits) == limit and not self.settings.top_k and not self._is_narrow
+            if not (brims and is_short and not inflation.dropped and may_be_more):
                 break
-            limit *= 4  # every hit is shown, and there may be more
+            limit *= 4  # every hit is shown
             found = self._found(limit, room.available)
         kept = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
         asked = (hit for pool in pools for hit in pool.hits)
@@ -207,7 +218,27 @@ class Asked:
             fuller = self.packed(self._linked([*windows, window]), room)
             if fuller.tokens > best.tokens and _shown(hits, fuller) >= _shown(hits, best):
                 best = fuller
+                windows = [*windows, window]
+        best = self._topped_up(best, windows, rest, room)
         return _naming(best, rest, self._packer.cost), found
+
+    def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
+        """The context with what would be left out though it fits, the best first; none of the others pays for it."""
+        tries = 0
+        for window in rest:
+            spare = room.available - best.tokens
+            if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
+                break
+            near = (each for each in best.windows if each.path == window.path)
+            if _touches(window, near) or self._packer.cost([window]) > spare:
+                continue
+            tries += 1
+            wider = [*windows, window]
+            fuller = self.packed(self._linked(wider), room)
+            hits = [hit for each in wider for hit in each.hits]
+            if _shown(hits, fuller) > _shown(hits, best):
+                best, windows = fuller, wider
+        return best
 
     def _joined_by(
         self, rest: Sequence[Window], windows: Sequence[Window], available: int, related: Collection[tuple[str, int]]
@@ -260,17 +291,29 @@ class Asked:
 
     def _pools(self, found: Found, tokens: int) -> list[Pool]:
         """Who gets which share of so many tokens (ruling 13)."""
+        hits = found.hits[: found.relevant] if self._is_narrow else found.hits
+        if (
+            not self.settings.related
+        ):  # nothing is shared out among words: the best hits come first, whichever they have
+            return [Pool(tuple(hits), tokens)] if hits else []
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
-        near = related_to(self.ground, found, vectors=terms, synonyms=own) if self.settings.related else ()
-        hits = found.hits[: found.relevant] if self.settings.fill == "relevant" else found.hits
+        near = related_to(self.ground, found, vectors=terms, synonyms=own)
         return pools_of(self.ground, found, tokens=tokens, related=near, hits=hits)
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether the budget is shared out among hits above the end of relevance only.
+
+        Of two orders fused by rank those are what both legs know: a hit of one alone gets what they leave.
+        """
+        return self.settings.fill == "relevant" or self.field.fusion == "rrf"
 
     def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
         """The windows of all pools where so many tokens are shared out in place of those that there are."""
         hits = [hit for pool in pools for hit in pool.hits]
         shares = [(pool.hits, max(pool.tokens * tokens // available, 1)) for pool in pools]
-        known = self._known(hits, available, as_stored=False)
+        known = self._known(hits, available, as_stored=True)
         if not shares:
             return inflate((), known, budget=available, sizing=self.settings.sizing)
         return inflate_pools(
@@ -287,7 +330,7 @@ class Asked:
             for hit in hits
             if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
         ]
-        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=False))
+        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=True))
         return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
@@ -341,6 +384,10 @@ def _naming(
     left = [each for each in singles if each.id not in known and not _is_in(each, shown.get(each.path, ()))]
     named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
     return replace(context, omitted=(*context.omitted, *named))
+
+
+def _touches(window: Window, shown: Iterable[Window]) -> bool:
+    return any(each.start < window.end and window.start < each.end for each in shown)
 
 
 def _is_in(window: Window, shown: Iterable[Window]) -> bool:

@@ -26,7 +26,7 @@ from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
-from brimful.ingest.folders import Report
+from brimful.ingest import Report
 from brimful.receipts.checking import Findings
 from brimful.receipts.receipt import Receipt
 from brimful.search.search import Found
@@ -50,7 +50,9 @@ THREADS = 4
 Result = TypeVar("Result")
 
 
-def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None = None) -> AsyncEngine:
+def open_async(
+    path: Named, *, vectors: bool = True, embedder: Embedder | None = None, ray: str | None = None
+) -> AsyncEngine:
     """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile
@@ -61,7 +63,7 @@ def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None =
     >>> asyncio.run(ask())
     '[DOC: tea.md]\\nTea is served at four.\\n'
     """
-    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder))
+    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder, ray=ray))
 
 
 class AsyncEngine:

@@ -60,7 +60,7 @@ from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.protocol import Listed, Snapshot
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.store import folder_above
+from brimful.store.store import folder_above, place_below
 from brimful.store.writing import Entry
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.run import Progress
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
     from brimful.store.sharding import ShardState
@@ -94,6 +94,7 @@ def open(  # noqa: A001
     vectors: bool = True,
     embedder: Embedder | None = None,
     late: Embedder | str = "auto",
+    ray: str | None = None,
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
@@ -104,7 +105,7 @@ def open(  # noqa: A001
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
     is asked and added to with the same one only. `late` is the model that reads the best places of each question, or
     its name (`minilm`, a folder, `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names,
-    or MiniLM where it is installed.
+    or MiniLM where it is installed. `ray` is the address of a Ray cluster that serves the shards (docs/cluster.md).
 
     >>> import tempfile
     >>> with open(tempfile.mkdtemp()) as engine:
@@ -112,7 +113,7 @@ def open(  # noqa: A001
     ...     engine.context("When is tea?", budget=50).text
     '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
     """
-    return Engine(path, vectors=vectors, embedder=embedder, late=late)
+    return Engine(path, vectors=vectors, embedder=embedder, late=late, ray=ray)
 
 
 class Engine:
@@ -125,11 +126,12 @@ class Engine:
         vectors: bool = True,
         embedder: Embedder | None = None,
         late: Embedder | str = "auto",
+        ray: str | None = None,
     ) -> None:
         if embedder is not None and not vectors:
             raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
         self.path = place_of(path)
-        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None)
+        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None, ray=ray)
         self._uses_vectors, self._embedder = vectors, embedder
         self._late_chosen = late
         self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
@@ -287,8 +289,6 @@ class Engine:
     def folders(self) -> dict[str, str]:
         """What was added, and the folder that the documents of each place are named in: none for a single file."""
         with self._turn():
-            from brimful.ingest.folders import place_of as place_below
-
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @contextmanager

@@ -10,13 +10,14 @@ A choice is a field here and nowhere else: a new field has its option, its key, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from dataclasses import field as later
 from functools import partial
 from typing import Any, Literal, get_args
 
 from brimful.budget import LARGEST, Budget, budget_of
 from brimful.choices import Choice, check, choice, choices_of, from_text
+from brimful.classes import dataclass
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
 
@@ -403,8 +404,8 @@ class AskSettings:
         return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
 
 
-CFS = AskSettings(sizing="density", trim=False, fill="relevant", order="best", dedup_threshold=0.8, top_k=100)
-"""The profile of CFS: a hundred candidates, duplicates out, first fit, nothing cut and nothing grown."""
+CFS = AskSettings(sizing="density", trim=False, order="best", dedup_threshold=0.8, top_k=100)
+"""The profile of CFS: a hundred candidates, duplicates out, first fit, none cut to fit, the budget covered."""
 
 CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
 """Its search: the fifty best by words and the fifty best by meaning, fused by rank."""

@@ -69,3 +69,19 @@ def test_strings_outside_their_text_are_refused():
     for start, length in ((0, 6), (-1, 2), (5, 1), (2, 0)):
         with pytest.raises(ValueError, match="inside its text"):
             kernels.number_strings(b"tea m" + kernels.ROOM, np.array([start]), np.array([length]))
+
+
+@given(st.lists(st.sets(st.binary(min_size=1, max_size=4).filter(lambda name: b"\n" not in name)), max_size=9))
+def test_sorted_names_become_one_list(found):
+    """Any bytes but newlines, names that several lists have, names that others begin with, empty lists."""
+    lists = [sorted(names) for names in found]
+    names, rows = kernels.merge_names(lists)
+    assert names == sorted(set().union(*found))
+    assert [[names[at] for at in places.tolist()] for places in rows] == lists
+
+
+def test_names_that_are_in_no_order_are_refused():
+    """A list that does not ascend, or has a name twice, and a name of two lines."""
+    for wrong in ([b"b", b"a"], [b"a", b"a"], [b"a\nb"]):
+        with pytest.raises(ValueError, match="name"):
+            kernels.merge_names([[b"a", b"c"], wrong])

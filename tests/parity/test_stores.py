@@ -52,11 +52,15 @@ def compare(engines, *, seed, most, same_commits=False):
     return found
 
 
-def test_hundreds_of_questions_have_the_same_answer(engines):
-    """Contexts and receipts of a file and of a server are the same bytes, whatever is asked."""
-    for engine in engines:
-        engine.add_documents(list(documents()))
-    assert compare(engines, seed=1, most=12 * KINDS, same_commits=True) > 6 * KINDS  # half of them find something
+def test_hundreds_of_questions_have_the_same_answer(engines, postgres_server):
+    """Contexts and receipts of a file, of a server and of three shards on servers are the same bytes, whatever is
+    asked; test_ray asks the same of shards in a cluster.
+    """
+    number = next(_numbers)
+    with brimful.open([postgres_server.address(f"parity-{number}-{name}") for name in "abc"]) as shards:
+        for engine in (*engines, shards):
+            engine.add_documents(list(documents()))
+        assert compare((*engines, shards), seed=1, most=12 * KINDS) > 6 * KINDS  # half of them find something
 
 
 def test_every_history_ends_in_the_same_answers(engines):
@@ -141,7 +145,7 @@ def test_shards_have_the_answers_of_one_store(sharded):
     shards.add_documents(given)
     with shards._store.snapshot() as now:
         assert all(shard.segments() for shard in now._shards.values())
-    assert compare(sharded, seed=10, most=8 * KINDS) > 4 * KINDS
+    assert compare(sharded, seed=10, most=4 * KINDS) > 2 * KINDS
     gone = [document.path for document in given[::3]]
     for engine in sharded:
         engine.remove(*gone)

@@ -11,6 +11,7 @@ from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
+from brimful.search.signals import called_by
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
@@ -244,3 +245,12 @@ def test_rarity_is_a_logarithm(census, total):
     census_here = min(census, total)
     plain = log(1 + (total - census_here + 0.5) / (census_here + 0.5))
     assert idf(census, total) == pytest.approx(plain**1.25)
+
+
+def test_a_name_without_words_disturbs_no_other(laid):
+    """A file called `_.py` says nothing by its name, and nothing is divided by that."""
+    texts = {"_.py": "tea is mint", "tea.py": "tea is sage", "a/pot.py": "a pot of tea"}
+    ground = laid([Document(path, text) for path, text in texts.items()])
+    worth = called_by(ground, sought_of(ground, b"tea"))
+    assert worth[ground.documents.paths.index("tea.py")] == 1
+    assert worth.sum() == 1

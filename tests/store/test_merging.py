@@ -7,16 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimful import Document
 from brimful.errors import CorruptError, StoreBusyError, StoreFullError
 from brimful.index.segments import Postings, merge_postings, without_empty
+from brimful.search.columns import CorpusColumns
 from brimful.store import writing
-from brimful.store.sqlite import SqliteStore
+from brimful.store.format import LITTLE, key_of
+from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
+from brimful.store.writing import FANOUT, write_blob
+from brimful.text.stems import telling_words
 
 from .test_sqlite import dump, entry
 
 tables = st.lists(
-    st.dictionaries(st.binary(min_size=1, max_size=3), st.lists(st.integers(0, 99), min_size=1, max_size=4)), max_size=4
+    st.dictionaries(
+        st.binary(min_size=1, max_size=3).filter(lambda name: b"\n" not in name),
+        st.lists(st.integers(0, 99), min_size=1, max_size=4),
+    ),
+    max_size=4,
 )
 
 
@@ -181,3 +190,38 @@ def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
             row = now.row(path)
             assert now.read(row.number, 0, row.length) == text.encode()
     assert verify(store.path) == []
+
+
+def test_little_words_are_noted_and_merged(tmp_path):
+    """Each segment notes how often it has the words that tell languages apart; a merged one has all of them."""
+    words = [word for own in telling_words().values() for word in own]
+    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+        for number in range(FANOUT):
+            store.add([Entry(Document(f"{number}.md", f"Which tea {b' '.join(words[: number + 20]).decode()}."))])
+            with store.snapshot() as now:
+                counts = [segment.little_words() for segment in now.segments()]
+                assert sum(counts).tolist() == [now.census(word) for word in words]
+        with store.snapshot() as now:
+            assert len(now.segments()) == 1
+        store.remove(["0.md"])
+        with store.snapshot() as now:
+            assert now.segments()[0].little_words() is None  # of what is left it must be looked up
+
+
+def test_a_segment_without_noted_words_is_asked_for_them(tmp_path):
+    """A store that an earlier program wrote, or with other words, speaks the same languages."""
+    text = "Das ist nicht der Tee, und er wird auch nicht für mich sein. " * 3
+    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+        store.add([Entry(Document("tee.md", text))])
+        with store.snapshot() as now:
+            told = CorpusColumns(now).languages
+        assert told == ("de",)
+        for changed in (b"12345678", None):
+            with store._writing() as cursor:
+                key = key_of(1, LITTLE)
+                cursor.execute("DELETE FROM blobs WHERE key = ?", (key,))
+                if changed:
+                    write_blob(cursor, key, changed)
+            with store.snapshot() as now:
+                assert now.segments()[0].little_words() is None
+                assert CorpusColumns(now).languages == told

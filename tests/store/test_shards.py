@@ -1,6 +1,11 @@
 """A corpus on several stores: which documents lie where, how they move, and what is said of a shard that is down."""
 
 import itertools
+import os
+import random
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -15,6 +20,7 @@ from brimful.store.sharding import join
 from brimful.store.sqlite import SqliteStore
 from brimful.store.store import Store
 from brimful.store.upkeep import copy
+from brimful.store.writing import Entry, prepare
 
 GIVEN = [Document(f"notes/{number}.md", f"# Note {number}\n\nTea number {number} is served.\n") for number in range(60)]
 QUESTIONS = ("Which tea is served?", "Note 17", "tea numbr 42", "nothing of the kind")
@@ -116,11 +122,9 @@ def test_a_corpus_of_its_own_becomes_the_first_shard(tmp_path, one):
             assert now.root.hex() == root
     assert min(held(file)) > 20
     with opened_alone(tmp_path / "other.db") as other, opened_alone(tmp_path / "x.db") as x:
-        brimful_text = Document("x.md", "Another corpus.")
-        from brimful.store.writing import Entry
-
+        other_text = Document("x.md", "Another corpus.")
         for each in (other, x):
-            each.add([Entry(brimful_text)])
+            each.add([Entry(other_text)])
         with pytest.raises(InputError, match="only one corpus"):
             join([other, x])
 
@@ -343,3 +347,51 @@ def test_the_shards_are_listed(broken):
     assert [bool(state.documents) for state in engine.shards] == [True, False, True]
     assert engine.shards[1].place == gone
     assert "is its disk mounted" in engine.shards[1].problem
+
+
+# ---- kills
+
+KILLS = int(os.environ.get("BRIMFUL_MOVE_KILLS", "3"))
+_MOVER = """
+import sys
+from brimful.store.opening import opened
+from brimful.store import sharding
+sharding.SLICE_BYTES = 1_000
+with opened(sys.argv[1]) as store:
+    print("begun", flush=True)
+    while True:
+        store.rebalance(leave=[0])
+        store.rebalance()
+"""
+
+
+def test_kills_lose_nothing(tmp_path, one):
+    """A process that moves documents to and fro and is killed at any moment leaves every document once."""
+    file = spread(tmp_path)
+    moments = random.Random(18)
+    for _ in range(KILLS):
+        with subprocess.Popen([sys.executable, "-c", _MOVER, str(file)], stdout=subprocess.PIPE) as mover:
+            assert mover.stdout.readline() == b"begun\n"
+            time.sleep(moments.uniform(0, 0.5))
+            mover.kill()
+        with brimful.open(file) as engine:
+            assert engine.root == one.root
+            assert len(engine.documents()) == len(GIVEN)
+    check_same(file, one)
+    with opened(file) as store:
+        store.rebalance()
+    assert sum(held(file)) == len(GIVEN)
+    assert min(held(file)) > 10
+
+
+def test_a_batch_that_was_indexed_before_a_move_is_refused(tmp_path):
+    """Documents of one segment that now belong to two shards are not written to either; adding again works."""
+    file = spread(tmp_path)
+    with opened(file) as store:
+        prepared = prepare([Entry(document) for document in GIVEN], store.embedder(), parts=store.parts)
+        store.rebalance(leave=[0])
+        store.rebalance()
+        with pytest.raises(StoreBusyError, match="add the place again"):
+            store.write(prepared)
+        store.add([Entry(document) for document in GIVEN])
+    assert sum(held(file)) == len(GIVEN)

@@ -141,7 +141,49 @@ USES: dict[str, tuple[str, str, list[tuple[str, str, str]]]] = {
 }
 
 
+USES |= {
+    "cpp": (
+        "#include <vector>\n\nint helper(int x) {\n  return x;\n}\n\nint main() {\n  return helper(3);\n}\n",
+        "return helper(3);",
+        [("helper", "function", "int helper(int x)")],
+    ),
+    "swift": (
+        "let limit = 3\n\nfunc helper(_ x: Int) -> Int {\n    return x\n}\n\nfunc main() -> Int {\n    return helper(limit)\n}\n",
+        "return helper(limit)",
+        [("limit", "variable", "let limit = 3"), ("helper", "function", "func helper(_ x: Int) -> Int")],
+    ),
+    "scala": (
+        "import a.b.C\n\ndef helper(x: Int): Int = {\n  x\n}\n\nobject Main {\n  def run() = {\n    helper(C.x)\n  }\n}\n",
+        "helper(C.x)",
+        [("C", "import", "import a.b.C"), ("helper", "function", "def helper(x: Int): Int")],
+    ),
+    "tsx": (
+        'import { use } from "react";\n\nfunction Item(p: P) {\n  return null;\n}\n\nfunction List() {\n  return use(Item);\n}\n',
+        "return use(Item);",
+        [("use", "import", 'import { use } from "react";'), ("Item", "function", "function Item(p: P)")],
+    ),
+    "lua": (
+        'local json = require("json")\n\nlocal function helper(x)\n  return x\nend\n\nfunction main()\n  return helper(json)\nend\n',
+        "return helper(json)",
+        [("json", "import", 'local json = require("json")'), ("helper", "function", "local function helper(x)")],
+    ),
+    "bash": (
+        'helper() {\n  echo "$1"\n}\n\nmain() {\n  helper 3\n}\n',
+        "helper 3",
+        [("helper", "function", "helper() {")],
+    ),
+    "sql": (
+        "CREATE TABLE users (\n  id INT\n);\n\nCREATE VIEW old AS\n  SELECT id FROM users;\n",
+        "SELECT id FROM users;",
+        [("users", "class", "CREATE TABLE users ")],
+    ),
+}
+
+
 @pytest.mark.parametrize("language", USES)
+@pytest.mark.seed(
+    "085b §2", "code: definitions and imports of the names used, in every language", where="text/layout.py"
+)
 def test_used_definitions(language: str) -> None:
     """The names that a span uses lead to what shows them: import, signature or line, in reading order."""
     content, piece, expected = USES[language]

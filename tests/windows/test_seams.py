@@ -246,22 +246,26 @@ def test_gaps_never_join_two_sentences(text, seed, form, budget):
 
 
 def test_seams_cost_a_few_per_cent(tmp_path):
-    """On this project's own pages, which have headings everywhere: at most one token in twenty-five."""
+    """On this project's own pages, which have headings everywhere: at most one token in twenty-five, and with the
+    headers of tables, without which their rows say little, one in sixteen.
+    """
     root = Path(__file__).parent.parent.parent
     pages = [Document(str(path.relative_to(root)), path.read_text()) for path in sorted(root.glob("docs/*.md"))]
     count = tokens_for("o200k_base").count
     with open_store(tmp_path, vectors=False) as engine:
         engine.add_documents(pages)
         for budget in (500, 2_000):
-            spent = used = shown = 0
+            spent = trails = used = shown = 0
             for question in ("how are tokens counted", "typo repair", "what is a seam", "state root", "formats"):
                 context = engine.context(question, budget=budget)
                 used += context.tokens
                 lines = [line for line in context.text.split("\n") if line.startswith("[IN: ")]
                 spent += sum(count(line + "\n") for line in lines)
+                trails += sum(count(line + "\n") for line in lines if "|" not in line)
                 shown += len(lines)
             assert shown
-            assert spent * 25 <= used
+            assert trails * 25 <= used
+            assert spent * 16 <= used
 
 
 def test_windows_of_other_retrievers_keep_the_seams_that_they_have():

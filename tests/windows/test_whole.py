@@ -1,5 +1,6 @@
 """Windows made of whole things: what is missing at their edges is shown where it is little."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
 from brimful.text.spans import Span
-from brimful.windows.waterline import LEAST_ROOM_BYTES, MOST_ROOM_BYTES, made_whole
+from brimful.windows.waterline import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, heads_of, made_whole
 from tests.properties.strategies import long_texts
 
 CODE = Document(
@@ -92,11 +93,125 @@ def test_a_code_block_is_shown_whole():
 
 
 def test_what_would_cost_too_much_is_left():
-    """Of a long paragraph the sentence stays what was found."""
-    sentence = LONG[:55]
+    """Of a long paragraph some sentences stay what was found."""
     start = PAGE.content.index(LONG.encode()) + 10 * 55
-    span = Span(start, start + len(sentence))
+    span = Span(start, start + 4 * 55)
     assert made_whole(PAGE, span, 25) == span
+
+
+def test_no_scrap_of_a_paragraph():
+    """A single short sentence is shown with those behind it, at the paragraph's end with those before it."""
+    start = PAGE.content.index(LONG.encode()) + 10 * 55
+    found = made_whole(PAGE, Span(start, start + 55), 25)
+    assert found.start == start
+    assert SCRAP_BYTES <= len(found) < SCRAP_BYTES + 55
+    page = Document("end.md", f"Start.{LONG}\n\nNext one.{LONG}\n")
+    end = page.content.index(b"\n\nNext")
+    last = made_whole(page, Span(end - 55, end + 2), 25)
+    assert last.end == end + 2
+    assert SCRAP_BYTES <= len(last) < SCRAP_BYTES + 55
+
+
+@pytest.mark.parametrize(("said", "below"), [("You need this:\n", "- one pot\n"), ("Run:\n\n", "    boil --now\n")])
+def test_what_announces_something_is_shown_with_it(said, below):
+    """A window that would end with a colon goes on to the next unit, however long what follows is."""
+    page = Document("a.md", f"Tea.\n\n{said}{below}{below * 400}\nEnd.\n")
+    end = page.content.index(said.encode()) + len(said)
+    (window,) = inflate([Hit("a.md", end - len(said), end, 1.0)], [page], sizing="field")
+    assert window.text.startswith((said, f"Tea.\n\n{said}"))
+    assert below in window.text
+
+
+def test_a_directive_is_shown_with_what_it_is_about():
+    """`.. py:data:: NAME` alone says nothing."""
+    page = Document("conf.rst", "Options\n=======\n\n.. py:data:: LIFETIME\n\n    How long it lives.\n\nEnd.\n" * 9)
+    start = page.content.index(b".. py:data::")
+    (window,) = inflate([Hit("conf.rst", start, start + 23, 1.0)], [page], sizing="field")
+    assert "How long it lives." in window.text
+
+
+def test_a_long_sentence_is_shown_whole():
+    """A unit that was cut at a clause is shown to the end of its sentence where that is near."""
+    sentence = "The pot, " + "which is old, " * 36 + "sings. "
+    page = Document("pot.txt", f"Tea is hot. {sentence}Nobody minds. " * 9)
+    end = next(int(cut) for cut in page.outline.units if page.content[:cut].endswith(b"old, "))
+    found = made_whole(page, Span(page.outline.cut_before(end - 1), end), 25)
+    assert page.text(found.start, found.end).endswith(sentence)
+
+
+def test_an_element_of_a_long_record_is_shown_whole():
+    """A record that was cut inside is shown from one of its sentences or elements to the next."""
+    turns = ", ".join(
+        f'{{"content": "I said {n}, and {"so on, " * 8}then no more.", "role": "user"}}' for n in range(40)
+    )
+    page = Document("chat.log", f"[{turns}]\n")
+    start = page.content.index(b"and so on", 2_000)
+    found = made_whole(page, Span(start, start + 40), 25)
+    assert page.content[: found.start].rstrip().endswith((b"},", b"."))
+    assert page.text(found.start, found.end).rstrip().endswith(("},", "."))
+
+
+def test_numbered_steps_are_shown_whole():
+    """Where a list of signs would stay what was found, steps get those before and after."""
+    steps = [
+        f"Take the pot number {n} and fill it with water that is hot, wait for as long as it takes, and a bit more.\n"
+        for n in range(1, 8)
+    ]
+    for sign, is_whole in (("{}. ", True), ("- ", False)):
+        items = "".join(sign.format(n) + step for n, step in enumerate(steps, 1))
+        page = Document("steps.md", f"{LONG}\n\nDo this:\n\n{items}\n{LONG}\n")
+        start = page.content.index(b"Take the pot number 3") - 3 + (sign == "- ")
+        end = page.content.index(b"Take the pot number 7") - 3 + (sign == "- ")
+        found = made_whole(page, Span(start, end), 25)
+        assert page.text(found.start, found.end).startswith("Do this:") == is_whole
+
+
+HEADS = Document(
+    "long.py",
+    "import os\n\n\nclass Pot:\n"
+    "    @warm\n    def pour(\n        self,\n        cups: int,\n    ) -> int:\n"
+    '        """Pour some cups.\n\n        Of hot tea.\n        """\n'
+    + "".join(f"        step_{n} = self.move(cups, {n})\n" for n in range(120))
+    + "        return cups\n\n    def drink(self):\n"
+    + "".join(f"        sip_{n} = self.sip({n})\n" for n in range(120)),
+)
+
+
+def code_span(first: str, last: str) -> Span:
+    """The lines from one to another."""
+    content = HEADS.content
+    return Span(content.index(first.encode()) - 8, content.index(b"\n", content.index(last.encode())) + 1)
+
+
+def test_a_long_function_shows_how_it_begins():
+    """Signature with decorators and doc comment, as far as half of what is shown of the function has room for them."""
+    few, many = code_span("step_60 ", "step_65 "), code_span("step_60 ", "step_90 ")
+    ((short, _),) = heads_of(HEADS, [few])
+    assert HEADS.text(short.start, short.end).startswith("    @warm\n    def pour(\n        self,\n")
+    assert HEADS.text(short.start, short.end).endswith('"""Pour some cups.\n')
+    ((long, number),) = heads_of(HEADS, [many])
+    assert number == 0
+    assert HEADS.text(long.start, long.end).endswith('        Of hot tea.\n        """\n')
+
+
+def test_a_head_is_shown_once_and_only_where_it_says_more_than_the_trail():
+    """Several windows of one function have one head, a signature of one line has none, nor what is shown anyhow."""
+    spans = [code_span("step_30 ", "step_60 "), code_span("step_80 ", "step_110 ")]
+    assert len(heads_of(HEADS, spans)) == 1
+    assert heads_of(HEADS, [code_span("sip_30 ", "sip_60 ")]) == []
+    assert heads_of(HEADS, [Span(0, spans[0].end), spans[1]]) == []
+    assert heads_of(HEADS, [code_span("step_60 ", "step_61 ")]) == []
+
+
+def test_what_was_found_comes_before_heads(tmp_path):
+    """A context shows the head of a long function above a gap, and never in place of the lines that were asked for."""
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_documents([HEADS])
+        roomy = engine.context("step_100", budget=700).text
+        assert "    @warm\n    def pour(\n        self,\n        cups: int,\n    ) -> int:\n" in roomy
+        assert re.search(r"\n\[\.\.\. lines \d+-\d+\]\n", roomy)
+        for budget in range(40, 700, 60):
+            assert "step_100 = self.move(cups, 100)" in engine.context("step_100", budget=budget).text
 
 
 def test_nothing_is_added_to_data_and_chats():
@@ -116,7 +231,7 @@ def test_made_whole_holds_what_was_found(text, at, size, path):
     end = document.outline.cut_after(min(start + size, len(document)))
     found = made_whole(document, Span(start, end), 25)
     assert found.start <= start <= end <= found.end <= len(document)
-    assert len(found) - (end - start) <= max(LEAST_ROOM_BYTES, MOST_ROOM_BYTES)
+    assert len(found) - (end - start) <= max(LEAST_ROOM_BYTES, MOST_ROOM_BYTES) + 2 * EDGE_BYTES
     assert document.text(found.start, found.end).encode() == document.content[found.start : found.end]
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
+from brimful.classes import dataclass
 from brimful.errors import InputError
 from brimful.patterns import compiled
 from brimful.windows.window import Window

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import SettingError
 from brimful.windows.window import Window
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from brimful.assembly.context import Context, Omitted
+from brimful.classes import dataclass
 from brimful.search.priors import Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window

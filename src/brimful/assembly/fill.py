@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from brimful.assembly.select import Layout
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.policies import focused
 from brimful.windows.waterline import below_heading
-from brimful.windows.window import Window, touching
+from brimful.windows.window import Window, is_within, touching
 
 FULL_PERCENT = 98
 """From here on a context counts as full, and no sentence is broken to win the rest (invariant 1)."""
@@ -97,7 +98,7 @@ class Page:
     ) -> None:
         """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
         self._layout, self._available = layout, available
-        self._cap: int | None = None
+        self._cap = layout.cap_bytes
         places = [
             (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
             for block, windows in enumerate(blocks)
@@ -186,12 +187,11 @@ class Page:
 
     # ---- growing
 
-    def grow(self, *, cap: int | None = None) -> None:
+    def grow(self) -> None:
         """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere.
 
-        Over the cap a window grows by whole sections only.
+        Over the cap it grows only as long as it begins and ends with a section (ruling 26).
         """
-        self._cap = cap
         stretches = [
             Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
             for b, block in enumerate(self._blocks)
@@ -222,27 +222,37 @@ class Page:
         if after:
             at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
             edge = below_heading(stretch.source, span.start, int(units[min(at, len(units) - 1)]))  # with words below it
-            edge = self._whole(stretch, span, min(edge, stretch.high))
-            moved = edge > span.end and self._grown(stretch, span.start, edge)
+            grown = self._under_the_cap(stretch, Span(span.start, max(min(edge, stretch.high), span.end)))
         else:
             at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
-            edge = self._whole(stretch, span, max(int(units[max(at, 0)]), stretch.low))
-            moved = edge < span.start and self._grown(stretch, edge, span.end)
+            start = min(max(int(units[max(at, 0)]), stretch.low), span.start)
+            grown = self._under_the_cap(stretch, Span(start, span.end))
+        moved = grown is not None and grown != span and self._grown(stretch, grown.start, grown.end)
         if moved:
             stretch.steps[after] *= 2
         else:
             stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
         return stretch.steps[after] > 0
 
-    def _whole(self, stretch: Stretch, span: Span, edge: int) -> int:
-        """An edge to grow to; the end of its section where the window would pass the cap."""
-        size = max(edge, span.end) - min(edge, span.start)
-        if self._cap is None or size <= self._cap or edge in (stretch.low, stretch.high):
-            return edge
-        outline = stretch.source.outline
-        if edge > span.end:
-            return min(outline.section_after(edge), stretch.high)
-        return max(outline.section_before(edge), stretch.low)
+    def _under_the_cap(self, stretch: Stretch, span: Span) -> Span | None:
+        """A span to grow to, all of its first and last section where it would pass the cap; None where it may not.
+
+        A window that would meet its neighbour must be allowed to become one with it.
+        """
+        if self._cap is None:
+            return span
+        if len(span) > self._cap:
+            outline = stretch.source.outline
+            span = Span(outline.section_before(span.start), outline.section_after(span.end))
+            if not (stretch.low <= span.start and span.end <= stretch.high):
+                return None
+        start, end = span.start, span.end
+        if stretch.before and stretch.before.window.end == start:
+            start = stretch.before.window.start
+        if stretch.after and stretch.after.window.start == end:
+            end = stretch.after.window.end
+        may_be = all(is_within(stretch.source, each, self._cap) for each in (span, Span(start, end)))
+        return span if may_be else None
 
     def _grown(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
         """Whether a window fits that begins earlier or ends later."""
@@ -258,7 +268,7 @@ class Page:
         at = {stretch.place: stretch for stretch in stretches}
         for block, held in enumerate(self._blocks):
             slots = {window.id: (block, slot) for slot, window in held.items()}
-            for run in touching([held[slot] for slot in sorted(held)]):
+            for run in touching([held[slot] for slot in sorted(held)], cap=self._cap):
                 if len(run) > 1:
                     self._merge([at[slots[window.id]] for window in run])
         stretches[:] = [stretch for stretch in stretches if stretch.place[1] in self._blocks[stretch.place[0]]]
@@ -280,12 +290,14 @@ class Page:
 
     def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
-        ordered = sorted(stretches, key=lambda each: self._cap is not None and len(each.span) >= self._cap)
         for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
-            for stretch in ordered:
+            for stretch in stretches:
                 if self.is_full():
                     return
-                self._farthest(stretch, edges(stretch))
+                spans = edges(stretch)
+                if self._cap is not None:
+                    spans = [(start, end) for start, end in spans if end - start <= self._cap]
+                self._farthest(stretch, spans)
 
     def _farthest(self, stretch: Stretch, spans: Sequence[tuple[int, int]]) -> bool:
         """Take the last of these ever longer spans that fits, by bisection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
@@ -24,6 +24,7 @@ from brimful.assembly.select import (
     with_recency,
 )
 from brimful.budget import Budget, budget_of
+from brimful.classes import dataclass
 from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
@@ -86,7 +87,7 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
-    cap_bytes: int | None = None  # growing passes it by whole sections only (ruling 26)
+    cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
@@ -97,7 +98,7 @@ class Packer:
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
         page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
         if settings.fill == "brim":
-            page.grow(cap=self.cap_bytes)
+            page.grow()
         text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
@@ -139,7 +140,13 @@ class Packer:
         return layout.tokens
 
     def _layout(self) -> Layout:
-        return Layout(form=self.form, counter=self.counter, showing=_showing(self.settings), costs=self.costs)
+        return Layout(
+            form=self.form,
+            counter=self.counter,
+            showing=_showing(self.settings),
+            costs=self.costs,
+            cap_bytes=self.cap_bytes,
+        )
 
 
 def _showing(settings: PackSettings) -> Showing:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
+from brimful.classes import dataclass
 from brimful.settings import PackSettings
 from brimful.text.tokens import Measure, TokenCounter, least_tokens
 from brimful.windows.window import Cluster, Window, touching
@@ -194,9 +195,19 @@ class Layout:
     """Windows in their places, and the exact number of tokens of the text they would render to."""
 
     def __init__(
-        self, *, form: Form, counter: TokenCounter, showing: Showing | None = None, costs: Costs | None = None
+        self,
+        *,
+        form: Form,
+        counter: TokenCounter,
+        showing: Showing | None = None,
+        costs: Costs | None = None,
+        cap_bytes: int | None = None,
     ) -> None:
-        """`costs` are remembered beyond this layout, where several are laid out with the same windows."""
+        """`costs` are remembered beyond this layout, where several are laid out with the same windows.
+
+        Windows that would be over the cap together do not become one, unless that holds whole sections (ruling 26).
+        """
+        self.cap_bytes = cap_bytes
         self._counter, self._form, self._showing = counter, form, showing or Showing()
         self._costs: Costs = {} if costs is None else costs
         self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
@@ -424,7 +435,7 @@ def _joined(
 ) -> list[Window]:
     """Windows that follow each other without a gap become one: the markers between them go, and free some room."""
     result = []
-    for first, *later in touching(unit):
+    for first, *later in touching(unit, cap=layout.cap_bytes):
         union = first.joined(later) if later else first
         for window in later:
             layout.put(*places[window.id], None, available=available)

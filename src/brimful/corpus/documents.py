@@ -145,7 +145,8 @@ class Document:
         """The bytes `[start, end)` as text; both must be code point boundaries."""
         check_span(start, end, length=len(self), where=f" {self.path}")
         try:
-            return self.content[start:end].decode()
+            # Decoded where it stands: a window may be as long as its document.
+            return str(memoryview(self.content)[start:end] if self.is_whole else self.content[start:end], "utf-8")
         except UnicodeDecodeError as error:
             raise SpanError(f"[{start}, {end}) of {self.path} cuts a UTF-8 character; snap the edges first") from error
 

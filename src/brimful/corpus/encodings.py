@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 
 # ---- encodings: Which text do these bytes mean?

@@ -7,11 +7,12 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
 
+from brimful.classes import dataclass
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found, Place
+from brimful.corpus.sources import Found, Place, is_remote, opened_elsewhere
 
 BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""
@@ -106,6 +107,8 @@ class _ChangedError(Exception):
 
 
 def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
+    if is_remote(found.location):
+        return _fetched(found, settings, refuse)
     with _open(found) as (descriptor, before):
         settings.check_whole(before.size)
         blocks: list[bytes] = []
@@ -118,6 +121,25 @@ def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes],
         if left or Place.of(os.fstat(descriptor)) != before:
             raise _ChangedError
         return Raw(found.path, b"".join(blocks), before)
+
+
+def _fetched(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
+    """A file that fsspec opens, whole."""
+    settings.check_whole(found.size)
+    files, path = opened_elsewhere(found.location)
+    try:
+        with files.open(path, "rb") as stream:
+            head = stream.read(min(found.size, BLOCK_BYTES))
+            if refuse is not None and head:
+                refuse(head)
+            content = head + stream.read(found.size - len(head) + 1)
+    except Refusal:
+        raise
+    except Exception as error:  # each kind of place has errors of its own
+        raise Refusal("unreadable", f"{type(error).__name__}: {error}"[:200]) from error
+    if len(content) != found.size:
+        raise _ChangedError
+    return Raw(found.path, content, found.place)
 
 
 @contextlib.contextmanager

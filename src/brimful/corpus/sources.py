@@ -15,13 +15,18 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from blake3 import blake3
+
+from brimful.classes import dataclass
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
-from brimful.errors import DocumentError
+from brimful.errors import DocumentError, MissingPartError, install
 from brimful.patterns import compiled
 
 _BINARY = frozenset(
@@ -32,6 +37,7 @@ _BINARY = frozenset(
 )
 _MEMBER = compiled(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
 _WILD = compiled(r"[*?\[]")
+_ADDRESS = compiled(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +79,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A resolved file or folder, and the glob to look for below it."""
+    """A resolved file or folder, and the glob to look for below it; or an address that fsspec opens."""
 
     path: Path
     glob: str | None = None
+    address: str | None = None
 
 
 def root_of(place: str | os.PathLike[str]) -> Root:
     """Resolve what a caller named: an existing path as it is, else a glob below its last plain folder."""
+    if is_remote(place):
+        address = os.fspath(place).rstrip("/")
+        return Root(Path(address.rpartition("/")[2] or address), None, address)
     path = Path(place).expanduser()
     glob: str | None = None
     if not path.exists() and (wild := next((at for at, part in enumerate(path.parts) if _WILD.search(part)), None)):
@@ -100,6 +110,9 @@ def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None
     """
     settings = settings or SourceSettings()
     root = root if isinstance(root, Root) else root_of(root)
+    if root.address is not None:
+        yield from _elsewhere(root, root.address, settings)
+        return
     status = root.path.stat()
     if stat.S_ISDIR(status.st_mode):
         if _is_kept_secret(os.fspath(root.path)) and not settings.allows("secret"):
@@ -297,6 +310,13 @@ class _Walk:
                 return Skipped(path, "ignored", "an ignore file names it") if verdict else None
         return None
 
+    def named(self, path: str) -> Skipped | None:
+        """What the names on the way to a file decide, where there are no folders to look into."""
+        parts = path.split("/")
+        prefixes = ("/".join(parts[:at]) + "/" for at in range(1, len(parts)))
+        found = next((each for prefix in prefixes if (each := self._left_out(prefix, prefix.split("/")[-2], ()))), None)
+        return Skipped(path, found.reason, found.detail) if found else self._left_out(path, parts[-1], ())
+
     def _derived(self, folder: _Folder, name: str, parent: _Folder) -> Skipped | None:
         """Why a folder is left out for what it is: others' code, what a build made, what a program keeps for itself."""
         is_kept = any(each.verdict(folder.prefix[drop:]) is False for drop, each in parent.rules)
@@ -388,3 +408,60 @@ def _is_utf8(name: str) -> bool:
 def _bad_name(path: str) -> Skipped:
     shown = os.fsencode(path).decode("utf-8", "backslashreplace")
     return Skipped(shown, "name", "not valid UTF-8; rename it")
+
+
+# ---- elsewhere: Which files lie where no disk is: in a bucket, on a server, in whatever fsspec opens?
+#
+# The same is left out as on a disk, by names; there are no links, and no ignore files are read. What stands for the
+# content of a file is its size, its time and whatever tag the place gives it.
+
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
+_TAGS = ("ETag", "etag", "md5Hash", "content_md5", "ino")
+
+
+def is_remote(place: object) -> bool:
+    """Whether a place is an address, not a path.
+
+    >>> is_remote("s3://bucket/notes"), is_remote("/notes"), is_remote("notes://x/../y")
+    (True, False, True)
+    """
+    return isinstance(place, str) and bool(_ADDRESS.match(place))
+
+
+def opened_elsewhere(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path on it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ModuleNotFoundError as error:
+        raise MissingPartError(f"{address} needs fsspec; install it: {install('remote')}") from error
+    try:
+        found: tuple[Any, str] = url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise DocumentError(f"{address!r:.200} can't be opened ({error}); install what serves it") from error
+    return found
+
+
+def _elsewhere(root: Root, address: str, settings: SourceSettings) -> Iterator[Found | Skipped]:
+    files, top = opened_elsewhere(address)
+    try:
+        found = files.find(top, detail=True)
+    except Exception as error:  # each kind of place has errors of its own
+        raise DocumentError(f"{address!r:.200} can't be listed ({error}); check the address and the rights") from error
+    if not found:
+        raise DocumentError(f"{address!r:.200} holds no files; check the address")
+    names = _Walk(root, settings)
+    scheme = address.partition("://")[0]
+    for name, facts in sorted(found.items()):
+        path = name.removeprefix(top).lstrip("/") or name.rpartition("/")[2]
+        yield names.named(path) or _described(path, f"{scheme}://{name}", facts, settings)
+
+
+def _described(path: str, location: str, facts: Mapping[str, Any], settings: SourceSettings) -> Found | Skipped:
+    time = next((facts[key] for key in _TIMES if facts.get(key) is not None), 0)
+    seconds = time.timestamp() if isinstance(time, datetime) else time if isinstance(time, int | float) else 0
+    tag = next((str(facts[key]) for key in _TAGS if facts.get(key) is not None), "")
+    number = int.from_bytes(blake3(tag.encode()).digest(6), "big")
+    mode = stat.S_IFREG if facts.get("type", "file") == "file" else stat.S_IFCHR
+    status = os.stat_result((mode, number, 0, 1, 0, 0, int(facts.get("size") or 0), 0, 0, 0))
+    found = _file(path, location, status, settings)
+    return replace(found, mtime_ns=int(seconds * 1_000_000_000)) if isinstance(found, Found) else found

@@ -10,20 +10,21 @@ down and compares: a text that is not the same twice is refused as changing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import check_path, check_time
 from brimful.corpus.encodings import Source, converted, rule_of
-from brimful.corpus.loaders import CHAT_SNIFF_BYTES, is_streamable
-from brimful.corpus.loaders.loaded import check_escaped
-from brimful.corpus.reading import ATTEMPTS, read_blocks
-from brimful.corpus.secrets import PREFIX_BYTES, secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found
+from brimful.corpus.sources import Found, is_remote
 from brimful.text.kinds import Kind, kind_of
+
+if TYPE_CHECKING:
+    from brimful.corpus.sources import Found
 
 LONG_BYTES = 8 << 20
 """A text above this is read block by block; below it, holding it costs less than reading it three times."""
@@ -75,11 +76,17 @@ class LongDocument:
 
 def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """A file as a long text; one that does not hold still is tried again, then skipped."""
+    from brimful.corpus.reading import read_blocks
+
+    if is_remote(found.location):
+        return None  # it is fetched whole
     return streamed(found.path, partial(read_blocks, found), settings=settings)
 
 
 def streamed(path: str, source: Source, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """Find out what a source's bytes mean; None where it is a format that is converted as a whole."""
+    from brimful.corpus.reading import ATTEMPTS
+
     settings = settings or SourceSettings()
     for attempt in range(ATTEMPTS):
         try:
@@ -91,6 +98,10 @@ def streamed(path: str, source: Source, *, settings: SourceSettings | None = Non
 
 
 def _streamed(path: str, source: Source, settings: SourceSettings) -> LongText | None:
+    from brimful.corpus.loaders import CHAT_SNIFF_BYTES, is_streamable  # a question reads no files
+    from brimful.corpus.loaders.loaded import check_escaped
+    from brimful.corpus.secrets import PREFIX_BYTES, secret_in
+
     head = _head(source(), CHAT_SNIFF_BYTES)
     if not is_streamable(path, head):
         return None

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest

@@ -11,9 +11,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.digest import CitedSentence, Digest, Partial
 from brimful.densify.extractive import ExtractiveModel, extract, join

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
+from brimful.classes import dataclass
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.patterns import compiled
 

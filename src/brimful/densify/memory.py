@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +16,7 @@ from typing import Any, Self
 import apsw
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.errors import StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.format import Value, fetch, seal_of
 from brimful.text.spans import Span

@@ -6,9 +6,10 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model

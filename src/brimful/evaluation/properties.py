@@ -17,10 +17,10 @@ From 085b, "Performance Targets":
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from brimful.assembly.context import Context, verify_determinism
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.errors import DocumentError
 from brimful.evaluation.axis import Range

@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Literal, get_args
@@ -14,6 +13,7 @@ from typing import Literal, get_args
 from blake3 import blake3
 
 from brimful.budget import budget_of
+from brimful.classes import dataclass
 from brimful.errors import InputError, choose
 from brimful.evaluation.axis import Cited, Range, TokenAxis
 from brimful.evaluation.measures import Difference, Scores, difference, ndcg, score

@@ -8,7 +8,6 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Postings, Whole
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.patterns import compiled

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod, sqrt
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import MissingPartError
 
 Arithmetic = Literal["float", "int8"]

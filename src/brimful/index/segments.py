@@ -11,13 +11,13 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
+from brimful.classes import dataclass
 from brimful.errors import CorruptError
 from brimful.patterns import compiled
 
@@ -312,9 +312,7 @@ def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
 
 
 def _merged(parts: Sequence[Postings]) -> Postings:
-    names = sorted({name for part in parts for name in part.names})
-    place_of = {name: at for at, name in enumerate(names)}
-    places = [np.fromiter(map(place_of.__getitem__, part.names), np.int64, len(part.names)) for part in parts]
+    names, places = kernels.merge_names([part.names for part in parts])
     counts = np.zeros((len(names), len(parts)), np.int64)
     for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
         counts[rows, column] = np.diff(part.offsets)

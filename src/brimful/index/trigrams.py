@@ -7,12 +7,12 @@ import functools
 import itertools
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import MissingPartError, SettingError, install
 
 # ---- trigrams: How alike are two spellings?

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple, cast
 
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS
@@ -17,7 +16,9 @@ from brimful.corpus.sources import Found, Root, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
+from brimful.ingest import Report
 from brimful.ingest.workers import (
+    ClusterWorkers,
     File,
     Outcome,
     Taken,
@@ -29,37 +30,12 @@ from brimful.ingest.workers import (
     time_of,
 )
 from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import WHOLE, Entry
+from brimful.store.writing import WHOLE, Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
-Done = Literal["added", "changed", "renamed", "removed"]
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What adding a place did, file by file."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    renamed: int = 0
-    removed: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    files: list[tuple[str, str]] = field(default_factory=list)  # what was done to which, in the order of doing
-    folder: str = ""  # what stands in front of the paths of one place's files: `docs/`
-
-    def note(self, done: Done, path: str) -> None:
-        """Count a file, and name it as its documents are."""
-        setattr(self, done, getattr(self, done) + 1)
-        self.files.append((done, self.folder + path))
-
-    def skip(self, skipped: Skipped) -> None:
-        """List what was left out, by the name that it would have."""
-        path = self.folder + skipped.path if skipped.path != "./" else self.folder or "./"
-        self.skipped.append(replace(skipped, path=path))
 
 
 def ingest(
@@ -190,15 +166,22 @@ class _Reading:
         size = sum(found.size for found in fresh)
         helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
         work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
+        if self._store.ray is not None:
+            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, self._store.parts)
+            self._write_all(batches, cluster.take_in(batches))
+            return
         task = (self._settings, embedder is not None)
         with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
-            for batch, indexed in zip(batches, hands.take_in(batches), strict=True):
-                taken = self._written(batch, indexed)
-                for file, outcome in zip(batch, taken.outcomes, strict=True):
-                    self._tell(file.found)
-                    self._note(file.found, outcome)
-                if taken.prepared is not None:
-                    self._store.tidy()
+            self._write_all(batches, hands.take_in(batches))
+
+    def _write_all(self, batches: Sequence[Sequence[File]], indexed: Iterable[Taken]) -> None:
+        for batch, each in zip(batches, indexed, strict=True):
+            taken = self._written(batch, each)
+            for file, outcome in zip(batch, taken.outcomes, strict=True):
+                self._tell(file.found)
+                self._note(file.found, outcome)
+            if taken.prepared is not None:
+                self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
@@ -223,7 +206,8 @@ class _Reading:
         left, last = list(batch), taken
         while last.prepared is not None:
             try:
-                self._store.write(last.prepared, own=self._naming.own)
+                # In a cluster it is what stands for one, which its store takes.
+                self._store.write(cast("Prepared", last.prepared), own=self._naming.own)
             except TakenError as error:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
@@ -396,20 +380,11 @@ def _lost(file: File) -> Outcome:
 
 
 def _prefix(root: Root) -> str:
+    if root.address is not None:
+        return f"{root.address}//"
     prefix = f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
     check_path(prefix)  # a folder whose name is not UTF-8 has no documents that could be cited
     return prefix
-
-
-def place_of(prefix: str) -> str:
-    """The file, folder or glob that a root's prefix stands for, as `ingest` takes it.
-
-    >>> place_of("/notes//"), place_of("/notes?*.md//")
-    ('/notes', '/notes/*.md')
-    """
-    path = prefix.removesuffix("//")
-    folder, mark, glob = path.rpartition("?")
-    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
 
 
 # ---- watching: What changed since the last look?

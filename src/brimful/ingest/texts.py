@@ -15,7 +15,7 @@ from brimful.corpus.secrets import secret_of
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
-from brimful.ingest.folders import Report
+from brimful.ingest import Report
 from brimful.store.store import Store, folder_above
 from brimful.store.writing import Entry
 from brimful.text.kinds import kind_of

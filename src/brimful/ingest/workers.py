@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.loaders.box import own_python
@@ -24,7 +25,7 @@ from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError, HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
-from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, prepare
+from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, prepare, split
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -51,7 +52,7 @@ class Taken:
     """A batch of files, read and indexed."""
 
     outcomes: list[Outcome]  # one for each file
-    prepared: Prepared | None  # None where no file gave a document
+    prepared: Prepared | Scattered | None  # None where no file gave a document
 
 
 def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
@@ -290,3 +291,49 @@ class Workers:
                 self._changed.notify_all()
             if isinstance(result, BaseException):
                 return
+
+
+# ---- a cluster: How do Ray's tasks take all of the work?
+
+
+class ClusterWorkers:
+    """Batches taken in by tasks of a Ray cluster, whose nodes all see the files; results come in their order.
+
+    What a task made stays in the cluster, and goes from there to the actors of the shards.
+    """
+
+    def __init__(self, ray: Any, settings: SourceSettings, embedder: Embedder | None, parts: Parts) -> None:
+        self._ray, self._settings, self._embedder, self._parts = ray, settings, embedder, tuple(parts)
+
+    def take_in(self, batches: Sequence[Sequence[File]]) -> Iterator[Taken]:
+        """What became of each batch."""
+        errors = self._ray.exceptions
+        work = self._ray.remote(_scattered)
+        embedder = "default" if self._embedder is default_embedder() else self._embedder
+        shared = [self._ray.put(each) for each in (self._settings, embedder, self._parts)]
+        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) + AHEAD
+        waiting = deque(work.remote(list(batch), *shared) for batch in batches[:most])
+        for number in range(len(batches)):
+            try:
+                taken: Taken = self._ray.get(waiting.popleft())
+            except errors.RayTaskError as error:
+                raise error.cause from None
+            except errors.RayError as error:
+                raise HelperError(
+                    f"a task of the cluster ended before its work was done ({type(error).__name__}); everything "
+                    "committed is intact, add the place again to go on"
+                ) from error
+            if number + most < len(batches):
+                waiting.append(work.remote(list(batches[number + most]), *shared))
+            yield taken
+
+
+def _scattered(files: Sequence[File], settings: SourceSettings, embedder: Any, parts: Parts) -> Taken:
+    """The work of one task."""
+    import ray
+
+    taken = index_batch(files, settings, default_embedder() if embedder == "default" else embedder, parts=parts)
+    if not isinstance(taken.prepared, Prepared):
+        return taken
+    own = split(taken.prepared, parts)
+    return Taken(taken.outcomes, Scattered({part: ray.put(prepared) for part, prepared in own.items()}))

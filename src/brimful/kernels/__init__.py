@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +19,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import KernelsError
 from brimful.kernels import building
 
@@ -59,6 +59,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
@@ -247,6 +248,25 @@ def place_terms(clumps: Clumps, rows: Numbers, terms: Places, inside: Places, *,
     given = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
     library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given)
     return places
+
+
+def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
+    """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
+    texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
+    counts = np.array([len(names) for names in lists], np.int64)
+    if any(text.count(b"\n") != count for text, count in zip(texts, counts.tolist(), strict=True)):
+        raise ValueError("a name must not hold a newline")
+    sizes = np.array([len(text) for text in texts], np.int64)
+    behind = np.cumsum(counts)
+    rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
+    starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
+    at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
+    given = [each.ctypes.data for each in (starts, ends, firsts, rows, out, size)]
+    made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
+    if made < 0:
+        raise ValueError("the names of a list must ascend")
+    names = out[: int(size[0])].tobytes().split(b"\n")[:made]
+    return names, [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
 
 
 def _places(values: NDArray[Any]) -> Places:
@@ -486,8 +506,9 @@ class TokenTable:
         offsets = _places(offsets)
         _check_tokens(tokens, offsets)
         bits = len(slots).bit_length() - 1
-        numbers = slots & np.uint64(0xFFFF_FFFF)
-        if len(slots) != 1 << bits or numbers.max(initial=0) >= len(offsets) or numbers.all() or bits < 1:
+        slots = np.ascontiguousarray(slots, np.uint64)
+        numbers = slots.view(np.uint32)[sys.byteorder == "big" :: 2]  # the lower halves
+        if len(slots) != 1 << bits or bits < 1 or numbers.max() >= len(offsets) or numbers.min() > 0:
             raise ValueError("a table of tokens must name tokens only, and have empty places")
         if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
             raise ValueError("every code point needs its kind")

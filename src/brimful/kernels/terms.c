@@ -207,3 +207,59 @@ EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t c
         for (int64_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++)
             places[cursors[terms[row]]++] = starts[at] + inside[row];
 }
+
+/* Where the name ends that begins at `at`: at its newline. */
+static inline int64_t name_end(const uint8_t *text, int64_t size, int64_t at)
+{
+    const uint8_t *newline = at < size ? memchr(text + at, '\n', (size_t)(size - at)) : NULL;
+    return newline ? newline - text : size;
+}
+
+/* Names of several texts as one list: each text has its names in bytewise order, a newline behind each, none twice.
+ * `starts` and `ends` are room for one number a text, `firsts` where the rows of each text's names begin in `rows`,
+ * which gets the place of each in the list. `out` has room for all texts, and gets the list, a newline behind each
+ * name; `size` its bytes. Returns how many names there are, or -1 where a text's names do not ascend. */
+EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts,
+                           int64_t *ends, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size)
+{
+    int64_t made = 0, written = 0, before = 0; /* bytes of the last name */
+    for (int64_t text = 0; text < count; text++) {
+        starts[text] = 0;
+        ends[text] = name_end(texts[text], sizes[text], 0);
+    }
+    for (;;) {
+        const uint8_t *least = NULL;
+        int64_t length = 0;
+        for (int64_t text = 0; text < count; text++) {
+            if (starts[text] >= sizes[text])
+                continue;
+            const uint8_t *name = texts[text] + starts[text];
+            int64_t own = ends[text] - starts[text], shorter = own < length ? own : length;
+            int order = least ? memcmp(name, least, (size_t)shorter) : -1;
+            if (order < 0 || (!order && own < length)) {
+                least = name;
+                length = own;
+            }
+        }
+        if (!least)
+            break;
+        int64_t shorter = before < length ? before : length;
+        int order = made ? memcmp(out + written - before - 1, least, (size_t)shorter) : -1;
+        if (order > 0 || (!order && before >= length))
+            return -1;
+        memcpy(out + written, least, (size_t)length);
+        for (int64_t text = 0; text < count; text++)
+            if (starts[text] < sizes[text] && ends[text] - starts[text] == length &&
+                !memcmp(texts[text] + starts[text], out + written, (size_t)length)) {
+                rows[firsts[text]++] = made;
+                starts[text] = ends[text] + 1;
+                ends[text] = name_end(texts[text], sizes[text], starts[text]);
+            }
+        written += length;
+        before = length;
+        out[written++] = '\n';
+        made++;
+    }
+    *size = written;
+    return made;
+}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 from typing import Literal
 
 from brimful.assembly.context import DIGEST_PREFIX
+from brimful.classes import dataclass
 from brimful.errors import BrimfulError
 from brimful.receipts.notation import canonical
 from brimful.receipts.receipt import MOST_OVERLAP, CitedWindow, Receipt, hash_of, most_shown

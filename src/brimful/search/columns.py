@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,19 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
+from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, chance_score, similarities
 from brimful.kernels import Columns
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
-from brimful.search.signals import Candidates, PathNames
+from brimful.search.signals import Candidates, NamedDocuments, PathNames
 from brimful.search.spelling import Spellings
 from brimful.search.terms import Form, FormWeights, forms_of
 from brimful.store.format import ByteLru
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
-from brimful.text.stems import SNOWBALL, STOP_WORDS
-from brimful.text.terms import query_terms, terms_of
+from brimful.text.stems import telling_words
+from brimful.text.terms import query_terms
 
 # ---- ground: Where do units lie, and to which document does each belong? Columns over a whole snapshot.
 #
@@ -246,8 +246,9 @@ class CorpusColumns:
         One such word may be a name, a number in hexadecimals or another language's: how many different ones there are
         decides, against the language that has most.
         """
+        counted = self._little_words()
         found = {
-            language: [count for word in own if (count := self.census(word))] for language, own in _TELLING.items()
+            language: [count for word in own if (count := counted(word))] for language, own in telling_words().items()
         }
         told = {language: sum(counts) for language, counts in found.items()}
         most, widest = max(told.values(), default=0), max(map(len, found.values()), default=0)
@@ -259,6 +260,17 @@ class CorpusColumns:
             and told[name] * _LEAST_SHARE >= most
         ]
         return tuple(sorted(known, key=lambda name: (-told[name], name)))
+
+    def _little_words(self) -> Callable[[bytes], int]:
+        """How often each of the words stands that tell languages apart: as segments note it, or looked up."""
+        words = [word for own in telling_words().values() for word in own]
+        totals = np.zeros(len(words), np.int64)
+        for view in self.snapshot.segments():
+            counts = view.little_words()
+            if counts is None:
+                return self.census
+            totals += counts
+        return dict(zip(words, totals.tolist(), strict=True)).__getitem__
 
     # ---- units
 
@@ -393,25 +405,18 @@ class CorpusColumns:
     @cached_property
     def path_names(self) -> PathNames:
         """The words of the documents' paths, and what each says."""
-        return PathNames(self.documents.paths)
+        return PathNames(self.documents.paths, self._called)
 
     @cached_property
     def titles(self) -> Postings:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
-        lines = [
-            f"{path} {title or ''}".replace("\n", " ").encode("utf-8", "replace")
-            for path, title in zip(self.documents.paths, self.documents.titles, strict=True)
-        ]
-        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
-        found = terms_of(b"\n".join(lines))
-        return Postings(found.names, found.offsets, starts.searchsorted(found.starts, side="right") - 1)
+        called = self._called
+        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
+        return Postings(called.terms.names, called.terms.offsets, rows)
 
-
-_WORDS = {language: set(STOP_WORDS[language].encode().split()) for language in SNOWBALL}
-_TELLING = {
-    language: sorted(own - set().union(*(other for name, other in _WORDS.items() if name != language)))[:16]
-    for language, own in _WORDS.items()
-}
+    @cached_property
+    def _called(self) -> NamedDocuments:
+        return NamedDocuments.of(self.documents.paths, self.documents.titles)
 
 
 def _plot(view: SegmentView, first: int) -> SegmentUnits:

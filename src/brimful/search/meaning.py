@@ -7,7 +7,7 @@ them, and remembers what it read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
@@ -16,6 +16,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import CorruptError, EndpointError, SettingError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import STATIC_NAME, Embedder
@@ -407,19 +408,23 @@ def read_again(
     reranker: Reranker,
     settings: FieldSettings,
     read: Read | None,
+    *,
+    known: dict[str, int],
 ) -> tuple[Field, Read]:
     """The field with what a reranker makes of its best passages; where it fails, as it was.
 
-    They change places among themselves: what it did not read stays behind them.
+    They change places among themselves: what it did not read stays behind them. `known` are the texts that it has read
+    for this question, so that none is read twice.
     """
     read = read or Read("none", "none", 0, 0)
     each, of_unit = _distinct(_passages(ground, field.units[: settings.rerank_candidates]))
     texts = [passage_text(ground, passage) for passage in each]
+    new = [text for text in dict.fromkeys(texts) if text not in known]
     try:
-        worth = np.array(reranker.scores(question, texts), np.int64)
+        known.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
     except EndpointError as error:
         return field, replace(read, reranker=reranker.name, not_reranked=str(error))
-    count = len(of_unit)
+    count, worth = len(of_unit), np.array([known[text] for text in texts], np.int64)
     ranks = np.empty(len(each), np.int64)
     ranks[np.lexsort((np.arange(len(each)), -worth))] = np.arange(len(each))
     order = np.lexsort((np.arange(count), ranks[of_unit]))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Hit
 from brimful.errors import InputError
 from brimful.index.vectors import TermVectors

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as new
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
@@ -19,6 +20,7 @@ from brimful.kernels import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
+from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
     Late,
@@ -108,6 +110,8 @@ MOST_MISSING = 16
 MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
+LEAST_BESIDE = 20_000
+"""Units whose codes take longer to compare than a thread to be asked for it."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
@@ -171,6 +175,7 @@ class Understood:
     everything: Everything | None = None
     reranker: Reranker | None = None
     fields: dict[int, tuple[Field, Read | None]] = new(default_factory=dict, repr=False)  # by blocks that were weighed
+    reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
 
 
 def search(
@@ -242,10 +247,19 @@ def understand(
     forms = _forms(ground, query)
     mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=ground.languages)
-    sought = [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
-    missing = _missing(ground, query, forms, mended)
     meaning = meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None
-    near = _near(ground, meaning, settings, allowed)
+
+    def by_words() -> list[TermHits]:
+        return [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
+
+    def by_meaning() -> Ids:
+        return _near(ground, meaning, settings, allowed)
+
+    if meaning is not None and LEAST_BESIDE <= len(ground) <= MOST_COMPARED:
+        sought, near = side_by_side(by_words, by_meaning)
+    else:
+        sought, near = by_words(), by_meaning()
+    missing = _missing(ground, query, forms, mended)
     as_read = wording(query, mended)
     nearest = None
     if late is not None and everything is not None and settings.late:
@@ -329,7 +343,7 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
         if asked.late is not None and settings.late and len(field.units):
             field, read = read_late(ground, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest)
         if asked.reranker is not None and len(field.units):
-            field, read = read_again(ground, field, asked.as_read, asked.reranker, settings, read)
+            field, read = read_again(ground, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked)
         asked.fields[blocks] = _worth_something(field), read
     return asked.fields[blocks]
 

@@ -6,13 +6,14 @@ How often it has a word, how much that word says, runs of words, definitions, th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import Context as DecimalContext
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from brimful import kernels
 from brimful.index.segments import Numbers
 from brimful.kernels import Columns
 from brimful.patterns import compiled
-from brimful.text.terms import terms_of
+from brimful.text.terms import Terms, terms_of
 
 if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns, Ids
@@ -245,55 +246,113 @@ def called_by(ground: CorpusColumns, sought: Sequence[TermHits]) -> Scores:
             np.maximum.at(has, rows, weights)
         worth += min(each.weight, 1.0) * has
     most = float(worth.max(initial=0.0))
-    return worth / most * (worth / np.maximum(names.totals, worth)) if most > 0 else worth
+    rows = np.flatnonzero(worth)
+    shared = worth[rows]
+    worth[rows] = shared / most * (shared / np.maximum(names.totals(rows), shared))
+    return worth
+
+
+class NamedDocuments(NamedTuple):
+    """The paths and titles of documents as one text, a line each, and its terms."""
+
+    paths: list[bytes]
+    starts: Numbers  # where each line begins, and the end
+    terms: Terms
+
+    @classmethod
+    def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
+        """A path, a blank and a title on each line."""
+        names = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
+        lines = [
+            b"%b %b" % (name, title.replace("\n", " ").encode("utf-8", "replace") if title else b"")
+            for name, title in zip(names, titles, strict=True)
+        ]
+        starts = np.cumsum([0, *map(len, lines)]) + np.arange(len(lines) + 1)
+        return cls(names, starts, terms_of(b"\n".join(lines)))
 
 
 class PathNames:
     """The words of the documents' paths, the smallest ones, and what each says of which document.
 
     A word is worth its rarity among the names, in a folder half of it; what stands behind the last dot is nothing.
+    What words are worth is worked out for those that are asked for.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        lines = [path.encode("utf-8", "replace").replace(b"\n", b" ") for path in paths]
-        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
-        found = terms_of(b"\n".join(lines))
+    def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
+        called = called or NamedDocuments.of(paths, [None] * len(paths))
+        self._lines, self._starts, found = called.paths, called.starts, called.terms
         sizes = np.diff(found.offsets)
-        lengths = np.repeat([len(name) for name in found.names], sizes)
+        lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
-        # By place, the longer one first.
-        order = np.argsort(found.starts.astype(np.int64) * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
-        places, ends, numbers = found.starts[order], (found.starts + lengths)[order], numbers[order]
-        smallest = np.append(places[1:], np.iinfo(np.int32).max) >= ends
+        places = found.starts.astype(np.int64)
+        # By place, the longer one first; titles come behind the paths.
+        order = np.argsort(places * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
+        rows = self._starts.searchsorted(places[order], side="right") - 1
+        path_ends = self._starts[:-1] + np.fromiter(map(len, self._lines), np.int64, len(self._lines))
+        in_path = places[order] < path_ends[rows]
+        order, rows = order[in_path], rows[in_path]
+        places, numbers = places[order], numbers[order]
+        smallest = np.append(places[1:], np.iinfo(np.int64).max) >= places + lengths[order]
         places, numbers = places[smallest], numbers[smallest]
-        rows = starts.searchsorted(places, side="right") - 1
-        bases = np.array([line.rfind(b"/") + 1 for line in lines], np.int64)
-        dots = np.array([_extension(line) for line in lines], np.int64)
-        inside = places - starts[rows]
-        shares = np.where(inside >= bases[rows], 1.0, FOLDER_SHARE) * (inside < dots[rows])
-        pairs = numbers * len(lines) + rows
+        pairs = numbers * len(self._lines) + rows[smallest]
         order = np.argsort(pairs, kind="stable")
-        firsts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
-        key = np.divmod(pairs[order[firsts]], max(len(lines), 1))
-        counts = np.bincount(key[0], minlength=len(found.names)).tolist()
-        rarities = np.array([plain_rarity(count, len(lines)) if count else 0.0 for count in counts])
-        best = np.maximum.reduceat(shares[order], firsts) if len(firsts) else np.zeros(0)
-        self._names = {name: at for at, name in enumerate(found.names)}
-        self._bounds = key[0].searchsorted(np.arange(len(found.names) + 1))
-        self._rows, self._weights = key[1], best * rarities[key[0]]
-        self.totals = np.bincount(key[1], self._weights, minlength=len(lines))
+        self._places, pairs = places[order], pairs[order]  # of a word and a document together
+        self._firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        self._words, self._rows = np.divmod(pairs[self._firsts], max(len(self._lines), 1))
+        self._names = found.names
+        self._bounds = self._words.searchsorted(np.arange(len(found.names) + 1))
+        # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
+        self._bases, self._dots = (np.full(len(self._lines), -1) for _ in range(2))
+        self._rarities = np.zeros(len(found.names))
 
     def __contains__(self, name: bytes) -> bool:
-        at = self._names.get(name, -1)
-        return at >= 0 and bool(self._bounds[at + 1] > self._bounds[at])
+        part = self._part(name)
+        return bool(part.stop > part.start)
 
     def of(self, name: bytes) -> tuple[Numbers, Scores]:
         """The documents whose path has this word, and what it is worth for each."""
-        at = self._names.get(name)
-        if at is None:
-            return np.zeros(0, np.int64), np.zeros(0)
-        part = slice(self._bounds[at], self._bounds[at + 1])
-        return self._rows[part], self._weights[part]
+        part = self._part(name)
+        return self._rows[part], self._weights(np.arange(part.start, part.stop))
+
+    def totals(self, rows: Numbers) -> Scores:
+        """What all words of each of these documents' names are worth together."""
+        asked = np.zeros(len(self._lines), bool)
+        asked[rows] = True
+        pairs = np.flatnonzero(asked[self._rows])
+        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(self._lines))
+        return found.astype(np.float64, copy=False)[rows]
+
+    def _part(self, name: bytes) -> slice:
+        at = bisect_left(self._names, name)
+        if at == len(self._names) or self._names[at] != name:
+            return slice(0, 0)
+        return slice(int(self._bounds[at]), int(self._bounds[at + 1]))
+
+    def _weights(self, pairs: Numbers) -> Scores:
+        """What some words are worth for their documents: as much as where they stand best there."""
+        if not len(pairs):
+            return np.zeros(0)
+        sizes = np.diff(self._firsts, append=len(self._places))[pairs]
+        begins = np.cumsum(sizes) - sizes
+        places = self._places[np.repeat(self._firsts[pairs] - begins, sizes) + np.arange(int(sizes.sum()))]
+        rows, words = np.repeat(self._rows[pairs], sizes), self._words[pairs]
+        for row in _new(rows, self._dots < 0):
+            line = self._lines[row]
+            self._bases[row], self._dots[row] = line.rfind(b"/") + 1, _extension(line)
+        for word in _new(words, self._rarities == 0):
+            count = int(self._bounds[word + 1] - self._bounds[word])
+            self._rarities[word] = plain_rarity(count, len(self._lines))
+        inside = places - self._starts[rows]
+        shares = np.where(inside >= self._bases[rows], 1.0, FOLDER_SHARE) * (inside < self._dots[rows])
+        return np.maximum.reduceat(shares, begins) * self._rarities[words]
+
+
+def _new(numbers: Numbers, unknown: NDArray[np.bool_]) -> list[int]:
+    """Those of some numbers, each once, of which nothing is known yet."""
+    asked = np.zeros(len(unknown), bool)
+    asked[numbers] = True
+    found: list[int] = np.flatnonzero(asked & unknown).tolist()
+    return found
 
 
 def _extension(path: bytes) -> int:

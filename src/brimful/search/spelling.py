@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import MissingPartError, install
 from brimful.index.trigrams import similarity
 from brimful.search.query import Query

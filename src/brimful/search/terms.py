@@ -6,11 +6,11 @@ import bisect
 import itertools
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 from typing import Final, Literal, Protocol
 
+from brimful.classes import dataclass
 from brimful.errors import SettingError
 from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query

@@ -306,7 +306,7 @@ def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
             snapshot.units(row.number),
             snapshot.sections(row.number),
             blocks=lambda: (
-                _headings(snapshot, row, content) if row.kind == "prose" else definition_blocks(content, made())
+                _headings(snapshot, row, content, made()) if row.kind == "prose" else definition_blocks(content, made())
             ),
             structure=made,
         )
@@ -322,7 +322,10 @@ def _structure(row: Row, content: bytes) -> Structure:
     return structure(content, kind=row.kind, language=row.language, path=row.path)
 
 
-def _headings(snapshot: Snapshot, row: Row, content: bytes) -> tuple[Block, ...]:
+def _headings(snapshot: Snapshot, row: Row, content: bytes, found: Structure) -> tuple[Block, ...]:
+    """The headings of the outline; of a document that is too long for it those that were found when it was stored."""
+    if row.length <= LARGEST:
+        return heading_blocks(found.headings)
     columns = (column.tolist() for column in snapshot.heads(row.number))
     heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
     return heading_blocks(sections_of(heads, row.length))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -21,9 +21,10 @@ import zstandard
 from blake3 import blake3
 
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage
+from brimful.index.segments import Numbers, OpenPage, pack_numbers, unpack_numbers
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card
+from brimful.text.stems import telling_words
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -83,7 +84,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 """Of remembered vectors."""
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS = range(9)
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE = range(10)
 BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
@@ -537,6 +538,32 @@ def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
     """The cards that `pack_cards` packed, of so many bytes at most."""
     columns = json.loads(unpacked(packed, most=most))
     return list(map(Card._make, zip(*columns, strict=True)))
+
+
+def pack_little(counts: Mapping[bytes, int]) -> bytes:
+    """How often a segment has each of the words by which languages are told apart; and which words those are.
+
+    >>> int(unpack_little(pack_little({b"the": 3})).sum())
+    3
+    """
+    return _little_key() + pack_numbers(np.array([counts.get(word, 0) for word in _little_words()], np.int64))
+
+
+def unpack_little(packed: bytes) -> Numbers | None:
+    """The counts, in the order of the words; None where they are of other words than today's."""
+    key = _little_key()
+    counts = unpack_numbers(packed[len(key) :])
+    return counts if packed.startswith(key) and len(counts) == len(_little_words()) else None
+
+
+@cache
+def _little_words() -> tuple[bytes, ...]:
+    return tuple(word for own in telling_words().values() for word in own)
+
+
+@cache
+def _little_key() -> bytes:
+    return blake3(b" ".join(_little_words())).digest(8)
 
 
 def pack_map(found: SourceMap) -> bytes:

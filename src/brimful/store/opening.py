@@ -40,9 +40,20 @@ def place_of(path: Named) -> Place:
     return place / STORE_NAME if place.is_dir() else place
 
 
-def opened(path: Named, *, embedder: Choice = "default") -> Store:
-    """Open a store, or make it; what a server needs is imported with its first address."""
+def opened(path: Named, *, embedder: Choice = "default", ray: str | None = None) -> Store:
+    """Open a store, or make it; what a server needs is imported with its first address.
+
+    With the address of a Ray cluster, its shards are served there.
+    """
     place = place_of(path)
+    if ray is not None:
+        from brimful.store.cluster import RayStore, connect
+        from brimful.store.sharding import ShardedStore
+
+        if not isinstance(place, Shards):
+            raise InputError(f"{place} is one store, and Ray serves shards; list some: brimful shard add")
+        found = connect(ray)
+        return ShardedStore(place, partial(RayStore, embedder=embedder, ray=found), ray=found)
     if isinstance(place, Shards):
         from brimful.store.sharding import ShardedStore
 

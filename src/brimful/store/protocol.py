@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -12,6 +11,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.errors import DocumentError
 from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Codes
@@ -213,6 +213,10 @@ class SegmentView(Protocol):
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted, those of dead text included; no positions are read."""
+        ...
+
+    def little_words(self) -> Numbers | None:
+        """How often each of the words stands that tell languages apart; None where it must be looked up."""
         ...
 
     def live_names(self, prefix: bytes) -> list[bytes]:

@@ -36,7 +36,7 @@ from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
-from brimful.store.writing import Entry, Parts, Prepared, part_of, prepare, split
+from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
 
 _LOOKS, _LOOK_SECONDS = 20, 0.05
@@ -263,10 +263,10 @@ class ShardedStore(Store):
 
     path: Shards
 
-    def __init__(self, path: Shards, opened: Opening) -> None:
+    def __init__(self, path: Shards, opened: Opening, *, ray: Any = None) -> None:
         """`opened` opens one of the places, and makes a store there where it may."""
         super().__init__(None)
-        self.path, self._opened = path, opened
+        self.path, self._opened, self.ray = path, opened, ray
         self._known: dict[int, Store] = {}
         self._why: dict[int, StoreUnreachableError] = {}
         try:
@@ -455,16 +455,18 @@ class ShardedStore(Store):
     def _commit(self, batch: Sequence[Entry]) -> int:
         return self.write(prepare(batch, self.embedder(), parts=self.parts))
 
-    def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
+    def write(self, prepared: Prepared | Scattered, *, own: Sequence[str] | None = None) -> int:
         """Commit a batch that was prepared for these parts: each shard its own documents."""
         stores = self._all()
-        return sum(stores[shard].write(part, own=own) for shard, part in split(prepared, self.parts).items())
+        parts = prepared.parts if isinstance(prepared, Scattered) else split(prepared, self.parts)
+        return sum(stores[shard].write(part, own=own) for shard, part in parts.items())
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         return self._of(document.path).add([entry])
 
     def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
-        """Forget documents, each where it lies."""
+        """Forget documents, each where it lies now."""
+        self._renew()
         stores = self._all()
         own: dict[int, list[str]] = {}
         for path in paths:

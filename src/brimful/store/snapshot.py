@@ -27,6 +27,7 @@ from brimful.store.format import (
     CARDS,
     EXTENTS,
     HEADS,
+    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -38,6 +39,7 @@ from brimful.store.format import (
     key_of,
     seal_of,
     unpack_cards,
+    unpack_little,
     unpack_map,
     unpack_table,
 )
@@ -305,6 +307,14 @@ class StoredSegment:
             return int(np.count_nonzero(self.is_live(positions)))
         return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
 
+    def little_words(self) -> Numbers | None:
+        """How often each of the words stands that tell languages apart, in their order; None where it is not noted.
+
+        It is not where some text is dead, in segments of earlier programs, and where other words are asked for now.
+        """
+        noted = None if self.dead else self._shelf.find(key_of(self.number, LITTLE))
+        return None if noted is None else unpack_little(noted)
+
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted."""
         found: list[bytes] = []
@@ -430,6 +440,11 @@ class StoredSnapshot:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def cursor(self) -> Cursor:
+        """What its statements are run by."""
+        return self._cursor
 
     @property
     def is_lost(self) -> bool:

@@ -6,17 +6,18 @@ mean what; all else is here, so that a corpus has the same bytes on each of them
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self, TypeGuard
+from typing import Any, Literal, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import (
     CorruptError,
@@ -128,6 +129,9 @@ class Store(ABC):
 
     parts: Parts = WHOLE
     """Which of several stores the documents of each bucket lie on."""
+
+    ray: Any = None
+    """Ray, where it serves this store: files are then indexed by it too."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
@@ -592,6 +596,17 @@ class Store(ABC):
             self._finish(cursor, touched=())
         self._outdated = False
         self.tidy()
+
+
+def place_below(prefix: str) -> str:
+    """The file, folder or glob that a root's prefix stands for, as `Engine.add` takes it.
+
+    >>> place_below("/notes//"), place_below("/notes?*.md//")
+    ('/notes', '/notes/*.md')
+    """
+    path = prefix.removesuffix("//")
+    folder, mark, glob = path.rpartition("?")
+    return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
 
 
 def new_store(cursor: Cursor) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import zstandard
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.streaming import LongDocument, same_again
-from brimful.errors import CorruptError
+from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
@@ -24,6 +26,7 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
+    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -32,6 +35,7 @@ from brimful.store.format import (
     Cursor,
     key_of,
     pack_cards,
+    pack_little,
     pack_map,
     pack_table,
     seal_of,
@@ -41,6 +45,7 @@ from brimful.store.format import (
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
+from brimful.text.stems import telling_words
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -99,12 +104,10 @@ def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) ->
     heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *page_blobs(pages_of(segment.postings)),
+        (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *cut_blobs(segment.units, segment.sections, heads),
         *code_blobs(codes),
-        *(
-            block_blob(place, segment.axis[at : at + BLOCK_BYTES])
-            for place, at in enumerate(range(0, len(segment.axis), BLOCK_BYTES))
-        ),
+        *block_blobs(segment.axis),
     ]
     starts = np.array([each.start for each in laid], np.int64)
     return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
@@ -154,6 +157,16 @@ def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
     yield FIRSTS, 0, zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts))
 
 
+def _little_in(postings: Postings) -> dict[bytes, int]:
+    """How often the words stand here that tell languages apart."""
+    found: dict[bytes, int] = {}
+    for word in (word for own in telling_words().values() for word in own):
+        at = bisect_left(postings.names, word)
+        if at < len(postings.names) and postings.names[at] == word:
+            found[word] = int(postings.offsets[at + 1] - postings.offsets[at])
+    return found
+
+
 def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
     """Where units, sections and headings stand."""
     yield UNITS, 0, pack_sorted(units)
@@ -169,9 +182,11 @@ def code_blobs(codes: Codes | None) -> Iterator[Blob]:
             yield CODES, place, compressor.compress(codes[first : first + BLOB_CODES].tobytes())
 
 
-def block_blob(place: int, text: bytes) -> Blob:
-    """A block of text."""
-    return TEXT, place, zstandard.ZstdCompressor(level=LEVEL).compress(text)
+def block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
+    """Blocks of text, from a place on."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL)
+    for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
+        yield TEXT, place, compressor.compress(text[at : at + BLOCK_BYTES])
 
 
 def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
@@ -268,6 +283,13 @@ Parts = Sequence[int]
 WHOLE: Parts = (0,) * BUCKETS
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scattered:
+    """A batch of which each part lies somewhere in a cluster."""
+
+    parts: dict[int, Any]  # what stands for the `Prepared` of each
+
+
 def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
     """Index a batch; of documents with the same path the last one is taken.
 
@@ -299,6 +321,9 @@ def part_of(path: str, parts: Parts) -> int:
 
 def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
     """The documents of each part with their segments, of a batch that was prepared for these."""
+    for _, owners in prepared.segments:
+        if len({parts[prepared.rows[at].bucket] for at in owners.tolist()}) > 1:
+            raise StoreBusyError("documents have moved between shards while they were indexed; add the place again")
     found = {}
     for part in sorted({parts[row.bucket] for row in prepared.rows}):
         chosen = [at for at, row in enumerate(prepared.rows) if parts[row.bucket] == part]
@@ -424,7 +449,9 @@ def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> 
     axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
-    write_blobs(cursor, number, page_blobs(_pages(moves)))
+    little: Counter[bytes] = Counter()
+    write_blobs(cursor, number, page_blobs(_pages(moves, little)))
+    write_blob(cursor, key_of(number, LITTLE), pack_little(little))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
     write_blobs(cursor, number, cut_blobs(units, sections, heads))
@@ -484,8 +511,10 @@ class _Move:
                 yield Postings(page.names, page.offsets, page.positions + shifts)
 
 
-def _pages(moves: Sequence[_Move]) -> Iterator[Page]:
+def _pages(moves: Sequence[_Move], little: Counter[bytes]) -> Iterator[Page]:
+    """The pages of all together; `little` gets how often they have the words that tell languages apart."""
     for postings in merge_postings([move.pages() for move in moves]):
+        little.update(_little_in(postings))
         yield from pages_of(postings)
 
 
@@ -524,7 +553,7 @@ class _Axis:
         return base
 
     def _write(self, text: bytes) -> None:
-        write_blobs(self._cursor, self._number, [block_blob(self._place, text)])
+        write_blobs(self._cursor, self._number, block_blobs(text, first=self._place))
         self._place += 1
 
     def _flush(self) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # loaded only when it is asked for
     from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
     from brimful.densify.digest import Digest
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
     from brimful.receipts.offline import Findings
 
 Record = Mapping[str, object]

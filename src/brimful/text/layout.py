@@ -186,10 +186,12 @@ def _levelled(code: bytes, found: list[tuple[int, int, int, int, bytes]]) -> lis
         steps = {width: rank for rank, width in enumerate(sorted({width for *_, width, _ in found}))}
         return [_Line(start, own, end, steps[width], words) for start, own, end, width, words in found]
     octets = np.frombuffer(code, dtype=np.uint8)
-    nesting = np.cumsum((octets == 123).astype(np.int64) - (octets == 125))
+    braces = np.flatnonzero((octets == 123) | (octets == 125))
+    depth = np.append(0, np.cumsum(np.where(octets[braces] == 123, 1, -1)))
+    before = depth[braces.searchsorted([own for _, own, *_ in found])].tolist()
     return [
-        _Line(start, own, end, max((int(nesting[own - 1]) if own else 0) - words.startswith(b"}"), 0), words)
-        for start, own, end, _, words in found
+        _Line(start, own, end, max(nesting - words.startswith(b"}"), 0), words)
+        for nesting, (start, own, end, _, words) in zip(before, found, strict=True)
     ]
 
 
@@ -295,6 +297,18 @@ def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
 # ---- cuts
 
 
+def _filled_before(content: bytes, places: list[int]) -> list[int]:
+    """How much that is not white space stands before each of these places, which ascend.
+
+    >>> _filled_before(b"a b  cd", [0, 1, 4, 7])
+    [0, 1, 2, 4]
+    """
+    filled = FILLED[np.frombuffer(content, np.uint8)]
+    edges = np.array([0, *places], np.int64)
+    counts = np.add.reduceat(np.append(filled, False), edges, dtype=np.int64)[:-1]  # from each place to the next
+    return [int(size) for size in np.cumsum(np.where(np.diff(edges) > 0, counts, 0))]
+
+
 def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int]) -> list[int]:
     """Gather statements (position, depth) into units, cutting at the outermost depth that will do.
 
@@ -308,8 +322,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
         depth_at[position] = min(depth, depth_at.get(position, DEEPEST))
     places = sorted(depth_at)
     depths = [depth_at[place] for place in places]
-    filled = np.cumsum(FILLED[np.frombuffer(content, np.uint8)], dtype=np.int64)
-    sizes = np.concatenate((np.zeros(1, np.int64), filled))[places].tolist()
+    sizes = _filled_before(content, places)
     index_of = {place: index for index, place in enumerate(places)}
     walls = [index_of[place] for place in forced]
     kept = [places[wall] for wall in walls]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
+from brimful.classes import dataclass
 from brimful.kernels import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.outline import BLANKS, Cuts

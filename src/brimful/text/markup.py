@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, line_above

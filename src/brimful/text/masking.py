@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from operator import methodcaller
@@ -13,6 +13,7 @@ from operator import methodcaller
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 
 # ---- masking: Which bytes of a source are code, and which are strings and comments?

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 
 PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
@@ -347,6 +348,9 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     return end
 
 
+_LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
+
+
 def _lead(content: bytes, start: int) -> tuple[int, int] | None:
     """The paragraph right above a list, or one blank line above it if it ends with a colon."""
     begin = max(start - _LEAD_BYTES - 8, 0)
@@ -361,7 +365,7 @@ def _lead(content: bytes, start: int) -> tuple[int, int] | None:
         words[first + 1 :].lstrip() if first >= 0 else words.lstrip() if not begin else words.rpartition(b"\n")[2]
     )
     if (
-        not paragraph
+        not _LETTER.search(paragraph)
         or paragraph[:1] in b"#|>"
         or re.match(rb"[-=~*+]{3,}\Z|`{3}|~{3}", paragraph.rpartition(b"\n")[2])
     ):

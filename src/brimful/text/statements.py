@@ -7,10 +7,10 @@ level of the file and of the namespaces and classes in it. The body of a functio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, Found, Source
 

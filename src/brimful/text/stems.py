@@ -11,6 +11,7 @@ import bisect
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -65,6 +66,16 @@ STOP_WORDS: Final = {
     "sv": "och att det som en på är av för med den till inte om ett har de han jag var så från men vi kan sig när"
     " hade där eller nu ska efter också vid hon mycket varit",
 }
+
+
+@cache
+def telling_words() -> dict[str, tuple[bytes, ...]]:
+    """Little words by which languages are told apart: of each some that no other has."""
+    words = {language: set(STOP_WORDS[language].encode().split()) for language in SNOWBALL}
+    others = {language: set().union(*(own for name, own in words.items() if name != language)) for language in words}
+    return {language: tuple(sorted(own - others[language])[:16]) for language, own in words.items()}
+
+
 _own = threading.local()  # a stemmer remembers words, and serves one thread at a time
 _LEAST_HITS = 3
 _LEAST_SHARE = 0.05  # of all words; man pages have about 20 %, Python sources 16 %, logs and word lists 10 %

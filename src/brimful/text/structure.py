@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import Literal, cast
 
+from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source, declared, rule_of
 from brimful.text.kinds import Kind

@@ -7,13 +7,13 @@ positions; and where a text has some words near each other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful import kernels
+from brimful.classes import dataclass
 from brimful.kernels import ROOM, Clumps, Places
 from brimful.patterns import compiled
 from brimful.text.characters import (

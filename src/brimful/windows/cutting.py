@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.settings import WindowSettings
@@ -161,7 +161,37 @@ def cuts_for(
     budgets = [each.budget_bytes for _, each in shares if each.budget_bytes is not None]
     if settings.refill and budgets:
         _spread(drafts, sum(budgets), size.cap_bytes or 2 * settings.max_radius_bytes)
-    return [_cut(document, ruler, draft) for document, ruler, draft in drafts]
+    cuts = (_cut(document, ruler, draft) for document, ruler, draft in drafts)
+    return [part for cut in cuts for part in _in_bytes(cut, size.cap_bytes)]
+
+
+def _in_bytes(cut: Cut, cap: int | None) -> list[Cut]:
+    """A window in parts that hold the cap in bytes: white space does not count in the choice, but it is shown."""
+    if cap is None or len(cut.span) <= cap:
+        return [cut]
+    content = cut.document.content
+    if len(cut.core) <= cap:
+        chosen = around(cut.core, cap, within=cut.span)
+        start = min(on_to_code_point(content, chosen.start), cut.core.start)
+        cut.span = Span(start, max(back_to_code_point(content, chosen.end), cut.core.end))
+        return [cut]
+    hits = sorted(cut.hits, key=lambda hit: (hit.start, hit.end, hit.order))
+    gaps = [(later.start - max(hit.end for hit in hits[:at]), at) for at, later in enumerate(hits) if at]
+    widest, at = max(gaps, key=lambda gap: (gap[0], -abs(2 * gap[1] - len(hits))), default=(-1, 0))
+    if widest < 0:  # one hit, or some that overlap, longer than the cap: cut, and marked (ruling 4)
+        _to_the_best_hits(cut, cap)
+        return [cut]
+    edge = back_to_code_point(content, hits[at].start - widest // 2)
+    sides = ((Span(cut.span.start, edge), hits[:at]), (Span(edge, cut.span.end), hits[at:]))
+    return [part for span, own in sides for part in _in_bytes(_part(cut, span, own), cap)]
+
+
+def _part(cut: Cut, span: Span, hits: Sequence[Hit]) -> Cut:
+    """The part of a cut that holds some of its hits."""
+    content = cut.document.content
+    start = max(back_to_code_point(content, hits[0].start), span.start, cut.core.start)
+    end = min(on_to_code_point(content, max(hit.end for hit in hits)), span.end, cut.core.end)
+    return Cut(cut.document, span, Span(start, max(end, start)), tuple(hits), max(hit.score for hit in hits))
 
 
 def joinable(document: Document) -> Joinable:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from brimful.budget import Budget, budget_of
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
@@ -319,23 +320,39 @@ class WindowCache:
         self._cut: dict[tuple[object, ...], Window] = {}
         self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
 
-    def windows(self, above: Sequence[Hit], below: Sequence[Hit], known: Mapping[str, Document]) -> tuple[Window, ...]:
-        """Windows of the hits above the line, those that touch in one, and of each one below it by itself."""
+    def windows(
+        self,
+        above: Sequence[Hit],
+        below: Sequence[Hit],
+        known: Mapping[str, Document],
+        *,
+        least_bytes: int = 0,
+    ) -> tuple[Window, ...]:
+        """Windows of the hits above the line, those that touch in one, and of each one below it by itself.
+
+        Those shorter than `least_bytes` are joined with what is near.
+        """
         hits: dict[str, tuple[list[Hit], list[Hit]]] = {}
         for number, side in enumerate((above, below)):
             for hit in side:
                 hits.setdefault(hit.path, ([], []))[number].append(hit)
-        windows = [window for path, sides in hits.items() for window in self._document(known[path], *sides)]
+        windows = [
+            window for path, sides in hits.items() for window in self._document(known[path], *sides, least_bytes)
+        ]
         return tuple(sorted(windows, key=lambda window: window.order))
 
-    def _document(self, document: Document, above: Sequence[Hit], below: Sequence[Hit]) -> Sequence[Window]:
+    def _document(
+        self, document: Document, above: Sequence[Hit], below: Sequence[Hit], least_bytes: int
+    ) -> Sequence[Window]:
         """The windows of one document; with the same hits they are the same."""
-        key = (*map(id, above), -1, *map(id, below))
+        key = (least_bytes, *map(id, above), -1, *map(id, below))
         if key not in self._shown:
             cuts = field_cuts(
                 Line(tuple(above), tuple(below)),
                 {document.path: document},
                 whole_share=self._settings.whole_share,
+                heads=True,
+                least_bytes=least_bytes,
             )
             windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
             self._shown[key] = ((*above, *below), windows)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import Sizing, WindowSettings
 from brimful.text.outline import BLANKS, FILLED
@@ -194,6 +195,14 @@ Joinable = Callable[[int, int], bool]
 """May the bytes between these two places stand in one window?"""
 
 _STRIDE = 512
+_PIECE = 512 * _STRIDE  # bytes that are looked at together
+
+
+def _filled(piece: bytes) -> NDArray[np.int64]:
+    """How many bytes of each stride are not white space."""
+    octets = np.frombuffer(piece + b" " * (-len(piece) % _STRIDE), np.uint8)
+    counts: NDArray[np.int64] = np.count_nonzero(FILLED[octets].reshape(-1, _STRIDE), axis=1)
+    return counts
 
 
 class Ruler:
@@ -209,10 +218,8 @@ class Ruler:
         self._sums: NDArray[np.int64] | None = None
         self.length = len(document)
         if document.kind == "code" and len(document) and document.is_whole:
-            padding = b" " * (-len(document.content) % _STRIDE)
-            filled = FILLED[np.frombuffer(document.content + padding, np.uint8)]
-            counts = np.count_nonzero(filled.reshape(-1, _STRIDE), axis=1)
-            self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+            counts = [_filled(document.content[at : at + _PIECE]) for at in range(0, len(document), _PIECE)]
+            self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))))
             self.length = int(self._sums[-1])
 
     def at(self, byte: int) -> int:
@@ -307,17 +314,16 @@ def draft_windows(
     if size.policy == "density":
         drafts = _dense(places, size, length=length, settings=settings, joinable=joinable)
     else:
-        drafts = [
-            Draft(
-                max(place.start - place.radius, 0),
-                min(max(place.start + place.radius, place.end), length),
-                [place],
-                place.share,
-            )
-            for place in places
-        ]
+        drafts = [_radiating(place, length) for place in places]
         drafts = [part for draft in merge_drafts(drafts, joinable) for part in _under(draft, size.cap_bytes)]
     return refill(drafts, length=length, cap=size.cap_bytes, joinable=joinable) if settings.refill else drafts
+
+
+def _radiating(place: Place, length: int) -> Draft:
+    """A place with its radius on both sides: of a position from there, of a passage from its middle, which it holds."""
+    middle = (place.start + place.end) // 2
+    start, end = min(middle - place.radius, place.start), max(middle + place.radius, place.end)
+    return Draft(max(start, 0), min(end, length), [place], place.share)
 
 
 def _dense(

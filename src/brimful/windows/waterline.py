@@ -5,14 +5,17 @@ The windows of sizing `field`: hits in the order of their score, until the budge
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from math import inf, nextafter
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
+from brimful.patterns import compiled
 from brimful.text.passages import Passage
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
 
@@ -29,22 +32,157 @@ MOST_ROOM_BYTES = 1_200
 
 CODE_TIMES = 5
 """Of code so many times as much: a function says little in part."""
+STEP_TIMES = 3
+"""And of numbered steps: whoever follows them needs those before and after."""
+SCRAP_BYTES = 140
+"""A shorter piece of a paragraph is shown with what stands beside it."""
+HEAD_SHARE = 50
+"""Percent of what is shown of a function that its head may add: signature and doc comment."""
+EDGE_BYTES = 300
+"""So far is looked for a natural edge where a long sentence or record was cut inside."""
+
+_LINE_BACK = 400  # bytes before and behind an edge that say whether it is natural
+_STOPS = rb"(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
+_WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
+_NATURAL = compiled(
+    rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\s+\Z"
+    rb"|(?:" + _WIDE_STOPS + rb")\s*\Z|\n[ \t\r]*\n\s*\Z|(?:\A|\n)[ \t]*#{1,6} [^\n]*\n\s*\Z|\A\s*\Z"
+)
+_BEGINS_BLOCK = compiled(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
+_SENTENCE_END = compiled(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
+_PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
+_NEWLINE = compiled(rb"\n")
+_SAID = compiled(rb"\S")
+_DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
+_NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
 
 
 def made_whole(document: Document, span: Span, share: int) -> Span:
     """The span, with what is missing of the things that it begins and ends in if that is at most so many percent of it.
 
-    What is missing at the beginning comes first: without it the rest is harder to understand.
+    What is missing at the beginning comes first: without it the rest is harder to understand. A long sentence or record
+    that is cut inside is shown from a natural edge to the next where they are near.
     """
-    if document.kind == "data" or not len(span):
+    if not len(span):
         return span
-    share *= CODE_TIMES if document.kind == "code" else 1
+    if document.kind == "data":
+        return _between_natural_edges(document, span)
+    share *= CODE_TIMES if document.kind == "code" else STEP_TIMES if _is_in_steps(document, span) else 1
     room = min(max(len(span) * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
     starts, ends = _edges(document, span, room)
     start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
     room -= span.start - start
     end = max((edge for edge in ends if span.end < edge <= span.end + room), default=span.end)
+    if document.kind == "code":
+        return Span(start, end)
+    return _between_natural_edges(document, _no_scrap(document, Span(start, end)))
+
+
+def _no_scrap(document: Document, span: Span) -> Span:
+    """A short piece of a paragraph, with the sentence behind it or, at the paragraph's end, before it."""
+    outline = document.outline
+    start, end = span.start, span.end
+    if end - start >= SCRAP_BYTES or len(outline.structure.messages) > 1:
+        return span
+    low, high = outline.section_before(start), outline.section_after(end)
+    while end - start < SCRAP_BYTES:
+        after = outline.cut_after(end + 1)
+        before = outline.cut_before(start - 1)
+        if after <= high and after > end:
+            end = after
+        elif low <= before < start:
+            start = before
+        else:
+            break
     return Span(start, end)
+
+
+def _is_in_steps(document: Document, span: Span) -> bool:
+    """Does a span of prose begin or end in a numbered list?"""
+    passages = document.outline.structure.passages if document.kind == "prose" else ()
+    near = [*_around(passages, span.start), *_around(passages, span.end)]
+    return any(each.kind == "list" and _NUMBERED.match(document.content, each.start) for each in near)
+
+
+def _between_natural_edges(document: Document, span: Span) -> Span:
+    """The span from where a sentence, a line or an element begins to where one ends, if those are near."""
+    content, is_prose = document.content, document.kind == "prose"
+    start, end = span.start, span.end
+    if not _is_natural(content, start, is_prose=is_prose):
+        low = max(start - EDGE_BYTES, 0)
+        start = max((edge for edge in _natural_edges(content, low, start, is_prose=is_prose)), default=start)
+    if not _is_natural(content, end, is_prose=is_prose):
+        high = min(end + EDGE_BYTES, len(document))
+        end = min((edge for edge in _natural_edges(content, end, high, is_prose=is_prose)), default=end)
+    return Span(start, end)
+
+
+def _is_natural(content: bytes, edge: int, *, is_prose: bool) -> bool:
+    """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
+    before, after = content[max(edge - _LINE_BACK, 0) : edge], content[edge : edge + _LINE_BACK]
+    if not after.strip() or _NATURAL.search(before + b" " if after[:1].isspace() else before):
+        return True
+    at_line = before.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
+    return at_line and (not is_prose or _BEGINS_BLOCK.match(after) is not None)
+
+
+def _natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
+    """The natural edges strictly between two bytes."""
+    found = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
+    found += [match.end() for match in (_PARAGRAPH_END if is_prose else _NEWLINE).finditer(content, low, high)]
+    return [edge for edge in found if low < edge < high or (edge == high == len(content))]
+
+
+# ---- heads: How does a function begin of which only lines from its middle are shown?
+
+
+def heads_of(document: Document, spans: Sequence[Span]) -> list[tuple[Span, int]]:
+    """The heads of the functions that spans of code begin in, where they show neither, and the span that each is for.
+
+    A head is the signature with its decorators and as much of the doc comment as its share has room for: all of it or
+    its first paragraph. One of a single line is not shown apart: the trail says it.
+    """
+    found: dict[Span, int] = {}
+    shown = 0
+    for number, span in enumerate(spans):
+        begins = _SAID.search(document.content, span.start, span.end)
+        definition = begins and _function_at(document.outline.structure.definitions, begins.start())
+        if definition and shown <= definition.signature_start and definition.signature_end < span.start:
+            inside = sum(min(each.end, definition.end) - each.start for each in spans if _is_in(each, definition))
+            head = _head(document.content, definition, min(inside * HEAD_SHARE // 100, MOST_ROOM_BYTES), span.start)
+            if head is not None:
+                found.setdefault(head, number)
+        shown = max(shown, span.end)
+    return list(found.items())
+
+
+def _function_at(definitions: Sequence[Definition], position: int) -> Definition | None:
+    """The innermost function or method around a byte."""
+    at = bisect_right(definitions, position, key=lambda each: each.start) - 1
+    while at >= 0:
+        if definitions[at].end > position and definitions[at].kind in ("function", "method"):
+            return definitions[at]
+        at = definitions[at].parent  # what ends before has around it whatever reaches further
+    return None
+
+
+def _is_in(span: Span, definition: Definition) -> bool:
+    return definition.start <= span.start < definition.end
+
+
+def _head(content: bytes, definition: Definition, room: int, before: int) -> Span | None:
+    """The signature and the doc comment, in whole lines; less of the comment, or nothing, where there is no room."""
+    start = content.rfind(b"\n", 0, definition.signature_start) + 1
+    ends = [definition.signature_end]
+    if definition.doc is not None and definition.doc[0] >= definition.signature_end:
+        blank = content.find(b"\n\n", *definition.doc)
+        ends += [blank, definition.doc[1]] if blank >= 0 else [definition.doc[1]]
+    elif definition.doc is not None and definition.signature_end - definition.start <= room:
+        start = content.rfind(b"\n", 0, definition.start) + 1
+    lines = [content.find(b"\n", end, before) + 1 for end in ends]
+    fitting = [end for end in lines if 0 < end <= before and end - start <= room]
+    head = Span(start, max(fitting, default=start))
+    return head if len(content[head.start : head.end].split(b"\n")) > 2 else None  # one line is the trail's
 
 
 def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[int]]:
@@ -103,8 +241,15 @@ GAP_TOKENS = 4
 """About what the edges of one more window cost."""
 BRIDGED_BYTES = 80
 """Shorter gaps are shown: they cost little more than their markers, and the text reads on."""
+LARGE_TOKENS = 12_000
+"""From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
+SCRAP_BYTES = 150
+SCRAP_BRIDGE_BYTES = 400
+"""So far from its neighbour a scrap is joined with it."""
 RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
+
+_MOST_WIDENED = 8  # units on each side of a scrap
 
 Cost = Callable[[str], int]
 
@@ -133,10 +278,19 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
     return Line(tuple(hits), ())
 
 
-def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 0) -> list[Cut]:
+def field_cuts(
+    line: Line,
+    known: Mapping[str, Document],
+    *,
+    whole_share: int = 0,
+    heads: bool = False,
+    least_bytes: int = 0,
+) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
-    Windows are made whole where so many percent of them are missing at most.
+    Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
+    in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
+    `least_bytes` are joined with what is near, or widened to it.
     """
     cuts = []
     shown: dict[str, list[Span]] = {}
@@ -148,6 +302,11 @@ def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 
         runs = _runs([(span, [hit]) for span, hit in spans], may_join)
         if whole_share:
             runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
+        if least_bytes:
+            runs = _blocks(known[path], runs, may_join, least_bytes)
+        if heads and whole_share and known[path].kind == "code":
+            runs, apart = _with_heads(known[path], runs, may_join)
+            cuts += apart
         cuts += [_cut(known[path], span, hits) for span, hits in runs]
         shown[path] = [span for span, _ in runs]
     for hit in line.below:
@@ -157,6 +316,21 @@ def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 
             shown.setdefault(hit.path, []).append(span)
     said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
     return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def _with_heads(
+    document: Document, runs: list[tuple[Span, list[Hit]]], may_join: Joinable
+) -> tuple[list[tuple[Span, list[Hit]]], list[Cut]]:
+    """The runs, those that are near to the head of their function joined with it, and the other heads."""
+    near, apart = list(runs), []
+    for head, number in heads_of(document, [span for span, _ in runs]):
+        span, hits = runs[number]
+        if span.start - head.end <= BRIDGED_BYTES:
+            near[number] = (Span(head.start, span.end), hits)
+        else:
+            score = nextafter(max(hit.score for hit in hits), -inf)
+            apart.append(Cut(document, head, Span(head.start, head.start), (), score))
+    return _runs(near, may_join), apart
 
 
 def _runs(spans: Iterable[tuple[Span, list[Hit]]], may_join: Joinable) -> list[tuple[Span, list[Hit]]]:
@@ -171,6 +345,43 @@ def _runs(spans: Iterable[tuple[Span, list[Hit]]], may_join: Joinable) -> list[t
         else:
             runs.append((span, hits))
     return runs
+
+
+def _blocks(
+    document: Document, runs: list[tuple[Span, list[Hit]]], may_join: Joinable, least: int
+) -> list[tuple[Span, list[Hit]]]:
+    """Spans in order; scraps as one with a near neighbour, or else with so much around them that they are none."""
+    joined: list[tuple[Span, list[Hit]]] = []
+    for span, hits in runs:
+        last = joined[-1][0] if joined else None
+        is_near = last is not None and span.start - last.end <= SCRAP_BRIDGE_BYTES and may_join(last.end, span.start)
+        if last is not None and is_near and min(len(last), len(span)) < least:
+            joined[-1] = (Span(last.start, max(last.end, span.end)), [*joined[-1][1], *hits])
+        else:
+            joined.append((span, hits))
+    return _runs([(_widened(document, span, may_join, least), hits) for span, hits in joined], may_join)
+
+
+def _widened(document: Document, span: Span, may_join: Joinable, least: int) -> Span:
+    """A scrap with all of its section, where that is no longer than a block, or else with the units around it."""
+    if len(span) >= least or not len(span):
+        return span
+    outline = document.outline
+    whole = Span(outline.section_before(span.start), outline.section_after(span.end))
+    if len(whole) <= SCRAP_BRIDGE_BYTES and may_join(whole.start, whole.end):
+        return whole
+    start, end = span.start, span.end
+    for _ in range(_MOST_WIDENED):
+        after, before = outline.cut_after(min(end + 1, len(document))), outline.cut_before(max(start - 1, 0))
+        if end < after <= start + 2 * SCRAP_BRIDGE_BYTES and may_join(end, after - 1):
+            end = after
+        if end - start >= least:
+            break
+        if end - 2 * SCRAP_BRIDGE_BYTES <= before < start and may_join(before, start):
+            start = before
+        if end - start >= least:
+            break
+    return Span(start, end)
 
 
 def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
@@ -205,17 +416,27 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
 
 
 def below_heading(document: Document, start: int, end: int) -> int:
-    """The end of the unit below, where these bytes end with a heading; else their own."""
-    if document.kind != "prose":
-        return end
-    blocks = document.outline.blocks
-    at = bisect_left(blocks, end, key=lambda block: block.start) - 1
-    if at < 0 or blocks[at].signature_start < start:
-        return end
-    if blocks[at].signature_end < end and not document.content[blocks[at].signature_end : end].isspace():
+    """The end of the unit below, where these bytes end with a heading or announce what follows; else their own."""
+    if document.kind != "prose" or not (_announces(document, end) or _ends_with_heading(document, start, end)):
         return end
     units = document.outline.units
     return int(units[min(int(units.searchsorted(end, side="right")), len(units) - 1)])
+
+
+def _ends_with_heading(document: Document, start: int, end: int) -> bool:
+    blocks = document.outline.blocks
+    at = bisect_left(blocks, end, key=lambda block: block.start) - 1
+    if at < 0 or blocks[at].signature_start < start:
+        return False
+    return blocks[at].signature_end >= end or document.content[blocks[at].signature_end : end].isspace()
+
+
+def _announces(document: Document, end: int) -> bool:
+    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText."""
+    said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
+    if said.endswith((b":", b"\xef\xbc\x9a")):
+        return True
+    return document.language == "rst" and _DIRECTIVE.search(said) is not None
 
 
 def _cut(document: Document, span: Span, hits: Sequence[Hit]) -> Cut:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache, partial
 from typing import Literal
 
 from blake3 import blake3
 
+from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
+from brimful.text.prose import sentence_starts
 from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
 from brimful.text.times import time_of
 
@@ -30,8 +32,10 @@ MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
 SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
-LEAD_SHARE = 4
+LEAD_SHARE = 2
 """And of the header of a table in prose, or the lead-in of a list."""
+LEAST_LEAD_BYTES = 60
+"""So long a header or lead-in is shown above the shortest row or item."""
 MOST_HEADINGS = 3
 MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
@@ -161,7 +165,7 @@ def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
 def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
     """The header of the table or the lead-in of the list that a window begins in, if that is small beside the window.
 
-    A lead-in of several lines is left out.
+    Of a lead-in only the last sentence is shown, in at most two lines.
     """
     passages = document.outline.structure.passages
     at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
@@ -170,9 +174,22 @@ def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
     lead = passages[at].lead
     if lead is None or lead[1] > span.start:
         return []
-    most = MOST_HEADER_BYTES if passages[at].kind == "table" else MOST_TRAIL_BYTES
-    is_line = passages[at].kind == "table" or document.content.find(b"\n", *lead) < 0
-    return [("header", *lead)] if is_line and lead[1] - lead[0] <= min(most, len(span) // LEAD_SHARE) else []
+    share = max(len(span) // LEAD_SHARE, LEAST_LEAD_BYTES)
+    if passages[at].kind == "table":
+        return [("header", *lead)] if lead[1] - lead[0] <= min(MOST_HEADER_BYTES, share) else []
+    start, end = _last_sentence(document.content, *lead)
+    most = min(MOST_TRAIL_BYTES, share)
+    return [("header", start, end)] if end - start <= most and document.content[start:end].count(b"\n") <= 1 else []
+
+
+def _last_sentence(content: bytes, start: int, end: int) -> tuple[int, int]:
+    r"""The last sentence of a paragraph.
+
+    >>> _last_sentence(b"Tea is hot. You need:", 0, 21)
+    (12, 21)
+    """
+    starts = sentence_starts(content[start:end])
+    return (start + starts[-1] if starts else start), end
 
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
@@ -259,6 +276,9 @@ class Coherence:
         return Coherence(total // weight / 10_000 if weight else 1.0, tuple(Part(*part) for part in parts))
 
 
+_ENCODED = 1 << 16  # characters that are encoded at once
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A range of a document with its text (InflationResult, ContextChunk).
@@ -301,10 +321,7 @@ class Window:
             raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
         if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
             raise DocumentError(f"{self.path}: sequence must be a whole number, got {self.sequence!r}")
-        try:
-            size = len(self.text.encode())
-        except UnicodeEncodeError as error:
-            raise DocumentError(f"{self.path}: the text has a lone surrogate at character {error.start}") from error
+        size = _utf8_bytes(self.path, self.text)
         if self.line is not None and (isinstance(self.line, bool) or not isinstance(self.line, int) or self.line < 1):
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
@@ -442,17 +459,46 @@ class Cluster:
         return named or blake3("".join(window.id for window in self.windows).encode()).hexdigest(8)
 
 
-def touching(windows: Iterable[Window]) -> list[list[Window]]:
-    """Runs of windows that follow each other in one document without a gap."""
+def _utf8_bytes(path: str, text: str) -> int:
+    """How many bytes a text has, without a copy of all of it."""
+    if text.isascii():
+        return len(text)
+    size = 0
+    for at in range(0, len(text), _ENCODED):
+        try:
+            size += len(text[at : at + _ENCODED].encode())
+        except UnicodeEncodeError as error:
+            place = at + error.start
+            raise DocumentError(f"{path}: the text has a lone surrogate at character {place}") from error
+    return size
+
+
+def touching(windows: Iterable[Window], *, cap: int | None = None) -> list[list[Window]]:
+    """Runs of windows that follow each other in one document without a gap, and may be one (ruling 26)."""
     runs: list[list[Window]] = []
     for window in windows:
         last = runs[-1][-1] if runs else None
         follows = last and last.document and window.document and last.document.id == window.document.id
-        if follows and last and last.end == window.start:
+        meets = follows and last and last.end == window.start
+        if meets and window.document and is_within(window.document, Span(runs[-1][0].start, window.end), cap):
             runs[-1].append(window)
         else:
             runs.append([window])
     return runs
+
+
+def is_within(document: Document, span: Span, cap: int | None) -> bool:
+    """Whether a window may be so long: up to the cap, or longer where it begins and ends with a section (ruling 26).
+
+    A section of a long paragraph may end in its middle, which ends nothing.
+    """
+    if cap is None or len(span) <= cap:
+        return True
+    outline, content = document.outline, document.content
+    return all(
+        outline.section_before(edge) == edge and (edge in (0, len(document)) or content[edge - 1 : edge] == b"\n")
+        for edge in (span.start, span.end)
+    )
 
 
 def goes_on_before(document: Document, start: int) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from brimful.classes import dataclass
 from brimful.errors import FormatError
 from brimful.patterns import compiled
 from brimful.settings import FormatName, LineNumbers

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import unescape
 
+from brimful.classes import dataclass
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings

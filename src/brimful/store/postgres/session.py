@@ -32,6 +32,7 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
+    LITTLE,
     SECTIONS,
     UNITS,
     ChangedError,
@@ -335,7 +336,7 @@ _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
 _CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""
-_COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS)
+_COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
 """The kinds of which a segment has one blob; a question reads nearly all of them."""
 _TOGETHER, _MOST_AHEAD = 4, 32
 """So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""

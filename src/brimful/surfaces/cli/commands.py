@@ -11,11 +11,12 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
+from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -35,11 +36,11 @@ MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
-    from brimful.ingest.folders import Report
+    from brimful.ingest import Report
 
 
 def _nothing_yet() -> Report:
-    from brimful.ingest.folders import Report  # what reads files is loaded when there are files to read
+    from brimful.ingest import Report
 
     return Report()
 
@@ -160,6 +161,7 @@ def add(
     exclude: Sequence[str],
     include: Sequence[str],
     label: str | None,
+    ray: str | None,
     store: str | None,
     dry_run: bool,
     as_json: bool,
@@ -172,7 +174,11 @@ def add(
     settings = SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
     if dry_run:
         return _previewed(store, paths, adding=True, label=label, settings=settings, as_json=as_json, quiet=quiet)
-    corpus = filled(store, paths, adding=True, label=label, settings=settings) if paths else _updated(store, settings)
+    corpus = (
+        filled(store, paths, adding=True, label=label, settings=settings, ray=ray)
+        if paths
+        else _updated(store, settings, ray)
+    )
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
         show(records.as_json(record) if as_json else views.report(record))
@@ -303,12 +309,13 @@ def filled(
     adding: bool,
     label: str | None = None,
     settings: SourceSettings | None = None,
+    ray: str | None = None,
 ) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
     checked_paths(paths)
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
-    return _add_all(open_store(store_to_fill(store, paths, adding=adding)), paths, settings, label=label)
+    return _add_all(open_store(store_to_fill(store, paths, adding=adding), ray=ray), paths, settings, label=label)
 
 
 def _passing_store() -> Engine:
@@ -328,8 +335,8 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     return paths
 
 
-def _updated(store: str | None, settings: SourceSettings) -> Corpus:
-    engine = open_store(store_to_ask(store))
+def _updated(store: str | None, settings: SourceSettings, ray: str | None) -> Corpus:
+    engine = open_store(store_to_ask(store), ray=ray)
     try:
         there = _there(engine, store)
     except BaseException:
@@ -353,12 +360,12 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
     when the user names it.
     """
-    from brimful.corpus.sources import root_of
+    from brimful.corpus.sources import is_remote, root_of
 
     folder = found_in(store)
     if folder is not None:
         for root in engine.roots:
-            if _is_there(root) and not root_of(root).path.is_relative_to(folder.resolve()):
+            if is_remote(root) or (_is_there(root) and not root_of(root).path.is_relative_to(folder.resolve())):
                 raise InputError(
                     f"{str(engine.path)!r} lists {root!r:.200}, which lies outside of {os.fspath(folder)!r}; "
                     f"if it was you who added it, name it: brimful add {one_line(root)}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from brimful.choices import check_value, from_text
+from brimful.classes import dataclass
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import Address, Place, is_address, is_list, masked, shards_of

@@ -7,11 +7,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from brimful.classes import dataclass
 from brimful.errors import BrimfulError, InputError, MissingPartError, install
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records
@@ -30,6 +31,8 @@ EXTRAS = {
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
+    "ray": (("ray",), "serves shards and indexes files in a cluster"),
+    "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
     "langchain": (("langchain-core",), "parts for LangChain"),
     "llamaindex": (("llama-index-core",), "parts for LlamaIndex"),
     "haystack": (("haystack-ai",), "parts for Haystack"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from brimful.classes import dataclass
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError
 from brimful.surfaces import records

@@ -14,7 +14,8 @@ from typing import Any
 
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, MissingPartError, choose, install
-from brimful.ingest.folders import Report, watch_into
+from brimful.ingest import Report
+from brimful.ingest.folders import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.store.opening import opened as store_at
@@ -40,6 +41,7 @@ def serve(
     hosts: Sequence[str],
     models: Sequence[str],
     watch: bool,
+    ray: str | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -47,10 +49,11 @@ def serve(
     """Answer over HTTP, with the page, until stopped."""
     start = _start_of("http")
     token = _token(token_env)
-    place = _place(store, paths, quiet=quiet)
-    with _following(place, store, paths, watch=watch, quiet=quiet):
+    place = _place(store, paths, quiet=quiet, ray=ray)
+    with _following(place, store, paths, watch=watch and ray is None, quiet=quiet):  # `add --ray` brings it up to date
         start(
             place,
+            ray=ray,
             host=host,
             port=_port(port),
             token=token,
@@ -97,11 +100,11 @@ def _start_of(surface: str) -> Callable[..., Any]:
     return start
 
 
-def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:
+def _place(store: str | None, paths: Sequence[str], *, quiet: bool, ray: str | None = None) -> Place:
     """The store to serve, up to date with the paths if there are any."""
     if not paths:
         return store_to_ask(store)
-    corpus = filled(store, paths, adding=False)
+    corpus = filled(store, paths, adding=False, ray=ray)
     with corpus.engine as engine:
         if not quiet:
             show_skips(corpus.report.skipped)

@@ -137,6 +137,7 @@ _WATCH = Option(
     default=True,
     off=("--no-watch",),
 )
+_RAY = Option("ray", ("--ray",), "The Ray cluster that serves the shards: auto, HOST:PORT or local.", metavar="ADDRESS")
 _HOST = Option(
     "host", ("--host",), "Where to listen; beyond loopback needs a token.", metavar="ADDRESS", default="127.0.0.1"
 )
@@ -276,6 +277,7 @@ _CORPUS = (
             Option(
                 "label", ("--as",), "What to call the folder's documents by, instead of its own name.", metavar="NAME"
             ),
+            _RAY,
             _STORE,
             _DRY_RUN,
             _JSON,

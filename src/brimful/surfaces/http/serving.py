@@ -6,10 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 from brimful import limits
+from brimful.classes import dataclass
 from brimful.errors import MissingPartError, SettingError, install
 from brimful.store.address import Address, Shards
 from brimful.surfaces.access import address_of, check_token, is_loopback
@@ -78,11 +79,12 @@ def serve(
     hosts: Sequence[str] = (),
     densify_models: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
+    ray: str | None = None,
 ) -> None:
     """Serve a store until a signal ends it; `ready` gets the address once it listens. Port 0 takes a free one.
 
     Beyond loopback a token is needed. `hosts` are other names that the server is called by, `densify_models` the
-    models that may condense beside `extractive:`.
+    models that may condense beside `extractive:`, `ray` the address of a cluster that serves the shards.
     """
     settings = ServeSettings(
         host=host, token=token, hosts=tuple(hosts), densify_models=("extractive:", *densify_models)
@@ -99,7 +101,7 @@ def serve(
     log_to_stderr()
     with listen(host, port) as listener:
         address = address_of(listener)
-        engine = open_store(store)
+        engine = open_store(store, ray=ray)
         server = make_server(
             create_app(engine, settings),
             busy=problem("request.busy", "every connection is taken; try again later"),

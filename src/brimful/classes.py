@@ -1,0 +1,139 @@
+"""How is a class of fields made, without compiling six methods for each?
+
+The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
+than a question takes to answer. Here only `__init__` is compiled; the other methods are the same functions for all
+classes, over the names of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it
+knows of these too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414  (for type checkers it is that one)
+else:
+
+    def dataclass(
+        cls: type | None = None,
+        /,
+        *,
+        frozen: bool = False,
+        slots: bool = False,
+        eq: bool = True,
+        repr: bool = True,  # noqa: A002  (as in the standard library)
+        kw_only: bool = False,
+    ) -> Any:
+        """A class of fields, as `dataclasses.dataclass` makes it.
+
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Cup:
+        ...     tea: str
+        ...     sugar: int = 0
+        >>> Cup("mint"), Cup("mint") == Cup("mint", 0), len({Cup("mint"), Cup("mint", 2)})
+        (Cup(tea='mint', sugar=0), True, 2)
+        """
+
+        def made(given: type) -> type:
+            own = set(vars(given))
+            fresh = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(given)
+            fields = dataclasses.fields(fresh)
+            methods = {"__init__": _init(fresh, frozen=frozen)} if "__init__" not in own else {}
+            if repr:
+                methods["__repr__"] = _repr([field.name for field in fields if field.repr])
+            if eq:
+                compared = _values([field for field in fields if field.compare])
+                methods["__eq__"] = _eq(compared)
+                hashed = [field for field in fields if (field.compare if field.hash is None else field.hash)]
+                methods["__hash__"] = _hash(_values(hashed)) if frozen else None
+            if frozen:
+                methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
+            if frozen and slots:
+                methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
+            for name, method in methods.items():
+                if name not in own or (name == "__hash__" and vars(given)[name] is None and "__eq__" not in own):
+                    if method is not None:
+                        method.__qualname__ = f"{fresh.__qualname__}.{name}"
+                    setattr(fresh, name, method)
+            return fresh
+
+        return made if cls is None else made(cls)
+
+
+def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
+    """The one method that is compiled: it takes the fields in their order, or by name."""
+    known: dict[str, Any] = {"_set": object.__setattr__, "_made": dataclasses.MISSING}
+    plain, named, body = list[str](), list[str](), list[str]()
+    for field in dataclasses.fields(cls):
+        value, name = field.name, field.name
+        if field.default is not dataclasses.MISSING:
+            known[f"_d_{name}"] = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            known[f"_f_{name}"] = field.default_factory
+            value = f"_f_{name}() if {name} is _made else {name}" if field.init else f"_f_{name}()"
+        elif not field.init and field.default is dataclasses.MISSING:
+            continue
+        elif not field.init:
+            value = f"_d_{name}"
+        if field.init:
+            default = f"=_d_{name}" if f"_d_{name}" in known else "=_made" if f"_f_{name}" in known else ""
+            (named if field.kw_only else plain).append(f"{name}{default}")
+        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
+    lines = "\n ".join(body) or "pass"
+    exec(f"def __init__({takes}):\n {lines}", known)  # noqa: S102  (names of fields, which are identifiers)
+    made: Callable[..., None] = known["__init__"]
+    made.__annotations__ = {field.name: field.type for field in dataclasses.fields(cls) if field.init}
+    made.__annotations__["return"] = None
+    return made
+
+
+def _values(fields: list[dataclasses.Field[Any]]) -> Callable[[Any], object]:
+    """The values of some fields, to be compared or hashed."""
+    names = [field.name for field in fields]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda each: tuple(getattr(each, name) for name in names)
+
+
+def _repr(names: list[str]) -> Callable[[Any], str]:
+    @recursive_repr()
+    def __repr__(self: Any) -> str:  # noqa: N807
+        shown = ", ".join([f"{name}={getattr(self, name)!r}" for name in names])
+        return f"{type(self).__qualname__}({shown})"
+
+    return __repr__
+
+
+def _eq(values: Callable[[Any], object]) -> Callable[[Any, Any], bool]:
+    def __eq__(self: Any, other: Any) -> bool:  # noqa: N807
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return __eq__
+
+
+def _hash(values: Callable[[Any], object]) -> Callable[[Any], int]:
+    def __hash__(self: Any) -> int:  # noqa: N807
+        return hash(values(self))
+
+    return __hash__
+
+
+def _refuse(self: Any, name: str, *value: object) -> None:  # noqa: ARG001
+    verb = "assign to" if value else "delete"
+    raise dataclasses.FrozenInstanceError(f"cannot {verb} field {name!r}")
+
+
+def _getstate(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _setstate(self: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)

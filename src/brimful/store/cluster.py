@@ -1,0 +1,318 @@
+"""How does Ray serve the shards of a corpus?
+
+Each shard is opened by an actor, somewhere in the cluster. Here stands a store that hands every call on to it, and a
+cursor that runs a snapshot's statements there: what comes back is checked by its seals as if it were read from a disk.
+When a node dies, Ray starts the actor on another one, which opens the store again; a question that was under way is an
+error, and the next one is answered. Where actors run, how they are reached and when they are started again is Ray's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
+from brimful.index.embedders import Embedder
+from brimful.store.address import Address
+from brimful.store.format import Cursor, Sealed, Value
+from brimful.store.opening import opened_alone
+from brimful.store.snapshot import StoredSnapshot
+from brimful.store.store import Store
+
+RESTART_SECONDS = 60
+"""How long a shard is waited for while Ray starts its actor again."""
+_LOOK_SECONDS = 0.2
+_AT_ONCE = 8
+"""Calls that an actor takes at a time."""
+_NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
+
+
+def connect(address: str) -> Any:
+    """Ray itself, connected to a cluster: `auto`, `HOST:PORT`, or `local` for one on this machine alone."""
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise MissingPartError(f"ray is not installed; install it: {install('ray')}") from error
+    if not ray.is_initialized():
+        try:
+            ray.init(address=address, namespace="brimful", log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise StoreUnreachableError(
+                f"no Ray cluster answers at {address!r} ({said}); start one: ray start --head"
+            ) from None
+    return ray
+
+
+class ShardServer:
+    """One shard in an actor: the store, and the snapshots and turns that are held of it."""
+
+    def __init__(self, place: Path | Address, embedder: Embedder | Literal["default"] | None) -> None:
+        self._open: Callable[..., Store] = partial(opened_alone, place, embedder=embedder)
+        self._opened: Store | None = None
+        self._numbers = count(1)
+        self._held: dict[int, Any] = {}
+
+    def open(self, *, make: bool) -> bool:
+        """Open the store; whether its terms were made by other rules."""
+        if self._opened is None:
+            self._opened = self._open(make=make)
+        return self._opened.is_outdated
+
+    @property
+    def _store(self) -> Store:
+        self.open(make=False)  # where Ray has started this actor again
+        assert self._opened is not None
+        return self._opened
+
+    def call(self, name: str, given: Sequence[Any], named: dict[str, Any]) -> Any:
+        """What the store says."""
+        return getattr(self._store, name)(*given, **named)
+
+    def node(self) -> str:
+        """The node that this runs on."""
+        import ray
+
+        return str(ray.get_runtime_context().get_node_id())
+
+    def write(self, prepared: Any, own: Sequence[str] | None) -> int:
+        """Commit a batch, which may come from wherever it was made."""
+        return self._store.write(prepared, own=own)
+
+    def begin(self) -> int:
+        """Hold a snapshot."""
+        return self._keep(self._store.snapshot())
+
+    def hold(self, prefix: str | None, wait_seconds: float | None) -> int:
+        """Hold the store for a change of several commits."""
+        held = self._store.turn(prefix, wait_seconds=wait_seconds)
+        held.__enter__()
+        return self._keep(held)
+
+    def _keep(self, held: Any) -> int:
+        number = next(self._numbers)
+        self._held[number] = held
+        return number
+
+    def read(self, number: int, name: str, given: Sequence[Any]) -> Any:
+        """What a snapshot's cursor says."""
+        if number not in self._held:
+            raise StoreUnreachableError("the snapshot was held by an actor that is no more; ask again")
+        found = getattr(self._held[number].cursor, name)(*given)
+        return list(found) if name == "each" else found
+
+    def end(self, number: int) -> None:
+        """Let go of a snapshot or a turn."""
+        if (held := self._held.pop(number, None)) is not None:
+            held.__exit__(None, None, None)
+
+
+def _handed_on(name: str) -> Any:
+    """A method that the store in the actor runs."""
+
+    def call(self: RayStore, *given: Any, **named: Any) -> Any:
+        return self.ask("call", name, given, named)
+
+    call.__doc__ = getattr(Store, name).__doc__
+    return call
+
+
+class RayStore(Store):
+    """A shard that an actor has opened."""
+
+    path: Path | Address
+
+    def __init__(
+        self,
+        place: Path | Address,
+        *,
+        embedder: Embedder | Literal["default"] | None = "default",
+        make: bool = True,
+        ray: Any,
+    ) -> None:
+        super().__init__(embedder)
+        self.path, self._ray = place, ray
+        there = place.absolute() if isinstance(place, Path) else place
+        options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": "SPREAD", "max_concurrency": _AT_ONCE}
+        self._actor = ray.remote(ShardServer).options(**options).remote(there, embedder)
+        try:
+            self._outdated = self.ask("open", make=make)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, name: str, *given: Any, wait: bool = True, **named: Any) -> Any:
+        """Have the actor do something; while Ray starts it again, `wait` tries until it is there."""
+        errors = self._ray.exceptions
+        until = time.monotonic() + (RESTART_SECONDS if wait else 0)
+        while True:
+            try:
+                return self._ray.get(getattr(self._actor, name).remote(*given, **named))
+            except errors.RayTaskError as error:
+                raise error.cause from None
+            except errors.ActorDiedError as error:
+                raise StoreUnreachableError(_NO_ACTOR.format(place=self.path, said=_line(error))) from None
+            except (errors.RayActorError, errors.ObjectLostError) as error:
+                if time.monotonic() >= until:
+                    raise StoreUnreachableError(_NO_ACTOR.format(place=self.path, said=_line(error))) from None
+                time.sleep(_LOOK_SECONDS)
+
+    def close(self) -> None:
+        """End the actor."""
+        with suppress(Exception):  # a cluster that is gone has ended it
+            self._ray.kill(self._actor)
+
+    def snapshot(self) -> StoredSnapshot:
+        """The corpus as it is now; its statements are run by the actor."""
+        return StoredSnapshot(_RemoteCursor(self))
+
+    @contextmanager
+    def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> Iterator[None]:
+        """Hold the store for a change of several commits, until this process ends at the latest."""
+        number = self.ask("hold", prefix, wait_seconds)
+        try:
+            yield
+        finally:
+            with suppress(StoreUnreachableError):
+                self.ask("end", number, wait=False)
+
+    def write(self, prepared: Any, *, own: Sequence[str] | None = None) -> int:
+        """Commit a batch, or what stands for one elsewhere in the cluster."""
+        done: int = self.ask("write", prepared, own)
+        return done
+
+    def take_over(self, given: object, buckets: object, *, model: str | None) -> None:  # noqa: ARG002
+        """Documents are moved by a process that has the stores open itself."""
+        raise StoreError("documents are moved between shards without Ray; run brimful shard rebalance")
+
+    def adopt(self, given: object, *, model: str | None) -> int:  # noqa: ARG002
+        """The same of copies."""
+        raise StoreError("copies are made without Ray; run brimful copy")
+
+    add = _handed_on("add")
+    bucket_bytes = _handed_on("bucket_bytes")
+    claim = _handed_on("claim")
+    claim_folder = _handed_on("claim_folder")
+    compact = _handed_on("compact")
+    generation = _handed_on("generation")
+    give_up = _handed_on("give_up")
+    is_empty = _handed_on("is_empty")
+    is_free = _handed_on("is_free")
+    model = _handed_on("model")
+    origins = _handed_on("origins")
+    own_files = _handed_on("own_files")
+    owner = _handed_on("owner")
+    purge = _handed_on("purge")
+    rebuild = _handed_on("rebuild")
+    remember_root = _handed_on("remember_root")
+    remember_stack = _handed_on("remember_stack")
+    remember_vectors = _handed_on("remember_vectors")
+    remove_of = _handed_on("remove_of")
+    rename = _handed_on("rename")
+    retain_vectors = _handed_on("retain_vectors")
+    roots = _handed_on("roots")
+    set_claim = _handed_on("set_claim")
+    size_bytes = _handed_on("size_bytes")
+    stacks_known = _handed_on("stacks_known")
+    tidy = _handed_on("tidy")
+    vectors_known = _handed_on("vectors_known")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Cursor]:
+        cursor = _RemoteCursor(self)
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+    def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:  # noqa: ARG002
+        raise StoreError("a shard in the cluster is written by its actor")
+
+    def _remembering(self, *, write: bool) -> AbstractContextManager[Cursor]:  # noqa: ARG002
+        raise StoreError("a shard in the cluster remembers by its actor")
+
+    def _give_back(self) -> None:
+        """The actor's store does so by itself."""
+
+
+class _RemoteCursor:
+    """The cursor of a snapshot that an actor holds."""
+
+    def __init__(self, store: RayStore) -> None:
+        self._store = store
+        self._number: int | None = store.ask("begin")
+        self.is_lost = False
+        self.trips = 0
+
+    def _ask(self, name: str, *given: Any) -> Any:
+        if self._number is None:
+            raise StoreError(f"this snapshot of {self._store.path} was closed; ask again")
+        self.trips += 1
+        try:
+            return self._store.ask("read", self._number, name, given, wait=False)
+        except StoreUnreachableError:
+            self.is_lost = True
+            raise
+
+    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        found: list[tuple[Any, ...]] = self._ask("fetch", statement, list(values))
+        return found
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one."""
+        return iter(self._ask("each", statement))
+
+    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
+        """Bytes with their seal."""
+        found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
+        return found
+
+    def size_bytes(self) -> int:
+        """How much room the store takes."""
+        return int(self._ask("size_bytes"))
+
+    def has_vectors(self) -> bool:
+        """Whether there are tables for remembered vectors."""
+        return bool(self._ask("has_vectors"))
+
+    def close(self) -> None:
+        """Let go of the snapshot."""
+        number, self._number = self._number, None
+        if number is not None:
+            with suppress(StoreUnreachableError):
+                self._store.ask("end", number, wait=False)
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
+        """Nothing is written in a snapshot."""
+        raise StoreError(f"a snapshot is only read, and was to run {statement!r:.60} with {len(values)} values")
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
+        """Likewise."""
+        return self.execute(statement, [1 for _ in values])
+
+    def write_blobs(self, blobs: Iterable[Sealed]) -> None:
+        """Likewise."""
+        self.executemany("blobs", blobs)
+
+    def next_segment(self) -> int:
+        """Likewise."""
+        self.execute("next_segment")
+        return 0
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """Likewise."""
+        self.execute("take_turn", [1 for _ in expected])
+
+    def make_vectors(self) -> None:
+        """Likewise."""
+        self.execute("make_vectors")
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

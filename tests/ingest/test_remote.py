@@ -1,0 +1,81 @@
+"""Files that lie on no disk: addresses that fsspec opens, added, brought up to date and left out as on a disk."""
+
+import fsspec
+import pytest
+
+import brimful
+from brimful.errors import DocumentError
+
+
+@pytest.fixture
+def files():
+    """A file system in memory."""
+    found = fsspec.filesystem("memory")
+    found.store.clear()
+    for path, text in {
+        "/notes/tea.md": "# Tea\n\nTea is served at four.\n",
+        "/notes/deep/pot.txt": "The pot holds two litres.\n",
+        "/notes/.hidden.md": "Nobody sees this.\n",
+        "/notes/.git/config": "[core]\n",
+        "/notes/id_rsa": "a key\n",
+        "/notes/old.bin": "\0\1\2",
+    }.items():
+        found.pipe(path, text.encode())
+    yield found
+    found.store.clear()
+
+
+def test_files_elsewhere_are_documents(files, tmp_path):
+    """They have the names, and give the answers, that the same files on a disk do; the rest is left out by name."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        report = engine.add("memory://notes")
+        assert report.added == 2
+        assert {each.path: each.reason for each in report.skipped} == {
+            ".git/config": "hidden",
+            ".hidden.md": "hidden",
+            "id_rsa": "secret",
+            "old.bin": "binary",
+        }
+        assert [each.path for each in engine.documents()] == ["deep/pot.txt", "tea.md"]
+        assert "Tea is served at four." in engine.context("When is tea?", budget=100).text
+        assert engine.roots == ("memory://notes",)
+
+
+def test_only_what_changed_is_read_again(files, tmp_path):
+    """Unchanged files cost a listing; changed, new and vanished ones are seen."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add("memory://notes/")
+        assert engine.add("memory://notes").unchanged == 2
+        files.pipe("/notes/tea.md", b"# Tea\n\nTea is served at five o'clock.\n")
+        files.pipe("/notes/new.md", b"Coffee at ten.\n")
+        files.rm("/notes/deep/pot.txt")
+        report = engine.add("memory://notes")
+        assert (report.changed, report.added, report.removed, report.unchanged) == (1, 1, 1, 0)
+        assert "five o'clock" in engine.context("When is tea?", budget=100).text
+
+
+def test_one_file_and_none(files, tmp_path):
+    """A single file is added by its name; an address without files is an error that names it."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        assert engine.add("memory://notes/tea.md").added == 1
+        assert [each.path for each in engine.documents()] == ["tea.md"]
+        for place in ("memory://nothing", "nosuchplace://x"):
+            with pytest.raises(DocumentError, match=place.partition(":")[0]):
+                engine.add(place)
+
+
+def test_a_file_that_cannot_be_read_keeps_what_was_stored(files, tmp_path, monkeypatch):
+    """What a place refuses is left out with its reason, and what was stored of it before stays."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add("memory://notes")
+        files.pipe("/notes/tea.md", b"Changed.\n")
+
+        def refused(*_given, **_named):
+            raise PermissionError("not yours")
+
+        monkeypatch.setattr(type(files), "_open", refused)
+        report = engine.add("memory://notes")
+        assert [(each.path, each.reason) for each in report.skipped if each.reason == "unreadable"] == [
+            ("tea.md", "unreadable")
+        ]
+        assert engine.document("tea.md").content == b"# Tea\n\nTea is served at four.\n"

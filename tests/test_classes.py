@@ -1,0 +1,135 @@
+"""Classes of fields: what the standard library makes of a class, with fewer methods compiled."""
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from brimful.classes import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Cup:
+    """A frozen one with everything that fields can have."""
+
+    tea: str
+    sugar: int = 0
+    guests: list[str] = dataclasses.field(default_factory=list, compare=False)
+    note: str = dataclasses.field(default="", repr=False, kw_only=True)
+    name: str = dataclasses.field(init=False)
+    seen: list[int] = dataclasses.field(init=False, repr=False, default_factory=list)
+    kind: str = dataclasses.field(init=False, default="cup")
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", f"{self.tea} {self.sugar}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standard:
+    """The same by the standard library."""
+
+    tea: str
+    sugar: int = 0
+    guests: list[str] = dataclasses.field(default_factory=list, compare=False)
+    note: str = dataclasses.field(default="", repr=False, kw_only=True)
+    name: str = dataclasses.field(init=False)
+    seen: list[int] = dataclasses.field(init=False, repr=False, default_factory=list)
+    kind: str = dataclasses.field(init=False, default="cup")
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", f"{self.tea} {self.sugar}")
+
+
+@dataclass(slots=True)
+class Pot:
+    """One that may be changed."""
+
+    tea: str = "mint"
+
+
+@dataclass(frozen=True)
+class Large(Cup):
+    """One that takes fields over, with a method of its own."""
+
+    litres: int = 1
+
+    def __repr__(self):
+        return "large"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Itself:
+    """One that is only like itself."""
+
+    tea: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """One without fields."""
+
+
+def test_it_is_what_the_standard_library_makes():
+    """The same text, the same fields in the same order, the same values."""
+    ours, theirs = Cup("mint", 2, note="hot"), Standard("mint", 2, note="hot")
+    assert repr(ours) == repr(theirs).replace("Standard", "Cup")
+    assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
+    assert [each.name for each in dataclasses.fields(Cup)] == [each.name for each in dataclasses.fields(Standard)]
+    assert Cup.__match_args__ == Standard.__match_args__
+    assert Cup.__slots__ == Standard.__slots__
+    assert dataclasses.replace(ours, sugar=1) == Cup("mint", 1, note="hot")
+    assert Cup.__init__.__annotations__ == Standard.__init__.__annotations__
+
+
+def test_equal_fields_are_equal():
+    """Whatever is not compared does not matter; another class never is the same."""
+    assert Cup("mint", guests=["a"]) == Cup("mint", guests=["b"])
+    assert hash(Cup("mint", guests=["a"]).tea) == hash(Cup("mint").tea)
+    assert Cup("mint") != Cup("sage")
+    assert Cup("mint") != Large("mint")
+    assert Nothing() == Nothing()
+    assert hash(Nothing()) == hash(Nothing())
+    assert Itself("mint") != Itself("mint")
+    assert len({Itself("mint"), Itself("mint")}) == 2
+
+
+def test_frozen_ones_stay_as_they_are():
+    """Neither set nor deleted; others may be, and have no hash."""
+    with pytest.raises(dataclasses.FrozenInstanceError, match="assign to field 'sugar'"):
+        Cup("mint").sugar = 3
+    with pytest.raises(dataclasses.FrozenInstanceError, match="delete field 'tea'"):
+        del Cup("mint").tea
+    pot = Pot()
+    pot.tea = "sage"
+    assert pot == Pot("sage")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(pot)
+
+
+def test_what_is_made_by_factories_is_made_anew():
+    """No two share a list."""
+    assert Cup("mint").guests is not Cup("mint").guests
+    assert Cup("mint").seen is not Cup("mint").seen
+
+
+def test_copies_are_the_same():
+    """Pickled, and copied deeply."""
+    cup = Cup("mint", 2, ["a"], note="hot")
+    assert repr(pickle.loads(pickle.dumps(cup))) == repr(copy.deepcopy(cup)) == repr(cup)
+    assert pickle.loads(pickle.dumps(cup)).note == "hot"
+
+
+def test_what_is_missing_or_too_much_is_told():
+    """As of any function."""
+    with pytest.raises(TypeError, match="tea"):
+        Cup()
+    with pytest.raises(TypeError, match="positional"):
+        Cup("mint", 1, [], "hot")
+
+
+def test_own_methods_and_fields_of_others_stay():
+    """What a class defines is its own; what it takes over comes first."""
+    assert repr(Large("mint", 1, litres=3)) == "large"
+    assert Large("mint").litres == 1
+    assert Large("mint", litres=2) != Large("mint")
