@@ -23,12 +23,10 @@ test: $(STAMP) lint types  ## Set everything up and pass every test (what CI run
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q
 
-FAULTS := BRIMFUL_KILLS=1000 BRIMFUL_POWER_CUTS=3000 BRIMFUL_SERVER_KILLS=200 BRIMFUL_MOVE_KILLS=200 BRIMFUL_FLIPS=300 BRIMFUL_CUTS=100 BRIMFUL_WORN=900 BRIMFUL_READERS=8 BRIMFUL_SECONDS=60 \
-	BRIMFUL_FILES=200000 BRIMFUL_LINE_MEGABYTES=1000 BRIMFUL_WEAR=300
+ONLY ?=
 
-test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB (an hour)
-	@$(FAULTS) $(BIN)/python -m pytest -n 2 -q tests/store/test_faults.py tests/store/test_power_cuts.py tests/store/test_pages.py \
-		tests/store/test_postgres_faults.py tests/store/test_shards.py tests/store/test_odd_input.py tests/ingest/test_streaming.py
+test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB (hours; goes on where it ended; ONLY=kills)
+	@$(BIN)/python scripts/faults.py $(ONLY)
 
 FUZZ_SECONDS ?= 20
 FUZZ_SEED ?= 1

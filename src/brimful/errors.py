@@ -40,6 +40,7 @@ Every message names the value and the remedy. `code` never changes once released
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 
@@ -131,6 +132,31 @@ class MissingPartError(BrimfulError):
     """Something that must be installed first; never replaced by a silent guess."""
 
     code = "missing"
+
+
+def install(extra: str = "", *, package: str = "", alone: bool = False) -> str:
+    """The command that installs this program with an extra, or a package beside it, where this program runs.
+
+    pipx and uv keep a program in an environment of its own, which they alone change; an environment without pip is
+    uv's; anywhere else it is this interpreter's own pip. `alone` leaves out what the package asks for.
+
+    >>> install("office").split()[-1]
+    "'brimful[office]'"
+    """
+    from importlib.util import find_spec
+
+    what = f"'{package or ('brimful[' + extra + ']' if extra else 'brimful')}'"
+    home = sys.prefix.replace("\\", "/")
+    if "/pipx/venvs/" in home:
+        without = " --pip-args=--no-deps" if alone else ""
+        return f"pipx inject brimful {what}{without}" if package else f"pipx install --force {what}"
+    without = " --no-deps" if alone else ""
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable or "python"
+    if "/uv/tools/" in home and not alone:
+        return f"uv tool install brimful --with {what}" if package else f"uv tool install --force {what}"
+    if find_spec("pip") is None:
+        return f"uv pip install --python {python}{without} {what}"
+    return f"{python} -m pip install{without} {what}"
 
 
 class KernelsError(MissingPartError):

@@ -10,6 +10,7 @@ import pytest
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.loaders.box import Box
 from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.errors import install
 
 OOXML = "http://schemas.openxmlformats.org"
 
@@ -201,7 +202,7 @@ def test_what_is_no_office_file_is_a_skip() -> None:
     assert skipped("archive", make_zip(**{"a.txt": "x"})).reason == "binary"
 
 
-@pytest.mark.parametrize(("path", "part", "extra"), [("a.docx", "mammoth", "office"), ("a.pdf", "pypdfium2", "pdf")])
+@pytest.mark.parametrize(("path", "part", "extra"), [("a.docx", "mammoth", "office"), ("a.pdf", "pypdfium2", "")])
 def test_a_missing_part_is_named_with_its_remedy(
     path: str, part: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,7 +212,7 @@ def test_a_missing_part_is_named_with_its_remedy(
     raw = make_docx(paragraph("x")) if extra == "office" else make_pdf("x")
     item = skipped(path, raw)
     assert item.reason == "missing_part"
-    assert f"pip install brimful[{extra}]" in item.detail
+    assert install(extra) in item.detail
 
 
 def test_a_notebook_is_read_cell_by_cell() -> None:

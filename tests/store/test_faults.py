@@ -23,6 +23,7 @@ from brimful.store.upkeep import verify
 from .test_sqlite import dump, entry
 
 KILLS = int(os.environ.get("BRIMFUL_KILLS", "20"))
+FIRST_KILL = int(os.environ.get("BRIMFUL_FIRST_KILL", "0"))
 FLIPS = int(os.environ.get("BRIMFUL_FLIPS", "60"))
 CUTS = int(os.environ.get("BRIMFUL_CUTS", "20"))
 READERS = int(os.environ.get("BRIMFUL_READERS", "3"))
@@ -40,7 +41,7 @@ with SqliteStore(Path(sys.argv[1])) as store:
 """
 
 
-@pytest.mark.parametrize("attempt", range(KILLS))
+@pytest.mark.parametrize("attempt", range(FIRST_KILL, FIRST_KILL + KILLS))
 def test_kill_loses_nothing_committed(tmp_path, attempt):
     """Killed at any moment: every document that was reported is there, none is half there, and work goes on."""
     path = tmp_path / "store.db"

@@ -52,10 +52,10 @@ def test_every_command_takes_an_address(brimful, address, folder, monkeypatch):
     assert "Tea is served at four." in brimful("context", "When is tea?")[1]
     assert "tea.md" in brimful("search", "tea")[1]
     assert "pot.md" in brimful("ls")[1]
-    assert "two litres" in brimful("get", "pot.md")[1]
+    assert "two litres" in brimful("get", "tea/pot.md")[1]
     code, out, _ = brimful("status", "--json")
     assert (code, '"documents": 2' in out) == (0, True)
-    assert brimful("remove", "pot.md")[0] == 0
+    assert brimful("remove", "tea/pot.md")[0] == 0
     assert brimful("purge", "--yes")[0] == 0
     assert brimful("purge", "--all", "--yes")[0] == 2
     code, out, _ = brimful("doctor")

@@ -29,7 +29,7 @@ def test_what_was_read_ahead_answers_in_other_words(brimful, notes):
     assert warmed.code == 0
     assert json.loads(warmed.out)["passages"] == 2
     found = brimful("search", "vehicle fuel", notes, "--meaning", "full", *MODEL)
-    assert found.out.startswith("cars.md:")
+    assert found.out.startswith("notes/cars.md:")
     assert "petrol" in brimful("context", "vehicle fuel", notes, *MODEL).out
 
 

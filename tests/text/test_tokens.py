@@ -317,7 +317,7 @@ def test_an_estimate_is_the_largest_share_rounded_up() -> None:
 
 def test_a_missing_vocabulary_names_the_remedy() -> None:
     """A vocabulary that the installed package lacks is an error with a command, never a guess."""
-    with pytest.raises(MissingPartError, match="pip install 'splintr-rs"):
+    with pytest.raises(MissingPartError, match=r"install.* 'splintr-rs"):
         BpeCounter("no-such-vocabulary").count("x")
 
 
@@ -330,7 +330,7 @@ def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "splintr", None)
     bpe.tokenizer_of.cache_clear()  # as in a process that has loaded none yet
     bpe.table_of.cache_clear()
-    with pytest.raises(MissingPartError, match="pip install 'splintr-rs"):
+    with pytest.raises(MissingPartError, match=r"install.* 'splintr-rs"):
         BpeCounter("o200k_base").count("x")
 
 

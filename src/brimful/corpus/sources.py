@@ -26,7 +26,7 @@ from blake3 import blake3
 from brimful.classes import dataclass
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
-from brimful.errors import DocumentError, MissingPartError
+from brimful.errors import DocumentError, MissingPartError, install
 from brimful.patterns import compiled
 
 _BINARY = frozenset(
@@ -433,7 +433,7 @@ def opened_elsewhere(address: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError as error:
-        raise MissingPartError(f"{address} needs fsspec; install it: pip install 'brimful[remote]'") from error
+        raise MissingPartError(f"{address} needs fsspec; install it: {install('remote')}") from error
     try:
         found: tuple[Any, str] = url_to_fs(address)
     except (ImportError, ValueError) as error:

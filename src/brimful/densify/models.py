@@ -29,6 +29,7 @@ from brimful.errors import (
     SettingError,
     UnavailableError,
     UnknownModelError,
+    install,
     suggest,
 )
 from brimful.text.tokens import BpeCounter, EstimatedCounter, TokenCounter
@@ -470,7 +471,7 @@ def _sdk() -> Any:
             "(http://localhost:8080/v1#name)"
         )
     if importlib.util.find_spec("apple_fm_sdk") is None:
-        raise MissingPartError("apple: needs Apple's Python package; pip install apple-fm-sdk")
+        raise MissingPartError(f"apple: needs Apple's Python package; {install(package='apple-fm-sdk')}")
     return importlib.import_module("apple_fm_sdk")
 
 

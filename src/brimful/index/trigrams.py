@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.errors import MissingPartError, SettingError
+from brimful.errors import MissingPartError, SettingError, install
 
 # ---- trigrams: How alike are two spellings?
 #
@@ -335,5 +335,7 @@ def _edit_distance() -> Callable[[str, str], int]:
     try:
         from rapidfuzz.distance import OSA
     except ImportError as error:
-        raise MissingPartError("similar words are ranked with rapidfuzz; install it: pip install rapidfuzz") from error
+        raise MissingPartError(
+            f"similar words are ranked with rapidfuzz; install it: {install(package='rapidfuzz')}"
+        ) from error
     return OSA.distance

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 from brimful.index.trigrams import similarity
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
@@ -161,7 +161,9 @@ def _within(word: str, names: Sequence[str], edits: int) -> list[tuple[str, int]
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
     except ImportError as error:
-        raise MissingPartError("spellings are compared with rapidfuzz; install it: pip install rapidfuzz") from error
+        raise MissingPartError(
+            f"spellings are compared with rapidfuzz; install it: {install(package='rapidfuzz')}"
+        ) from error
     found = process.extract(word, names, scorer=OSA.distance, score_cutoff=edits, limit=None)
     return [(name, int(distance)) for name, distance, _ in found]
 

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from brimful.errors import MissingPartError, StoreError, StoreUnreachableError
+from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address
 from brimful.store.format import Cursor, Sealed, Value
@@ -37,7 +37,7 @@ def connect(address: str) -> Any:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise MissingPartError("ray is not installed; install it: pip install 'brimful[ray]'") from error
+        raise MissingPartError(f"ray is not installed; install it: {install('ray')}") from error
     if not ray.is_initialized():
         try:
             ray.init(address=address, namespace="brimful", log_to_driver=False, logging_level="ERROR")

@@ -27,6 +27,7 @@ from brimful.errors import (
     StoreError,
     StoreFullError,
     StoreVersionError,
+    install,
 )
 from brimful.index.build import Extent, default_embedder
 from brimful.index.embedders import Embedder, check_same_model
@@ -327,7 +328,7 @@ class Store(ABC):
         if model is not None and embedder is None:
             raise MissingPartError(
                 f"{self.path} has vectors of {model.decode()!r}, and no embedder is at hand to add to them; "
-                "pip install brimful[semantic], or open the store with its embedder"
+                f"{install('semantic')}, or open the store with its embedder"
             )
         if model is not None and embedder is not None:
             check_same_model(model.decode(), embedder.name)

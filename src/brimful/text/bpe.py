@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Self, final
 from unicodedata import category, normalize
 
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 from brimful.patterns import compiled
 from brimful.text import joints as fitting
 from brimful.text import token_tables
@@ -390,7 +390,8 @@ def tokenizer_of(vocabulary: str) -> AnyTokenizer:
         found: AnyTokenizer = _splintr(vocabulary).Tokenizer.from_pretrained(vocabulary)
     except ValueError as error:
         raise MissingPartError(
-            f"the installed splintr-rs has no vocabulary {vocabulary!r}; run: pip install 'splintr-rs>=0.22,<0.23'"
+            f"the installed splintr-rs has no vocabulary {vocabulary!r}; "
+            f"run: {install(package='splintr-rs>=0.22,<0.23')}"
         ) from error
     return found
 
@@ -401,7 +402,7 @@ def _splintr(vocabulary: str) -> ModuleType:
     except ImportError as error:
         raise MissingPartError(
             f"counting {vocabulary!r} tokens needs the splintr-rs package ({error}); "
-            "run: pip install 'splintr-rs>=0.22,<0.23', or count with tokens_for('approximate')"
+            f"run: {install(package='splintr-rs>=0.22,<0.23')}, or count with tokens_for('approximate')"
         ) from error
     return splintr
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.errors import MissingPartError, choose
+from brimful.errors import MissingPartError, choose, install
 from brimful.patterns import compiled
 from brimful.text.terms import Terms
 
@@ -154,7 +154,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
         import Stemmer  # type: ignore[import-not-found]  # a compiled module without stubs
     except ImportError as error:
         raise MissingPartError(
-            f"stems of language {language!r} are made with PyStemmer; install it: pip install PyStemmer"
+            f"stems of language {language!r} are made with PyStemmer; install it: {install(package='PyStemmer')}"
         ) from error
     if not hasattr(_own, language):
         setattr(_own, language, Stemmer.Stemmer(SNOWBALL[language]))

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.errors import install
 from brimful.patterns import compiled
 from brimful.text.times import time_of
 
@@ -64,7 +65,7 @@ def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loa
         else:
             canon = _read_xlsx(raw, settings)
     except ImportError as error:
-        raise Refusal("missing_part", f"reading {kind} needs {error.name}; pip install brimful[office]") from error
+        raise Refusal("missing_part", f"reading {kind} needs {error.name}; {install('office')}") from error
     if not canon.size:
         raise Refusal("empty", "it holds no text")
     source_map: SourceMap | None = canon.source_map

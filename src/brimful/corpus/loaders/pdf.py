@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.errors import install
 from brimful.patterns import compiled
 from brimful.text.times import time_of
 
@@ -24,7 +25,7 @@ def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded
     try:
         import pypdfium2
     except ImportError as error:
-        raise Refusal("missing_part", "reading PDF needs pypdfium2; pip install brimful[pdf]") from error
+        raise Refusal("missing_part", f"reading PDF needs pypdfium2; {install()}") from error
     with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(raw)

@@ -7,12 +7,12 @@ Segments never change once written, and their numbers are never given again: a r
 
 from __future__ import annotations
 
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 
 try:
     import psycopg  # noqa: F401
 except ImportError as error:
-    raise MissingPartError("psycopg is not installed; install it: pip install 'brimful[postgres]'") from error
+    raise MissingPartError(f"psycopg is not installed; install it: {install('postgres')}") from error
 
 from brimful.store.postgres.session import check_there, reading
 from brimful.store.postgres.store import PostgresStore

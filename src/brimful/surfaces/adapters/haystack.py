@@ -15,7 +15,7 @@ from typing import Any
 from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.engine import Engine
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
 from brimful.store.opening import place_of
 from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices
@@ -23,7 +23,7 @@ from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_c
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
 except ImportError as error:
-    raise MissingPartError("Haystack is not installed; pip install 'brimful[haystack]'") from error
+    raise MissingPartError(f"Haystack is not installed; {install('haystack')}") from error
 
 
 @component

@@ -14,7 +14,7 @@ from brimful.budget import Budget
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Reason
 from brimful.engine import Engine
-from brimful.errors import DocumentError, MissingPartError
+from brimful.errors import DocumentError, MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
 from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices, check_engine
 
@@ -29,7 +29,7 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 except ImportError as error:
-    raise MissingPartError("LangChain is not installed; pip install 'brimful[langchain]'") from error
+    raise MissingPartError(f"LangChain is not installed; {install('langchain')}") from error
 
 
 class BrimfulRetriever(BaseRetriever):

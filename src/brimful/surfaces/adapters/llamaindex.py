@@ -12,7 +12,7 @@ from typing import Any
 from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.engine import Engine
-from brimful.errors import MissingPartError
+from brimful.errors import MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
 from brimful.surfaces.adapters.answers import Answer, Brought, Fitting, Kept, answers, check_choices, check_engine
 
@@ -32,7 +32,7 @@ try:
     )
     from pydantic import Field, PrivateAttr, SkipValidation
 except ImportError as error:
-    raise MissingPartError("LlamaIndex is not installed; pip install 'brimful[llamaindex]'") from error
+    raise MissingPartError(f"LlamaIndex is not installed; {install('llamaindex')}") from error
 
 
 class BrimfulRetriever(BaseRetriever):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.classes import dataclass
-from brimful.errors import BrimfulError, InputError, MissingPartError
+from brimful.errors import BrimfulError, InputError, MissingPartError, install
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
@@ -22,18 +22,17 @@ from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = tuple("apsw blake3 numpy platformdirs PyStemmer rapidfuzz rich splintr-rs zstandard".split())
+REQUIRED = tuple(
+    "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer rapidfuzz splintr-rs uvicorn watchfiles "
+    "zstandard".split()
+)
 EXTRAS = {
-    "pdf": (("pypdfium2",), "reads PDF"),
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "ray": (("ray",), "serves shards and indexes files in a cluster"),
     "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
-    "watch": (("watchfiles",), "brimful watch"),
-    "http": (("fastapi", "uvicorn"), "brimful serve"),
-    "mcp": (("mcp",), "brimful mcp"),
     "langchain": (("langchain-core",), "parts for LangChain"),
     "llamaindex": (("llama-index-core",), "parts for LlamaIndex"),
     "haystack": (("haystack-ai",), "parts for Haystack"),
@@ -85,13 +84,13 @@ def _parts() -> Iterator[Finding]:
     there = {name: _version(name) for name in REQUIRED}
     missing = [name for name, found in there.items() if found is None]
     if missing:
-        yield Finding("packages", "bad", f"missing: {', '.join(missing)}; pip install brimful", PROVIDER)
+        yield Finding("packages", "bad", f"missing: {', '.join(missing)}; {install()}", PROVIDER)
     else:
         yield Finding("packages", "good", ", ".join(f"{name} {found}" for name, found in there.items()))
     for extra, (packages, purpose) in EXTRAS.items():
         missing = [name for name in packages if _version(name) is None]
         if missing:
-            yield Finding(extra, "note", f"{purpose}: not installed (pip install 'brimful[{extra}]')")
+            yield Finding(extra, "note", f"{purpose}: not installed ({install(extra)})")
         else:
             yield Finding(extra, "good", purpose)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from brimful.engine import open as open_store
-from brimful.errors import BrimfulError, InputError, MissingPartError, choose
+from brimful.errors import BrimfulError, InputError, MissingPartError, choose, install
 from brimful.ingest import Report
 from brimful.ingest.folders import watch_into
 from brimful.store.address import Place
@@ -94,7 +94,7 @@ def _start_of(surface: str) -> Callable[..., Any]:
         module = import_module(f"brimful.surfaces.{surface}")
     except ModuleNotFoundError as error:
         raise MissingPartError(
-            f"{error.name} is not installed, which this command needs; install it: pip install 'brimful[{surface}]'"
+            f"{error.name} is not installed, which this command needs; install it: {install()}"
         ) from error
     start: Callable[..., Any] = module.serve
     return start
@@ -133,7 +133,7 @@ def _following(place: Place, store: str | None, paths: Sequence[str], *, watch: 
 
 def _to_follow(place: Place, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
     """The folders that a store can follow."""
-    why = "" if find_spec("watchfiles") else "watchfiles is not installed (pip install 'brimful[watch]')"
+    why = "" if find_spec("watchfiles") else f"watchfiles is not installed ({install()})"
     why = why or (
         "" if not isinstance(place, Path) or os.access(place, os.W_OK) else f"{os.fspath(place)!r} can't be written"
     )
@@ -192,7 +192,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
     try:
         import watchfiles  # noqa: F401
     except ImportError as error:
-        raise MissingPartError("watchfiles is not installed; install it: pip install 'brimful[watch]'") from error
+        raise MissingPartError(f"watchfiles is not installed; install it: {install()}") from error
     if paths:
         place = store_to_fill(store, checked_paths(paths), adding=True)
     else:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
@@ -127,22 +128,35 @@ def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
     return "".join(tint(style, mark * size) for (style, _, mark), size in zip(parts, cells, strict=True) if size > 0)
 
 
+_SHOWN_SECONDS = 0.1
+
+
 @contextmanager
 def progress(task: str) -> Iterator[Callable[[str], None] | None]:
     """Something to call with the name of each file; on a terminal it shows them, and leaves nothing behind."""
     if is_plain(sys.stderr):
         yield None
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    began = shown = time.monotonic()
+    count = 0
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    shown = TextColumn("[dim]{task.fields[name]}")
-    with Progress(*columns, shown, console=Console(stderr=True), transient=True) as board:
-        number = board.add_task(escape(task), total=None, name="")
+    def put(name: str) -> None:
+        minutes, seconds = divmod(int(time.monotonic() - began), 60)
+        line = shortened(f"{task} {count} {minutes}:{seconds:02}", width() - 1)
+        name = shortened(one_line(name), min(30, width() - len(line) - 2))
+        sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', name)}" if name else f"\r\x1b[2K{line}")
+        sys.stderr.flush()
 
-        def advance(name: str) -> None:
-            board.update(number, advance=1, name=escape(shortened(one_line(name), 30)))
+    def advance(name: str) -> None:
+        nonlocal count, shown
+        count += 1
+        if time.monotonic() - shown >= _SHOWN_SECONDS:  # more often is seen by nobody, and takes longer than the work
+            shown = time.monotonic()
+            put(name)
 
+    put("")
+    try:
         yield advance
+    finally:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from brimful import limits
 from brimful.classes import dataclass
-from brimful.errors import MissingPartError, SettingError
+from brimful.errors import MissingPartError, SettingError, install
 from brimful.store.address import Address, Shards
 from brimful.surfaces.access import address_of, check_token, is_loopback
 
@@ -95,7 +95,7 @@ def serve(
         from brimful.surfaces.http.guard import HEALTH
         from brimful.surfaces.serving import address_of, listen, log_to_stderr, make_server
     except ImportError as error:
-        raise MissingPartError(f"the server needs {error.name}: pip install 'brimful[http]'") from error
+        raise MissingPartError(f"the server needs {error.name}: {install()}") from error
     from brimful.engine import open as open_store
 
     log_to_stderr()

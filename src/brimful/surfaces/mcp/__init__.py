@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from brimful.errors import InputError, MissingPartError, choose
+from brimful.errors import InputError, MissingPartError, choose, install
 from brimful.store.address import Address, Shards
 
 TRANSPORTS = ("stdio", "http")
@@ -33,7 +33,7 @@ def serve(
         from brimful.surfaces.mcp.transports import check_address, serve_http, serve_stdio
         from brimful.surfaces.serving import log_to_stderr
     except ImportError as error:
-        raise MissingPartError(f"MCP needs a package that is missing ({error}): pip install 'brimful[mcp]'") from error
+        raise MissingPartError(f"MCP needs a package that is missing ({error}): {install()}") from error
     from brimful.engine import open as open_store
     from brimful.store.opening import place_of
 

@@ -1,0 +1,111 @@
+"""A plain installation runs what the README shows, and a hint names a command that works where the program runs."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+
+import pytest
+
+from brimful.errors import install
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGE = ROOT / "src" / "brimful"
+PLAIN = {
+    "the page": [*(PACKAGE / "surfaces" / "http").glob("*.py"), PACKAGE / "surfaces" / "serving.py"],
+    "MCP": (PACKAGE / "surfaces" / "mcp").glob("*.py"),
+    "PDF": [PACKAGE / "corpus" / "loaders" / "pdf.py"],
+    "following changes": [PACKAGE / "ingest" / "folders.py", PACKAGE / "surfaces" / "cli" / "serving.py"],
+    "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
+    "the store": [*(PACKAGE / "store").glob("*.py")],
+}
+OPTIONAL = {"posix_ipc", "uvloop"}  # taken where they are there
+
+
+def plain(name):
+    """A package's name as the index compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed(wanted):
+    """The names of packages that some requirements ask for, without extras."""
+    return {plain(re.match(r"[A-Za-z0-9._-]+", each)[0]) for each in wanted if "extra ==" not in each}
+
+
+def installed_by(wanted):
+    """All that an installation of some requirements brings, by what is installed here."""
+    found, left = set(), needed(wanted)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            try:
+                left |= needed(requires(name) or ())
+            except PackageNotFoundError:  # asked for on other systems only
+                continue
+    return found
+
+
+def imported(file):
+    """The names of the packages that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("what", PLAIN)
+def test_a_plain_installation_has_it(what):
+    """What the page, MCP, PDF, watching and the rest of them import comes with the plain dependencies."""
+    brought, of = installed_by(PROJECT["dependencies"]), packages_distributions()
+    names = {name for file in PLAIN[what] for name in imported(file)}
+    foreign = {name for name in names - OPTIONAL if name != "brimful" and name not in sys.stdlib_module_names}
+    missing = {name for name in foreign if not {plain(each) for each in of.get(name, ())} & brought}
+    assert missing == set()
+    assert foreign or what == "the command line"
+
+
+def test_all_has_every_extra():
+    """`brimful[all]` names every extra but those of developers, and no extra is left for what is always there."""
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = set(re.search(r"\[(.*)\]", everything)[1].split(","))
+    assert named == extras.keys() - {"all", "test", "bench"}
+    assert not {"pdf", "watch", "http", "mcp"} & extras.keys()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "extra", "package"),
+    [
+        ("/home/ada/.local/share/pipx/venvs/brimful", "pipx install --force", "pipx inject brimful"),
+        ("/home/ada/.local/share/uv/tools/brimful", "uv tool install --force", "uv tool install brimful --with"),
+    ],
+)
+def test_a_program_in_an_environment_of_its_own_is_changed_by_who_made_it(monkeypatch, prefix, extra, package):
+    """Pipx and uv know their environments; pip would not reach into them, or not be there."""
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert install("office") == f"{extra} 'brimful[office]'"
+    assert install(package="rapidfuzz") == f"{package} 'rapidfuzz'"
+
+
+def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
+    """A hint works whatever `pip` of the path is: it names the interpreter; quoted where its path has a blank."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: True)
+    assert install("office") == f"{sys.executable} -m pip install 'brimful[office]'"
+    monkeypatch.setattr(sys, "executable", "/my programs/python")
+    assert install() == "\"/my programs/python\" -m pip install 'brimful'"
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert install() == "uv pip install --python \"/my programs/python\" 'brimful'"
+
+
+def test_the_hint_can_be_run():
+    """What is printed is a command that a shell takes as it stands: pip says that it would install nothing it lacks."""
+    pytest.importorskip("pip")
+    command = install(package="pip").replace("install", "install --dry-run --no-index --no-deps", 1)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
