@@ -26,7 +26,7 @@ PAGE = ROOT / "docs/scale.md"
 MARK = "<!-- What follows until the next mark is written by `make bench-scale`. -->"
 END = "<!-- mark -->"
 os.environ["BRIMFUL_EMBEDDER"] = "none"
-SIZES = (4, 16, 64)
+SIZES = (3, 9, 27)
 """Megabytes that are measured: two for the fit, one to see how wrong it is."""
 MB, GB, TB = 10**6, 10**9, 10**12
 SHARD_BYTES = 200 * GB

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from brimful.densify.model import Model
     from brimful.densify.plan import DensifySettings
     from brimful.densify.run import Progress
+    from brimful.store.sharding import ShardState
 
 THREADS = 4
 """The store answers one at a time; the others are for calls that wait for a model."""
@@ -162,6 +163,10 @@ class AsyncEngine:
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)
+
+    async def shards(self) -> tuple[ShardState, ...]:
+        """What each shard holds, or why it can't be reached."""
+        return await self.call(lambda engine: engine.shards)
 
     async def length(self, path: str) -> int | None:
         """How many bytes a document has; None where it is not there."""
