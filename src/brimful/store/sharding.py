@@ -315,7 +315,8 @@ class ShardedStore(Store):
 
     def _found(self) -> None:
         """Deal the buckets to new shards; broken off, it begins again, since nothing was added until it was done."""
-        for number, place in enumerate(self.path.places):
+        servers_first = sorted(enumerate(self.path.places), key=lambda each: (isinstance(each[1], Path), each[0]))
+        for number, place in servers_first:  # no file is made where a server does not answer
             if number not in self._known:
                 self._known[number] = self._opened(place, make=True)
         with self._held(_MOVING):
