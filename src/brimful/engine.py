@@ -258,8 +258,10 @@ class Engine:
         """What each shard holds, or why it can't be reached; nothing where the corpus lies on one store."""
         from brimful.store.sharding import ShardedStore
 
-        with self._changing():
-            return tuple(self._store.states()) if isinstance(self._store, ShardedStore) else ()
+        if not isinstance(self._store, ShardedStore):
+            return ()
+        with self._turn(), self._lock:
+            return tuple(self._store.states())
 
     @property
     def roots(self) -> tuple[str, ...]:

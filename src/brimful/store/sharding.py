@@ -416,10 +416,9 @@ class ShardedStore(Store):
                 if store is None:
                     raise self._why[number]
                 with store.snapshot() as now:
-                    claim, sizes = now.claim(), store.bucket_bytes()
-                    count = len(now.documents())
-                held = claim or Claim("", frozenset())
-                state = ShardState(str(place), count, sum(sizes.values()), len(held.held), len(held.leaving))
+                    held, found_there = now.claim() or Claim("", frozenset()), now.documents()
+                size = int(found_there.lengths.sum())
+                state = ShardState(str(place), len(found_there), size, len(held.held), len(held.leaving))
             except StoreUnreachableError as error:
                 state = ShardState(str(place), 0, 0, 0, 0, str(error))
             found.append(state)
