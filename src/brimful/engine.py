@@ -261,8 +261,10 @@ class Engine:
         """What each shard holds, or why it can't be reached; nothing where the corpus lies on one store."""
         from brimful.store.sharding import ShardedStore
 
-        with self._changing():
-            return tuple(self._store.states()) if isinstance(self._store, ShardedStore) else ()
+        if not isinstance(self._store, ShardedStore):
+            return ()
+        with self._turn(), self._lock:
+            return tuple(self._store.states())
 
     def one_state(self, *, partial: bool = False) -> AbstractContextManager[Corpus]:
         """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import numpy as np
@@ -511,3 +512,22 @@ def test_an_address_is_shown_without_its_password(address):
         with pytest.raises(BrimfulError) as caught:
             engine.documents()
         assert PASSWORD not in str(caught.value)
+
+
+def test_threads_share_a_snapshot(address):
+    """Each thread that reads a snapshot gets its own rows, never those of another one's statement."""
+    paths = [f"{number}.md" for number in range(8)]
+    with PostgresStore(address) as store:
+        store.add([entry(path, f"The text of {path}.") for path in paths])
+        with store.snapshot() as now, ThreadPoolExecutor(len(paths)) as threads:
+
+            def look(path):
+                statement = "SELECT path FROM documents WHERE path = ?"
+                return all(now.cursor.fetch(statement, (path,)) == [(path,)] for _ in range(150))
+
+            interval = sys.getswitchinterval()
+            sys.setswitchinterval(1e-6)
+            try:
+                assert all(threads.map(look, paths))
+            finally:
+                sys.setswitchinterval(interval)
