@@ -263,7 +263,7 @@ class Engine:
 
         if not isinstance(self._store, ShardedStore):
             return ()
-        with self._turn(), self._lock:
+        with self._states.undisturbed():
             return tuple(self._store.states())
 
     def one_state(self, *, partial: bool = False) -> AbstractContextManager[Corpus]:

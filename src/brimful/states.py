@@ -80,6 +80,12 @@ class States:
         return held.corpus
 
     @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Nobody else opens a state until this is done."""
+        with self.turn(), self._lock:
+            yield
+
+    @contextmanager
     def alone(self) -> Iterator[None]:
         """Nobody else asks until this is done."""
         with self._lock:

@@ -144,10 +144,9 @@ def _put(store: Store, entries: Sequence[Entry]) -> Report:
 
 def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
-    owner = store.owner(path)
-    if owner:
+    if store.owner(path):  # whose, and where, is not told to whoever sent the text
         raise DocumentError(
-            f"{path!r} is the document of a file in an added folder ({owner}); give the text another path, "
+            f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"
         )
     if folder_above(roots, path) is not None:
