@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brimful
-from brimful.errors import EndpointError, SettingError
+from brimful.errors import ChoiceError, EndpointError, SettingError
 from brimful.index.embedders import wrap
 from brimful.search.meaning import CELL_BYTES, all_passages, passage_text
 from brimful.search.search import search
@@ -324,3 +324,28 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_so(tmp_path):
     assert found.hits == plain.hits
     assert found.read.not_reranked == "the reranker went away; start it again"
     assert found.read.reranked == 0
+
+
+def test_a_context_names_who_put_its_passages_in_order(tmp_path):
+    """The receipt says so, and is asked again with the same reranker only."""
+    fill(tmp_path / "a.db")
+    with brimful.open(tmp_path / "a.db", vectors=False, reranker=Preferring("lock")) as engine:
+        context = engine.context(QUESTION, budget=120)
+        assert "A file lock keeps" in context.text
+        assert context.read.reranker == context.receipt.settings["reranker"] == "fake:shared-words"
+        assert engine.verify(context.receipt, text=context.text, replay=True) == []
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        assert "reranker" not in engine.context(QUESTION, budget=120).receipt.settings
+        with pytest.raises(SettingError, match="fake:shared-words"):
+            engine.replay(context.receipt)
+
+
+def test_an_unknown_reranker_is_named_with_the_choices(tmp_path, monkeypatch):
+    """Where the environment names one too, with the first question."""
+    fill(tmp_path / "a.db")
+    monkeypatch.setenv("BRIMFUL_RERANKER", "cross-encodr:small")
+    with (
+        brimful.open(tmp_path / "a.db", vectors=False) as engine,
+        pytest.raises(ChoiceError, match="unknown reranker 'cross-encodr:small'; did you mean 'cross-encoder'"),
+    ):
+        engine.search(QUESTION)

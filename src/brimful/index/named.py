@@ -219,16 +219,26 @@ def reranker_named(name: str) -> Reranker | None:
     >>> reranker_named("none") is None
     True
     """
+    check_reranker(name)
     kind, _, rest = name.partition(":")
-    if kind == "cross-encoder" and rest:
+    if kind == "cross-encoder":
         return CrossEncoderReranker(rest)
-    if kind == "rerank" and "@" in rest:
+    if kind == "rerank":
         model, url = _split(rest)
         return EndpointReranker(url, model, key_variable=_key_variable(url))
-    if name == "none":
-        return None
-    choices = "choices: none, cross-encoder:NAME, rerank:MODEL@BASE_URL"
-    raise ChoiceError(f"unknown reranker {name!r}; {suggest(kind, RERANKERS)}{choices}")
+    return None
+
+
+def check_reranker(name: str) -> None:
+    """Whether a name could mean a reranker; nothing is opened for it.
+
+    >>> check_reranker("none"), check_reranker("cross-encoder:small"), check_reranker("rerank:small@http://localhost:1")
+    (None, None, None)
+    """
+    kind, _, rest = name.partition(":")
+    if not (name == "none" or (kind == "cross-encoder" and rest) or (kind == "rerank" and "@" in rest)):
+        choices = "choices: none, cross-encoder:NAME, rerank:MODEL@BASE_URL"
+        raise ChoiceError(f"unknown reranker {name!r}; {suggest(kind, RERANKERS)}{choices}")
 
 
 def _of_a_name(name: str) -> Embedder | None:

@@ -27,13 +27,14 @@ DEFAULTS: Mapping[str, str | float | None] = {
     **{name: told.default for name, told in ASKED.items() if told.is_set},
     "synonyms": None,  # a file of them
     "embedder": "auto",
+    "reranker": "none",
     "set": None,
     "condenser": "extractive:",
     "store": None,
 }
 """Every choice of a question that may be set for all of them, and what the program has besides."""
 OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
-_PERSONAL = ("densify", "condenser", "embedder", "synonyms")
+_PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 _MODELS = ("densify", "condenser")
 
 
@@ -152,6 +153,10 @@ def _check_meant(key: str, value: Any) -> None:
         from brimful.index.named import check_embedder
 
         check_embedder(value)
+    elif key == "reranker":
+        from brimful.index.named import check_reranker
+
+        check_reranker(value)
     elif key in _MODELS and value is not None:
         from brimful.densify.models import model_for
 

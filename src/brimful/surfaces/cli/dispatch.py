@@ -52,6 +52,9 @@ def exit_of_code(code: str) -> int:
 # ---- dispatch: What runs a command? Its module is imported when it is needed, and not before.
 
 
+_MODELS = {"embedder", "reranker"}
+
+
 def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
@@ -59,9 +62,10 @@ def run(command: Command, values: Mapping[str, Any]) -> int:
         gc.freeze()  # what was read stays to the end, and is not looked at again
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
-    if values.get("embedder", "auto") != "auto":
-        os.environ["BRIMFUL_EMBEDDER"] = values["embedder"]  # for every store that this command opens
-    return work(**{name: value for name, value in values.items() if name != "embedder"})
+    for name in _MODELS & values.keys():
+        if values[name] != "auto":
+            os.environ[f"BRIMFUL_{name.upper()}"] = values[name]  # for every store that this command opens
+    return work(**{name: value for name, value in values.items() if name not in _MODELS})
 
 
 # ---- failing: What is said of an error? One line on standard error, or with --json an object; never a traceback.

@@ -107,6 +107,14 @@ _EMBEDDER = Option(
     default="auto",
     key="embedder",
 )
+_RERANKER = Option(
+    "reranker",
+    ("--reranker",),
+    "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none.",
+    metavar="NAME",
+    default="none",
+    key="reranker",
+)
 _SET = Option(
     "set",
     ("--set",),
@@ -142,7 +150,7 @@ _HOST = Option(
     "host", ("--host",), "Where to listen; beyond loopback needs a token.", metavar="ADDRESS", default="127.0.0.1"
 )
 _PORT = Option("port", ("--port", "-p"), "0 takes any that is free.", "int", "PORT")
-_SERVED = (_WATCH, _EMBEDDER, _STORE, _JSON, _QUIET)  # what every server takes
+_SERVED = (_WATCH, _EMBEDDER, _RERANKER, _STORE, _JSON, _QUIET)  # what every server takes
 _TOKEN = Option(
     "token_env",
     ("--token-env",),
@@ -168,6 +176,7 @@ _ASKING = (
         (
             *_chosen(),
             _EMBEDDER,
+            _RERANKER,
             _SET,
             _SYNONYMS,
             Option("receipt", ("--receipt",), "Write the receipt to this file.", metavar="FILE"),
@@ -189,6 +198,7 @@ _ASKING = (
             Option("around", ("--context", "-C"), "Show so many lines around each, as grep does.", "int", "LINES", 0),
             *_chosen(searches=True, operators=True),
             _EMBEDDER,
+            _RERANKER,
             _COPY,
             _STORE,
             _JSON,
@@ -207,7 +217,7 @@ _ASKING = (
             Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True),  # noqa: FBT003
             _PATHS,
         ),
-        (*_chosen(), _EMBEDDER, _SET, _SYNONYMS, _STORE, _JSON, _QUIET),
+        (*_chosen(), _EMBEDDER, _RERANKER, _SET, _SYNONYMS, _STORE, _JSON, _QUIET),
     ),
     Command(
         "verify",
