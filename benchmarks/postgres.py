@@ -51,19 +51,23 @@ def main() -> int:
     tables: list[report.Table] = []
     with tempfile.TemporaryDirectory(prefix="brimful-bench-") as name, running() as server:
         scratch = Path(name)
-        tables.append(_ingests(scratch, server, options.ingest_megabytes))
-        _tell(tables, facts, dry=options.dry)
+        if "ingest" in options.parts:
+            tables.append(_ingests(scratch, server, options.ingest_megabytes))
+            _tell(tables, facts, dry=options.dry)
         corpus = lay_out(scratch / "all", megabytes=options.megabytes)
         places = _stores(scratch, server)
         asked = [each for kind in questions(scratch / "all", options.questions).values() for each in kind]
-        passages = Hybrid(server, "speed")
-        passages.fill(_texts(scratch / "all"))
-        tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
-        _tell(tables, facts, dry=options.dry)
-        tables.append(_clients(places, asked))
-        _tell(tables, facts, dry=options.dry)
-        tables += _recall(server, options.limit)
-        _tell(tables, facts, dry=options.dry)
+        if "ask" in options.parts:
+            passages = Hybrid(server, "speed")
+            passages.fill(_texts(scratch / "all"))
+            tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
+            _tell(tables, facts, dry=options.dry)
+        if "clients" in options.parts:
+            tables.append(_clients(places, asked, megabytes=corpus.megabytes))
+            _tell(tables, facts, dry=options.dry)
+        if "recall" in options.parts:
+            tables += _recall(server, options.limit)
+            _tell(tables, facts, dry=options.dry)
     return 0
 
 
@@ -198,11 +202,11 @@ class _counted:  # noqa: N801 - reads as a statement
         self._kind.fetch, self._kind._fetched = self._fetch, self._blobs  # noqa: SLF001
 
 
-def _clients(places: dict[str, Any], asked: list[str]) -> report.Table:
+def _clients(places: dict[str, Any], asked: list[str], *, megabytes: float) -> report.Table:
     import brimful
 
     table = report.Table(
-        "Clients at once",
+        f"Clients at once, {megabytes:.0f} MB",
         ("clients", *(f"{store}: questions/s" for store in places), *(f"{store}: p95 ms" for store in places)),
         about="Threads that share one engine, each with its own questions, none asked twice of it.",
     )
@@ -383,6 +387,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--questions", type=int, default=12, help="of each kind")
     parser.add_argument("--cold", type=int, default=8, help="questions that a new engine is opened for")
     parser.add_argument("--limit", type=int, default=60, help="questions of each evaluation set")
+    parser.add_argument("--parts", nargs="+", default=["ingest", "ask", "clients", "recall"], help="which to measure")
     parser.add_argument("--dry", action="store_true", help="write no files")
     return parser.parse_args()
 

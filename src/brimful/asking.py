@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field as new
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context, Omitted
 from brimful.assembly.fill import FULL_PERCENT
@@ -16,7 +17,7 @@ from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.meaning import Everything, Late, QuestionVectors, meaning_between
-from brimful.search.pools import DIRECT_PERCENT, Pool, parse_synonyms, pools_of, related_to
+from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
@@ -27,6 +28,9 @@ from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
 from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, water_line
 from brimful.windows.window import Cluster, Window
+
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
@@ -49,6 +53,7 @@ class Asked:
     counter: TokenCounter
     late: Late | None = None
     everything: Everything | None = None
+    reranker: Reranker | None = None
     _tide: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
@@ -141,6 +146,7 @@ class Asked:
             filters=chosen.filters,
             late=self.late,
             everything=self.everything,
+            reranker=self.reranker,
         )
 
     def _line(self, found: Found, room: Budget) -> int:
@@ -295,7 +301,7 @@ class Asked:
         if (
             not self.settings.related
         ):  # nothing is shared out among words: the best hits come first, whichever they have
-            return [Pool(tuple(hits), tokens)] if hits else []
+            return one_pool(self.ground, found, tokens=tokens, hits=hits)
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
         near = related_to(self.ground, found, vectors=terms, synonyms=own)

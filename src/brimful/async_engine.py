@@ -8,45 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from brimful.assembly.context import Context
-from brimful.assembly.explain import Explanation
-from brimful.budget import Budget
-from brimful.corpus.documents import Document
-from brimful.corpus.skips import Reason, Skipped, SourceSettings
-from brimful.corpus.sources import Found as FoundFile
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
-from brimful.ingest import Report
-from brimful.receipts.checking import Findings
-from brimful.receipts.receipt import Receipt
-from brimful.search.search import Found
-from brimful.settings import DEFAULT_MODEL, Ask, AskSettings, FieldSettings, Meaning
 from brimful.store.opening import Named
-from brimful.store.protocol import Listed
-from brimful.windows.window import Window
 
 if TYPE_CHECKING:
-    from brimful.assembly.citing import Checked
-    from brimful.assembly.outline_map import CorpusMap
-    from brimful.densify.captures import Capture
-    from brimful.densify.digest import Digest
-    from brimful.densify.model import Model
-    from brimful.densify.run import Progress
-    from brimful.settings import DensifySettings
+    from brimful.store.sharding import ShardState
 
 THREADS = 4
-"""The store answers one at a time; the others are for calls that wait for a model."""
+"""Calls that work or wait for a model at a time."""
 
+P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
@@ -64,6 +45,37 @@ def open_async(
     '[DOC: tea.md]\\nTea is served at four.\\n'
     """
     return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder, ray=ray))
+
+
+def _awaited(
+    method: Callable[Concatenate[Engine, P], Result],
+) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, Result]]:
+    """A method of `Engine` as a coroutine."""
+
+    @wraps(method)
+    async def call(self: AsyncEngine, /, *given: P.args, **named: P.kwargs) -> Result:
+        return await self.call(lambda engine: _bound(engine, method)(*given, **named))
+
+    return call
+
+
+def _cancelled(
+    method: Callable[Concatenate[Engine, P], Result],
+) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, Result]]:
+    """The same for one that may wait for a model: its `cancel` is set when the coroutine is cancelled."""
+
+    @wraps(method)
+    async def call(self: AsyncEngine, /, *given: P.args, **named: P.kwargs) -> Result:
+        with _set_when_cancelled(named.get("cancel")) as stop:
+            return await self.call(lambda engine: _bound(engine, method)(*given, **{**named, "cancel": stop}))
+
+    return call
+
+
+def _bound(engine: Engine, method: Callable[..., Result]) -> Callable[..., Result]:
+    """The method of this engine, whichever it has under the name."""
+    found: Callable[..., Result] = getattr(engine, method.__name__)
+    return found
 
 
 class AsyncEngine:
@@ -111,44 +123,13 @@ class AsyncEngine:
 
     # ---- the corpus
 
-    async def add(
-        self,
-        place: str | os.PathLike[str],
-        *,
-        label: str | None = None,
-        settings: SourceSettings | None = None,
-        progress: Callable[[FoundFile], None] | None = None,
-    ) -> Report:
-        """Bring a file, folder or glob into the store, or up to date."""
-        return await self.call(lambda engine: engine.add(place, label=label, settings=settings, progress=progress))
-
-    async def preview(
-        self, place: str | os.PathLike[str], *, label: str | None = None, settings: SourceSettings | None = None
-    ) -> Report:
-        """What `add` would do."""
-        return await self.call(lambda engine: engine.preview(place, label=label, settings=settings))
-
-    async def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
-        """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
-        return await self.call(lambda engine: engine.left_out(place, settings=settings))
-
-    async def add_text(
-        self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()
-    ) -> None:
-        """Store a text of your own under this path, in place of what was there."""
-        await self.call(lambda engine: engine.add_text(path, text, time=time, allow=allow))
-
-    async def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
-        """Store many documents in few commits; returns how many. They are read in the call's thread."""
-        return await self.call(lambda engine: engine.add_documents(documents, allow=allow))
-
-    async def remove(self, *paths: str) -> int:
-        """Forget documents; returns how many there were."""
-        return await self.call(lambda engine: engine.remove(*paths))
-
-    async def purge(self) -> None:
-        """Leave no byte of what was removed or replaced."""
-        await self.call(lambda engine: engine.purge())
+    add = _awaited(Engine.add)
+    preview = _awaited(Engine.preview)
+    left_out = _awaited(Engine.left_out)
+    add_text = _awaited(Engine.add_text)
+    add_documents = _awaited(Engine.add_documents)
+    remove = _awaited(Engine.remove)
+    purge = _awaited(Engine.purge)
 
     async def root(self) -> str:
         """The state root: one hash over path, time and content of all documents."""
@@ -166,184 +147,42 @@ class AsyncEngine:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)
 
+    async def shards(self) -> tuple[ShardState, ...]:
+        """What each shard holds; nothing where the corpus lies on one store."""
+        return await self.call(lambda engine: engine.shards)
+
     async def folders(self) -> dict[str, str]:
         """What was added, and the folder that the documents of each place are named in."""
         return await self.call(lambda engine: engine.folders)
 
-    async def length(self, path: str) -> int | None:
-        """How many bytes a document has; None where it is not there."""
-        return await self.call(lambda engine: engine.length(path))
-
-    async def document(self, path: str) -> Document:
-        """A stored document as it is now, whole."""
-        return await self.call(lambda engine: engine.document(path))
-
-    async def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
-        """The stored documents by path, or those whose path fits."""
-        return await self.call(lambda engine: engine.documents(path, lines=lines))
-
-    async def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
-        """The first and last line that a range of a document touches."""
-        return await self.call(lambda engine: engine.lines(path, start, end))
-
-    async def text(self, path: str, start: int, end: int) -> str:
-        """A range of a document as it is stored."""
-        return await self.call(lambda engine: engine.text(path, start, end))
-
-    async def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
-        """Where bytes of a converted document stand in its file."""
-        return await self.call(lambda engine: engine.origins(path, start, end))
+    length = _awaited(Engine.length)
+    document = _awaited(Engine.document)
+    documents = _awaited(Engine.documents)
+    lines = _awaited(Engine.lines)
+    text = _awaited(Engine.text)
+    origins = _awaited(Engine.origins)
+    cite = _awaited(Engine.cite)
+    check_answer = _awaited(Engine.check_answer)
 
     # ---- questions
 
-    async def search(
-        self,
-        question: str,
-        *,
-        limit: int = 10,
-        field: FieldSettings | None = None,
-        operators: bool = True,
-        repair: bool = True,
-        meaning: Meaning = "auto",
-        **filters: Any,
-    ) -> Found:
-        """The units that matter most for a question, and how it was understood."""
-        return await self.call(
-            lambda engine: engine.search(
-                question, limit=limit, field=field, operators=operators, repair=repair, meaning=meaning, **filters
-            )
-        )
+    warm = _awaited(Engine.warm)
+    search = _awaited(Engine.search)
+    map = _awaited(Engine.map)
+    context = _cancelled(Engine.context)
+    prices = _awaited(Engine.prices)
+    explain = _cancelled(Engine.explain)
+    verify = _awaited(Engine.verify)
+    replay = _awaited(Engine.replay)
+    verify_determinism = _awaited(Engine.verify_determinism)
 
-    async def map(
-        self,
-        *,
-        budget: Budget | int = 4_000,
-        question: str | None = None,
-        model: str = DEFAULT_MODEL,
-        path: str | Sequence[str] = (),
-    ) -> CorpusMap:
-        """What the corpus holds, within a budget: files with their headings and definitions."""
-        return await self.call(lambda engine: engine.map(budget=budget, question=question, model=model, path=path))
+    # ---- condensing: once one of these is cancelled, no further model call is made
 
-    async def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Let the model read every passage of the corpus now."""
-        return await self.call(lambda engine: engine.warm(progress=progress))
-
-    async def context(
-        self,
-        question: str | Ask,
-        *,
-        budget: Budget | int = 4_000,
-        settings: AskSettings | None = None,
-        field: FieldSettings | None = None,
-        densify: Model | str | None = None,
-        cancel: threading.Event | None = None,
-        **choices: Any,
-    ) -> Context:
-        """Fill a budget with what the corpus says about a question; cancelled as `capture` is."""
-        asked = {"budget": budget, "settings": settings, "field": field, "densify": densify, **choices}
-        with _set_when_cancelled(cancel) as stop:
-            return await self.call(lambda engine: engine.context(question, cancel=stop, **asked))
-
-    async def explain(
-        self,
-        question: str | Ask | Receipt,
-        *,
-        budget: Budget | int = 4_000,
-        densify: Model | str | None = None,
-        cancel: threading.Event | None = None,
-        **choices: Any,
-    ) -> Explanation:
-        """How a question was understood, why each window is in, and at which budget the next ones enter."""
-        with _set_when_cancelled(cancel) as stop:
-            return await self.call(
-                lambda engine: engine.explain(question, budget=budget, densify=densify, cancel=stop, **choices)
-            )
-
-    async def cite(self, place: str) -> Window:
-        """The bytes that a citation names: a path with lines."""
-        return await self.call(lambda engine: engine.cite(place))
-
-    async def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
-        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows."""
-        return await self.call(lambda engine: engine.check_answer(answer, receipt))
-
-    async def verify(
-        self,
-        receipt: Receipt | str | bytes,
-        *,
-        text: str | None = None,
-        files: str | os.PathLike[str] | None = None,
-        replay: bool = False,
-        densify: Model | str | None = None,
-    ) -> Findings:
-        """Write a receipt's text again and compare all that it says; `replay` also asks its question again."""
-        return await self.call(
-            lambda engine: engine.verify(receipt, text=text, files=files, replay=replay, densify=densify)
-        )
-
-    async def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
-        """Ask a receipt's question again with its settings."""
-        return await self.call(lambda engine: engine.replay(receipt, densify=densify))
-
-    async def verify_determinism(self, question: str, *, budget: Budget | int = 4_000, **choices: Any) -> bool:
-        """Assemble twice, without the cache, and compare window ids and bytes."""
-        return await self.call(lambda engine: engine.verify_determinism(question, budget=budget, **choices))
-
-    # ---- condensing
-
-    async def densify(
-        self,
-        text: str | Document,
-        *,
-        model: Model | str = "extractive:",
-        settings: DensifySettings | None = None,
-        progress: Callable[[Progress], None] | None = None,
-        cancel: threading.Event | None = None,
-    ) -> Digest:
-        """Condense a text; once this is cancelled, no further model call is made."""
-        with _set_when_cancelled(cancel) as stop:
-            chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
-            return await self.call(lambda engine: engine.densify(text, **chosen))
-
-    async def capture(
-        self,
-        text: str | Document,
-        *,
-        name: str | None = None,
-        model: Model | str = "extractive:",
-        settings: DensifySettings | None = None,
-        progress: Callable[[Progress], None] | None = None,
-        cancel: threading.Event | None = None,
-        allow: Iterable[Reason] = (),
-    ) -> Capture:
-        """Write a text down, condense it, store the digest; once this is cancelled, no further model call is made."""
-        with _set_when_cancelled(cancel) as stop:
-            chosen: dict[str, Any] = {"model": model, "settings": settings, "progress": progress, "cancel": stop}
-            return await self.call(lambda engine: engine.capture(text, name=name, allow=allow, **chosen))
-
-    async def one_capture(self, name: str) -> Capture:
-        """A capture by its name."""
-        return await self.call(lambda engine: engine.one_capture(name))
-
-    async def captures(self) -> list[Capture]:
-        """All captures by name, with their status."""
-        return await self.call(lambda engine: engine.captures())
-
-    async def retry_capture(
-        self,
-        name: str,
-        *,
-        model: Model | str | None = None,
-        settings: DensifySettings | None = None,
-        cancel: threading.Event | None = None,
-        allow: Iterable[Reason] = (),
-    ) -> Capture:
-        """Try a failed or pending capture again, which pays only for what is missing; cancelled as `capture` is."""
-        with _set_when_cancelled(cancel) as stop:
-            return await self.call(
-                lambda engine: engine.retry_capture(name, model=model, settings=settings, cancel=stop, allow=allow)
-            )
+    densify = _cancelled(Engine.densify)
+    capture = _cancelled(Engine.capture)
+    one_capture = _awaited(Engine.one_capture)
+    captures = _awaited(Engine.captures)
+    retry_capture = _cancelled(Engine.retry_capture)
 
     # ---- how
 
@@ -359,7 +198,7 @@ class AsyncEngine:
 
 
 @contextmanager
-def _set_when_cancelled(event: threading.Event | None) -> Iterator[threading.Event]:
+def _set_when_cancelled(event: Any) -> Iterator[threading.Event]:
     event = event or threading.Event()
     try:
         yield event

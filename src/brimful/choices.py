@@ -97,11 +97,12 @@ def span_of(told: Choice) -> str:
     """Which numbers a choice takes, in words.
 
     >>> span_of(Choice("", kind="int", low=1)), span_of(Choice("", kind="float", low=0, high=1))
-    ('a whole number, at least 1', 'a number from 0 to 1')
+    ('a whole number, at least 1', 'a number between 0 and 1')
     """
     what = "a whole number" if told.kind == "int" else "a number"
     if told.high is not None:
-        return f"{what} from {told.low or 0:g} to {told.high:.15g}"
+        ends = ("from", "to") if told.kind == "int" else ("between", "and")
+        return f"{what} {ends[0]} {told.low or 0:g} {ends[1]} {told.high:.15g}"
     return what if told.low is None else f"{what}, at least {told.low:g}"
 
 

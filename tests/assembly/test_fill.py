@@ -250,3 +250,14 @@ def test_code_is_broken_between_lines(budget):
     before, after = page.content[: window.start], page.content[window.end :]
     assert not before or before.endswith(b"\n")
     assert not after or window.text.endswith("\n") or after.startswith(b"\n")
+
+
+@pytest.mark.parametrize("budget", range(32, 48))
+def test_a_small_budget_shows_no_sentence_without_its_beginning(budget):
+    """What is left of it stays free where only the end of a sentence before would fit."""
+    page = Document(
+        "k.md", "The kettle boils two litres in four minutes, every month. It was bought in 2019, for ten euros."
+    )
+    start = page.content.index(b"It was")
+    (window,) = pack(inflate([Hit("k.md", start, len(page), 1.0)], [page], sizing="field"), budget=budget).windows
+    assert window.start in (0, start)

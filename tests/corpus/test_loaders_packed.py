@@ -3,16 +3,21 @@
 import bz2
 import gzip
 import lzma
-import sys
 
 import pytest
+import zstandard
 
 import brimful
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.skips import Skipped, SourceSettings
 
 TEXT = b".TH TEA 1\n.SH NAME\ntea \\- a drink\n" * 40
-PACKED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+PACKED = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
 
 
 @pytest.mark.parametrize("packing", PACKED)
@@ -58,18 +63,19 @@ def test_a_broken_one_is_named(packing):
         assert found.reason == "malformed"
 
 
-def test_a_bomb_costs_no_more_than_its_limit():
+@pytest.mark.parametrize("packing", PACKED)
+def test_a_bomb_costs_no_more_than_its_limit(packing):
     """A hundred megabytes of nothing in a hundred kilobytes end at the limit."""
-    (skipped,) = load("a.txt.gz", gzip.compress(bytes(100_000_000)))
+    (skipped,) = load(f"a.txt.{packing}", PACKED[packing](bytes(100_000_000)))
     assert (skipped.reason, "max_whole_bytes" in skipped.detail) == ("too_large", True)
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the standard library reads it from 3.14 on")
-def test_zst_names_what_it_needs():
-    """Nothing here reads it yet, and the remedy is named."""
-    (skipped,) = load("a.txt.zst", b"\x28\xb5\x2f\xfd" + bytes(20))
-    assert skipped.reason == "missing_part"
-    assert "zstd -d" in skipped.detail
+def test_a_window_of_zst_has_a_limit():
+    """A frame that asks for more memory than 128 MB is refused, whatever it holds."""
+    largest = zstandard.ZstdCompressionParameters(window_log=30, enable_ldm=False)
+    frame = zstandard.ZstdCompressor(compression_params=largest).compressobj()
+    (skipped,) = load("a.txt.zst", frame.compress(TEXT) + frame.flush())
+    assert skipped.reason == "malformed"
 
 
 def test_a_packed_file_is_added_found_and_verified(tmp_path):

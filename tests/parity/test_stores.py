@@ -197,6 +197,7 @@ def test_a_shard_that_is_down_is_named(tmp_path):
     gone = "postgresql://127.0.0.1:9/team"
     with pytest.raises(StoreUnreachableError, match=r"127\.0\.0\.1:9"):
         brimful.open([tmp_path / "a.db", gone])
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_a_server_that_went_away_leaves_a_partial_answer(tmp_path, postgres_server):

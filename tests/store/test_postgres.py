@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import numpy as np
@@ -167,10 +168,10 @@ def test_what_was_read_of_a_segment_is_not_fetched_again(address):
         engine.add_documents([Document(f"d{n}.md", f"Tea {n} has words like cup{n} and pot{n}.") for n in range(50)])
     with brimful.open(address) as engine:
         engine.context("Which cup7 has tea?", budget=300)
-        first = engine._moment.snapshot._cursor.trips
+        first = engine._states.now().snapshot._cursor.trips
         engine.add_text("new.md", "Sugar.")
         engine.context("Which cup7 has tea?", budget=300)
-        assert engine._moment.snapshot._cursor.trips < first + 12
+        assert engine._states.now().snapshot._cursor.trips < first + 12
         assert len(engine._store.kept._blobs) > 5
 
 
@@ -511,3 +512,22 @@ def test_an_address_is_shown_without_its_password(address):
         with pytest.raises(BrimfulError) as caught:
             engine.documents()
         assert PASSWORD not in str(caught.value)
+
+
+def test_threads_share_a_snapshot(address):
+    """Each thread that reads a snapshot gets its own rows, never those of another one's statement."""
+    paths = [f"{number}.md" for number in range(8)]
+    with PostgresStore(address) as store:
+        store.add([entry(path, f"The text of {path}.") for path in paths])
+        with store.snapshot() as now, ThreadPoolExecutor(len(paths)) as threads:
+
+            def look(path):
+                statement = "SELECT path FROM documents WHERE path = ?"
+                return all(now.cursor.fetch(statement, (path,)) == [(path,)] for _ in range(150))
+
+            interval = sys.getswitchinterval()
+            sys.setswitchinterval(1e-6)
+            try:
+                assert all(threads.map(look, paths))
+            finally:
+                sys.setswitchinterval(interval)

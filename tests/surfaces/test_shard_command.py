@@ -86,6 +86,15 @@ def test_what_is_wrong_is_said_with_the_remedy(brimful, team, words, said):
     assert said in told
 
 
+def test_asking_makes_no_shards(brimful, team):
+    """Where none of the listed files is there, nothing is made in their place."""
+    for name in ("a.db", "b.db"):
+        (team.parent / name).rename(team.parent / f"away-{name}")
+    code, _, said = brimful("context", "tea", "--store", "team.toml")
+    assert (code, list(team.parent.glob("?.db"))) == (2, [])
+    assert "are their disks mounted" in said
+
+
 def test_a_project_may_not_name_a_list(brimful, team):
     """A list may name servers, so a project's own file can't choose one for its readers."""
     (team.parent / ".brimful.toml").write_text('store = "team.toml"\n')

@@ -148,22 +148,34 @@ USES |= {
         [("helper", "function", "int helper(int x)")],
     ),
     "swift": (
-        "let limit = 3\n\nfunc helper(_ x: Int) -> Int {\n    return x\n}\n\nfunc main() -> Int {\n    return helper(limit)\n}\n",
+        (
+            "let limit = 3\n\nfunc helper(_ x: Int) -> Int {\n    return x\n}\n\n"
+            "func main() -> Int {\n    return helper(limit)\n}\n"
+        ),
         "return helper(limit)",
         [("limit", "variable", "let limit = 3"), ("helper", "function", "func helper(_ x: Int) -> Int")],
     ),
     "scala": (
-        "import a.b.C\n\ndef helper(x: Int): Int = {\n  x\n}\n\nobject Main {\n  def run() = {\n    helper(C.x)\n  }\n}\n",
+        (
+            "import a.b.C\n\ndef helper(x: Int): Int = {\n  x\n}\n\n"
+            "object Main {\n  def run() = {\n    helper(C.x)\n  }\n}\n"
+        ),
         "helper(C.x)",
         [("C", "import", "import a.b.C"), ("helper", "function", "def helper(x: Int): Int")],
     ),
     "tsx": (
-        'import { use } from "react";\n\nfunction Item(p: P) {\n  return null;\n}\n\nfunction List() {\n  return use(Item);\n}\n',
+        (
+            'import { use } from "react";\n\n'
+            "function Item(p: P) {\n  return null;\n}\n\nfunction List() {\n  return use(Item);\n}\n"
+        ),
         "return use(Item);",
         [("use", "import", 'import { use } from "react";'), ("Item", "function", "function Item(p: P)")],
     ),
     "lua": (
-        'local json = require("json")\n\nlocal function helper(x)\n  return x\nend\n\nfunction main()\n  return helper(json)\nend\n',
+        (
+            'local json = require("json")\n\n'
+            "local function helper(x)\n  return x\nend\n\nfunction main()\n  return helper(json)\nend\n"
+        ),
         "return helper(json)",
         [("json", "import", 'local json = require("json")'), ("helper", "function", "local function helper(x)")],
     ),

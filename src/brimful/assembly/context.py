@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import add
@@ -175,6 +175,10 @@ DIGEST_PREFIX = "digest:"
 Reason = Literal["budget", "stopped", "per_document", "duplicate", "empty", "condensed"]
 
 
+def _unpriced(_window: Window) -> None:
+    """Nobody has asked for a price."""
+
+
 @dataclass(frozen=True, slots=True)
 class Omitted:
     """A window that is not in the context, and why.
@@ -190,15 +194,24 @@ class Omitted:
     window: Window
     reason: Reason
     duplicate_of: str | None = None
-    _price: Callable[[Window], int | None] = field(default=lambda _window: None, repr=False, compare=False)
+    _price: Callable[[Window], int | None] = field(default=_unpriced, repr=False, compare=False)
 
     @property
     def enters_at(self) -> int | None:
         """The smallest budget at which this window would be packed whole; None where no budget helps.
 
-        Found by packing again at growing budgets, so it is worked out when asked for.
+        What `pack` left out is packed again at growing budgets when it is asked for. An engine's context has prices
+        where they were asked for: `explain`, and `Engine.prices`.
         """
         return self._price(self.window) if self.reason in ("budget", "stopped") else None
+
+    def at_price(self, tokens: int | None) -> Omitted:
+        """The same, with a price that was worked out."""
+        return replace(self, _price=lambda _window: tokens)
+
+    def without_price(self) -> Omitted:
+        """The same, with none."""
+        return replace(self, _price=_unpriced)
 
 
 @dataclass(frozen=True, slots=True)

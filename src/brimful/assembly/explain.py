@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from brimful.assembly.context import Context, Omitted
 from brimful.classes import dataclass
@@ -89,10 +88,6 @@ class Prices:
         self._ask = ask
         self._available = available
         self._shown: dict[int, frozenset[tuple[str, int, int]]] = {}
-
-    def put_on(self, omitted: Omitted) -> Omitted:
-        """The same with a price that is worked out when it is asked for."""
-        return replace(omitted, _price=lambda _: self.of(omitted))
 
     def of(self, omitted: Omitted) -> int | None:
         """A budget at which the window is shown whole, though not with one token less; None where none was found.

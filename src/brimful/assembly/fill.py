@@ -19,6 +19,9 @@ from brimful.windows.window import Window, is_within, touching
 FULL_PERCENT = 98
 """From here on a context counts as full, and no sentence is broken to win the rest (invariant 1)."""
 
+PROMISED_TOKENS = 500
+"""From this budget on a context is full where the corpus has more to give (invariant 1)."""
+
 LONGEST_WORD = 32
 """Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
 
@@ -121,6 +124,9 @@ class Page:
     def is_full(self) -> bool:
         """Is the page full enough that no sentence needs to be broken?"""
         return self.tokens * 100 >= self._available * FULL_PERCENT
+
+    def _is_half_full(self) -> bool:
+        return self.tokens * 2 >= self._available
 
     def _set(self, place: tuple[int, int], window: Window | None, *, available: int | None) -> bool:
         if not self._layout.put(*place, window, available=_UNLIMITED if available is None else available):
@@ -291,6 +297,8 @@ class Page:
     def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
         for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
+            if edges is _starts_within and self._available < PROMISED_TOKENS and self._is_half_full():
+                return  # a sentence without its beginning is hard to read
             for stretch in stretches:
                 if self.is_full():
                     return

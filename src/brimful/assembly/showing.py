@@ -12,6 +12,16 @@ from brimful.assembly.formats.markdown import fenced
 from brimful.assembly.formats.plain import MAP, PARTIAL, QUESTION, with_backslashes
 from brimful.assembly.formats.xml import as_text
 from brimful.errors import FormatError, InputError
+from brimful.results import (
+    LeftOut,
+    ShownCluster,
+    ShownCoherence,
+    ShownCorrection,
+    ShownMatch,
+    ShownPart,
+    ShownWindow,
+    as_record,
+)
 from brimful.search.spelling import Correction
 from brimful.settings import FormatName
 from brimful.windows.window import Cluster, Coherence, Window
@@ -24,10 +34,7 @@ if TYPE_CHECKING:
 
 
 def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
-    """A context with its citations and its account.
-
-    `prices` is for how many of what was left out the budget is worked out at which it enters: each costs packings.
-    """
+    """A context with its citations and its account; `prices` of how many that are left out, where it has them."""
     return {
         "question": context.question,
         "text": context.text,
@@ -43,18 +50,15 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [
-            _window(*each) | {"filling": context.relevance is not None and context.relevance.is_filling(each[0])}
-            for each in zip(context.windows, context.matches, strict=True)
-        ],
-        "clusters": [_cluster(each, context.windows) for each in context.clusters],
+        "windows": [as_record(window) for window in shown_windows(context)],
+        "clusters": [as_record(_cluster(each, context.windows)) for each in context.clusters],
         "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
         "digests": [_digest(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
-            _omitted(each) | ({"enters_at": each.enters_at if number < prices else None} if prices else {})
+            _priced(as_record(_left_out(each)), each.enters_at if number < prices else None, is_told=bool(prices))
             for number, each in enumerate(context.omitted)
         ],
     }
@@ -62,16 +66,17 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
 
 def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, object]]:
     """Which words were searched for in place of others."""
-    return [
-        {
-            "word": each.word.decode("utf-8", "replace"),
-            "term": each.term.decode("utf-8", "replace"),
-            "how": each.how,
-            "distance": each.distance,
-            "weight": each.weight,
-        }
-        for each in corrections
-    ]
+    return [as_record(_correction(each)) for each in corrections]
+
+
+def _correction(found: Correction) -> ShownCorrection:
+    word, term = (each.decode("utf-8", "replace") for each in (found.word, found.term))
+    return ShownCorrection(word, term, found.how, found.distance, found.weight)
+
+
+def _priced(record: dict[str, object], price: int | None, *, is_told: bool) -> dict[str, object]:
+    del record["enters_at"]
+    return {**record, "enters_at": price} if is_told else record
 
 
 def _digest(digest: Condensed) -> dict[str, object]:
@@ -91,53 +96,52 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
-def _coherence(coherence: Coherence) -> dict[str, object]:
-    parts = [
-        {"name": each.name, "value": each.value, "weight": each.weight, "why": each.why} for each in coherence.parts
+def shown_windows(context: Context) -> list[ShownWindow]:
+    """Its windows as they are shown; where each stands in the original file only a store knows."""
+    about = context.relevance
+    return [
+        _window(window, found, filling=about is not None and about.is_filling(window))
+        for window, found in zip(context.windows, context.matches, strict=True)
     ]
-    return {"score": coherence.score, "parts": parts}
 
 
-def _cluster(cluster: Cluster, windows: Sequence[Window]) -> dict[str, object]:
+def _window(window: Window, found: Iterable[Match], *, filling: bool) -> ShownWindow:
+    best = min(window.hits, key=lambda hit: hit.order, default=None)
+    return ShownWindow(
+        path=window.path,
+        start=window.start,
+        end=window.end,
+        lines=window.lines,
+        origins=(),
+        score=window.score,
+        filling=filling,
+        length=len(window.document) if window.document else None,
+        lexical=best.lexical if best else None,
+        semantic=best.semantic if best else None,
+        text=window.text,
+        terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
+        matches=tuple(ShownMatch(*each) for each in found),
+        coherence=_coherence(window.coherence),
+        strategy=window.strategy,
+        also_in=tuple(window.also_in),
+    )
+
+
+def _coherence(coherence: Coherence) -> ShownCoherence:
+    parts = (ShownPart(each.name, each.value, each.weight, each.why) for each in coherence.parts)
+    return ShownCoherence(coherence.score, tuple(parts))
+
+
+def _cluster(cluster: Cluster, windows: Sequence[Window]) -> ShownCluster:
     """A cluster, whose windows are named by their number in the context."""
     numbers = {window.id: number for number, window in enumerate(windows)}
-    return {
-        "strategy": cluster.strategy,
-        "coherence": _coherence(cluster.coherence),
-        "windows": [numbers[window.id] for window in cluster.windows],
-    }
+    members = tuple(numbers[window.id] for window in cluster.windows)
+    return ShownCluster(cluster.strategy, _coherence(cluster.coherence), members)
 
 
-def _omitted(omitted: Omitted) -> dict[str, object]:
+def _left_out(omitted: Omitted) -> LeftOut:
     window = omitted.window
-    return {
-        "path": window.path,
-        "start": window.start,
-        "end": window.end,
-        "score": window.score,
-        "reason": omitted.reason,
-        "duplicate_of": omitted.duplicate_of,
-    }
-
-
-def _window(window: Window, found: Iterable[Match]) -> dict[str, object]:
-    best = min(window.hits, key=lambda hit: hit.order, default=None)
-    return {
-        "path": window.path,
-        "start": window.start,
-        "end": window.end,
-        "lines": window.lines,
-        "length": len(window.document) if window.document else None,
-        "score": window.score,
-        "lexical": best.lexical if best else None,
-        "semantic": best.semantic if best else None,
-        "text": window.text,
-        "terms": sorted({term for hit in window.hits for term in hit.terms}),
-        "matches": [match._asdict() for match in found],
-        "coherence": _coherence(window.coherence),
-        "strategy": window.strategy,
-        "also_in": list(window.also_in),
-    }
+    return LeftOut(window.path, window.start, window.end, window.score, omitted.reason, omitted.duplicate_of)
 
 
 # ---- sending: How is a context sent? As the arguments of the providers' own clients, with the question behind it.

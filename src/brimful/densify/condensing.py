@@ -12,10 +12,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
+from brimful.asking import Asked
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
+from brimful.budget import Budget, budget_of
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
@@ -23,9 +27,13 @@ from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
-from brimful.settings import DensifySettings
+from brimful.densify.models import model_for
+from brimful.search.search import Found
+from brimful.settings import Ask, DensifySettings
+from brimful.states import States
 from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
 from brimful.text.tokens import TokenCounter
+from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Cluster, Window
 
 MOST_DIGESTS = 8
@@ -271,3 +279,70 @@ def share_for(available: int, percent: int) -> int:
     3000
     """
     return max(available * (100 - percent) // 100, 1)
+
+
+# ---- asking: How does a question get a context with what does not fit condensed?
+
+_ANY_ROOM = 1 << 30
+
+
+def condensed(
+    ask: Ask,
+    room: Budget,
+    model: Model | str,
+    *,
+    states: States,
+    memory: Callable[[], Memory],
+    cancel: threading.Event | None = None,
+) -> Context:
+    """The context for a room; nobody else waits while the model works."""
+    model = model_for(model) if isinstance(model, str) else model
+    kept = None if isinstance(model, ExtractiveModel) else memory()
+    how, counter = ask.settings.condensing, tokens_for(ask.settings.model)
+    for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
+        with states.turn() if is_last else nullcontext():
+            with states.asking() as before:
+                if (found := before.contexts.get(before.key(ask, room))) is not None:
+                    return found
+                prepared = _prepared(before.asked(ask), room, is_free=kept is None)
+            digests = condense(prepared.left, model, memory=kept, counter=counter, settings=how, cancel=cancel)
+            with states.asking() as corpus:
+                if is_last or corpus is before:
+                    made = prepared.completed(digests, taken=corpus.snapshot.row)
+                    receipted = corpus.receipted(ask, made, prepared.found)
+                    return corpus.contexts.keep(corpus.key(ask, room), receipted)
+    raise AssertionError("the last try returns")
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What fits of a question's answer, and what is left to be condensed."""
+
+    asked: Asked
+    room: Budget
+    base: Context
+    found: Found
+    candidates: Candidates
+    left: list[Rest]
+
+    def completed(self, digests: Sequence[Digest | None], *, taken: Callable[[str], object]) -> Context:
+        """The context with the digests; what is left out has no price."""
+        made = self.base
+        if self.left:
+            pack, counter = partial(self.asked.packed, room=self.room), self.asked.counter
+            made = completed(
+                made, self.left, digests, candidates=self.candidates, pack=pack, taken=taken, counter=counter
+            )
+        return replace(made, omitted=tuple(each.without_price() for each in made.omitted))
+
+
+def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
+    """All of it where everything fits, else a share of the budget; a model that costs gets a few documents."""
+    most, counter = None if is_free else MOST_DIGESTS, asked.counter
+    base, found = asked.fullest(room)
+    candidates = asked.candidates(room)
+    left = rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
+    if left:
+        base, found = asked.fullest(budget_of(share_for(room.available, asked.settings.densify_percent)))
+        left = rests(base, candidates, available=room.available, most=most, counter=counter)
+    return _Prepared(asked, room, base, found, candidates, left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import field
-from typing import Literal, get_args
+from typing import Literal
 
 from brimful.classes import dataclass
 from brimful.limits import LEAST_CONTEXT_TOKENS
@@ -181,7 +181,6 @@ def _marked_errors(body: object, *, depth: int) -> list[object]:
 # providers. Words of a rate limit veto an overflow, so that a busy minute never teaches a context limit.
 
 Failure = Literal["overflow", "wait", "shrink", "quota", "auth", "unavailable", "unknown"]
-FAILURES: tuple[Failure, ...] = get_args(Failure)
 
 _AUTH, _PAYMENT, _TOO_LARGE, _OK = frozenset({401, 403, 407}), 402, 413, 200
 _WAIT = frozenset({425, 429, 503, 529})

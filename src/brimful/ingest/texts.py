@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, BinaryIO
 
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.reading import BLOCK_BYTES, given, stream_blocks
-from brimful.corpus.secrets import secret_of
-from brimful.corpus.skips import Refusal, Skipped, SourceSettings
+from brimful.corpus.secrets import check_secret, secret_of
+from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
 from brimful.ingest import Report
@@ -39,7 +39,7 @@ def add_text(
     (1, 1)
     """
     settings = settings or SourceSettings()
-    _check_free(store, path)
+    _check_free(store, path, store.roots())
     content = given(path, text).content
     secret = None if settings.allows("secret") else secret_of(path, content)
     if secret:
@@ -51,6 +51,19 @@ def add_text(
     else:
         document = Document(path, content, time=time)
     return _put(store, [Entry(document, title=title)])
+
+
+def add_documents(store: Store, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
+    """Store documents as they are; returns how many. A credential, or the path of a folder's file, is refused."""
+    gate, roots = SourceSettings(allow=allow), store.roots()
+
+    def entry(document: Document) -> Entry:
+        check_secret(document.path, document.content, gate)
+        _check_free(store, document.path, roots)
+        return Entry(document)
+
+    entries = map(entry, documents)
+    return store.add(list(entries) if isinstance(documents, Sequence) else entries)
 
 
 def ingest_stream(
@@ -66,7 +79,7 @@ def ingest_stream(
     Of a stream longer than a few megabytes a copy is kept on disk while it is indexed, not in memory.
     """
     settings = settings or SourceSettings()
-    _check_free(store, path)
+    _check_free(store, path, store.roots())
     if not settings.allows("secret") and (secret := secret_of(path, b"")):
         return Report(skipped=[Skipped(path, "secret", secret)])
     with tempfile.SpooledTemporaryFile(max_size=LONG_BYTES) as spool:
@@ -129,13 +142,17 @@ def _put(store: Store, entries: Sequence[Entry]) -> Report:
     return report
 
 
-def _check_free(store: Store, path: str) -> None:
+def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
-    owner = store.owner(path)
-    if owner:
-        raise DocumentError(f"{path!r} is the document of a file ({owner}); give the text another path")
-    if folder_above(store.roots(), path) is not None:
-        raise DocumentError(f"{path!r} would be a name in an added folder; give the text another path")
+    if store.owner(path):  # whose, and where, is not told to whoever sent the text
+        raise DocumentError(
+            f"{path!r} is the document of a file in an added folder; give the text another path, "
+            "or change the file and add the folder again"
+        )
+    if folder_above(roots, path) is not None:
+        raise DocumentError(
+            f"{path!r} would be a name in an added folder, which names its own files; give the text another path"
+        )
 
 
 def _copied(stream: BinaryIO, spool: IO[bytes], settings: SourceSettings) -> int:

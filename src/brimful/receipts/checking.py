@@ -24,8 +24,9 @@ from brimful.receipts.offline import (
     Findings,
     Kind,
     check,
+    compared_again,
     contradictions,
-    replay_findings,
+    unasked,
 )
 from brimful.receipts.receipt import CitedDigest, CitedDocument, DigestSource, Receipt, hash_of, most_shown
 from brimful.receipts.sources import (
@@ -46,7 +47,7 @@ __all__ = [
     "check",
     "check_files",
     "check_store",
-    "replay_findings",
+    "compared_again",
 ]
 
 
@@ -81,11 +82,6 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
         message = f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
         found.insert(0, Finding("state", None, None, None, f"{message}; cited documents: {comparison.tally()}"))
     return found
-
-
-def unasked(receipt: Receipt) -> str:
-    """Which shards a partial answer was given without."""
-    return f" (a partial answer, given without {', '.join(receipt.missing)})" if receipt.missing else ""
 
 
 def check_files(

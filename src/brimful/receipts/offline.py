@@ -7,14 +7,14 @@ again from its sources (`sources`), and then to ask the question again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import pairwise
 from typing import Literal
 
-from brimful.assembly.context import DIGEST_PREFIX
+from brimful.assembly.context import DIGEST_PREFIX, Context
 from brimful.classes import dataclass
-from brimful.errors import BrimfulError
+from brimful.errors import BrimfulError, StoreError
 from brimful.receipts.notation import canonical
 from brimful.receipts.receipt import MOST_OVERLAP, CitedWindow, Receipt, hash_of, most_shown
 from brimful.text.tokens import TokenCounter
@@ -124,7 +124,26 @@ def check(receipt: Receipt, *, text: str | None = None) -> Findings:
     return Findings(found, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
 
 
-def replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:
+def compared_again(receipt: Receipt, found: Findings, *, root: str, again: Callable[[], Context]) -> Findings:
+    """What was found, and what of a receipt differs when its question is asked again, on the same state."""
+    try:
+        if receipt.state_root != root:
+            raise StoreError(
+                f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
+            )
+        made = again().receipt
+    except BrimfulError as error:
+        return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
+    assert made is not None
+    return found.with_(*_replay_findings(receipt, made), replayed=True)
+
+
+def unasked(receipt: Receipt) -> str:
+    """Which shards a partial answer was given without."""
+    return f" (a partial answer, given without {', '.join(receipt.missing)})" if receipt.missing else ""
+
+
+def _replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:
     """What a receipt says otherwise than the one that its question, asked again, gives."""
     found = []
     for each in fields(Receipt):

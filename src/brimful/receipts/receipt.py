@@ -207,6 +207,11 @@ class Receipt:
         return canonical(self)
 
     @classmethod
+    def of(cls, given: Receipt | str | bytes) -> Receipt:
+        """A receipt as it is, or read back."""
+        return given if isinstance(given, Receipt) else cls.from_json(given)
+
+    @classmethod
     def from_json(cls, text: str | bytes) -> Receipt:
         """Read a receipt back. Whatever is not one, or was changed since, is a FormatError that names the field."""
         found = parsed(text)

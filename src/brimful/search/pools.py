@@ -310,6 +310,13 @@ def pools_of(
     ]
 
 
+def one_pool(ground: CorpusColumns, found: Found, *, tokens: int, hits: Sequence[Hit]) -> list[Pool]:
+    """All hits that have a word of the question, in their order; all of them where none has."""
+    own = {(hit.path, hit.start) for group in _by_word(ground, found, hits) for hit in group}
+    counted = tuple(hit for hit in hits if (hit.path, hit.start) in own) or tuple(hits)
+    return [Pool(counted, tokens)] if counted else []
+
+
 def _by_word(ground: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
     """The hits of each word, each hit once: where it has several words, with the one that has the fewest bytes yet."""
     counted = [word for word, census in found.census if census]

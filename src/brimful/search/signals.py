@@ -103,6 +103,7 @@ class Candidates:
 Scores = NDArray[np.float64]
 
 
+_KEPT_NAMES = 4_096
 LEAST_RUN: Final = 4
 """Words in a row that say more than each by itself."""
 FOLDER_SHARE: Final = 0.5
@@ -243,7 +244,7 @@ def called_by(ground: CorpusColumns, sought: Sequence[TermHits]) -> Scores:
         has = np.zeros(len(worth))
         for name in each.names:
             rows, weights = names.of(name)
-            np.maximum.at(has, rows, weights)
+            has[rows] = np.maximum(has[rows], weights)  # a document is there once
         worth += min(each.weight, 1.0) * has
     most = float(worth.max(initial=0.0))
     rows = np.flatnonzero(worth)
@@ -304,12 +305,13 @@ class PathNames:
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
         self._bases, self._dots = (np.full(len(self._lines), -1) for _ in range(2))
         self._rarities = np.zeros(len(found.names))
+        self.of = lru_cache(_KEPT_NAMES)(self._of)
 
     def __contains__(self, name: bytes) -> bool:
         part = self._part(name)
         return bool(part.stop > part.start)
 
-    def of(self, name: bytes) -> tuple[Numbers, Scores]:
+    def _of(self, name: bytes) -> tuple[Numbers, Scores]:
         """The documents whose path has this word, and what it is worth for each."""
         part = self._part(name)
         return self._rows[part], self._weights(np.arange(part.start, part.stop))

@@ -315,7 +315,8 @@ class ShardedStore(Store):
 
     def _found(self) -> None:
         """Deal the buckets to new shards; broken off, it begins again, since nothing was added until it was done."""
-        for number, place in enumerate(self.path.places):
+        servers_first = sorted(enumerate(self.path.places), key=lambda each: (isinstance(each[1], Path), each[0]))
+        for number, place in servers_first:  # no file is made where a server does not answer
             if number not in self._known:
                 self._known[number] = self._opened(place, make=True)
         with self._held(_MOVING):
@@ -415,10 +416,9 @@ class ShardedStore(Store):
                 if store is None:
                     raise self._why[number]
                 with store.snapshot() as now:
-                    claim, sizes = now.claim(), store.bucket_bytes()
-                    count = len(now.documents())
-                held = claim or Claim("", frozenset())
-                state = ShardState(str(place), count, sum(sizes.values()), len(held.held), len(held.leaving))
+                    held, found_there = now.claim() or Claim("", frozenset()), now.documents()
+                size = int(found_there.lengths.sum())
+                state = ShardState(str(place), len(found_there), size, len(held.held), len(held.leaving))
             except StoreUnreachableError as error:
                 state = ShardState(str(place), 0, 0, 0, 0, str(error))
             found.append(state)

@@ -16,6 +16,7 @@ from brimful.corpus.documents import Document, Hit
 from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
 from brimful.receipts.receipt import Receipt
+from brimful.results import LeftOut, ShownHit, ShownPassage, ShownPrior, as_record
 from brimful.search.priors import ONE
 from brimful.search.search import Found
 from brimful.store.protocol import Listed
@@ -45,7 +46,7 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
     assert isinstance(windows, list)
     with engine.one_state(partial=bool(context.missing)):
         for window, each in zip(context.windows, windows, strict=True):
-            each["origins"] = engine.origins(window.path, window.start, window.end)
+            each["origins"] = list(engine.origins(window.path, window.start, window.end))
             if each["length"] is None:  # too long to be read whole
                 each["length"] = engine.length(window.path)
         root = engine.root
@@ -65,18 +66,9 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
 
 def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
     """A hit with its lines and its text."""
-    return {
-        "path": hit.path,
-        "start": hit.start,
-        "end": hit.end,
-        "lines": engine.lines(hit.path, hit.start, hit.end),
-        "origins": engine.origins(hit.path, hit.start, hit.end),
-        "score": hit.score,
-        "lexical": hit.lexical,
-        "semantic": hit.semantic,
-        "terms": list(hit.terms),
-        "text": engine.text(hit.path, hit.start, hit.end),
-    }
+    place = (hit.path, hit.start, hit.end)
+    lines, origins, text = engine.lines(*place), engine.origins(*place), engine.text(*place)
+    return as_record(ShownHit(*place, lines, origins, hit.score, tuple(hit.terms), text, hit.lexical, hit.semantic))
 
 
 def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
@@ -86,7 +78,7 @@ def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, ob
     assert isinstance(windows, list)
     for window, each in zip(explanation.context.windows, windows, strict=True):
         prior = explanation.prior(window)
-        each["prior"] = None if prior is None else {"kind": prior.name, "counts": prior.thousandths / ONE}
+        each["prior"] = None if prior is None else as_record(ShownPrior(prior.name, prior.thousandths / ONE))
     return {**answer, "census": dict(explanation.found.census)}
 
 
@@ -103,14 +95,9 @@ def cited_record(receipt: Receipt, findings: Findings) -> dict[str, object]:
             for each in receipt.windows
         ],
         "omitted": [
-            {
-                "path": each.path,
-                "start": each.start,
-                "end": each.end,
-                "score": float(each.score),
-                "reason": each.reason,
-                "enters_at": each.enters_at,
-            }
+            as_record(
+                LeftOut(each.path, each.start, each.end, float(each.score), each.reason, enters_at=each.enters_at)
+            )
             for each in receipt.omitted
         ],
         "corrections": list(receipt.corrections),
@@ -142,18 +129,19 @@ def passage_record(
     start = back_to_code_point(document.content, wanted.start - around)
     asked = back_to_code_point(document.content, wanted.end + around)
     end = min(asked, back_to_code_point(document.content, start + most_bytes))
-    return {
-        "path": document.path,
-        "start": start,
-        "end": end,
-        "lines": document.lines(start, end),
-        "origins": engine.origins(document.path, start, end),
-        "text": document.text(start, end),
-        "truncated": end < asked,
-        "next_start": end if end < len(document) else None,
-        "document_bytes": len(document),
-        "document_lines": document.line_count,
-    }
+    shown = ShownPassage(
+        document.path,
+        start,
+        end,
+        document.lines(start, end),
+        engine.origins(document.path, start, end),
+        document.text(start, end),
+        truncated=end < asked,
+        next_start=end if end < len(document) else None,
+        document_bytes=len(document),
+        document_lines=document.line_count,
+    )
+    return as_record(shown)
 
 
 def report_record(report: Report) -> dict[str, object]:

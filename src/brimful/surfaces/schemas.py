@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model, model_validator
 
+from brimful.assembly.citing import Citation as AnswerCitation
+from brimful.assembly.citing import Quotation
+from brimful.assembly.context import Account, Relevance
 from brimful.budget import LARGEST
 from brimful.choices import Choice, choices_of
 from brimful.errors import suggest
+from brimful.results import ExplainedWindow, LeftOut, ShownCluster, ShownCorrection, ShownHit, ShownPassage, ShownWindow
 from brimful.search.query import MOST_CHARACTERS
-from brimful.settings import DEFAULT_BUDGET, DEFAULT_MODEL, AskSettings, FormatName, Strategy
+from brimful.settings import DEFAULT_BUDGET, DEFAULT_MODEL, AskSettings, FormatName
 
 LONGEST_PATH = 4_096
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
@@ -235,122 +240,6 @@ class FieldError(BaseModel):
     problem: str
 
 
-class AccountBody(BaseModel):
-    """Tokens: reserves, headers, seams, markers, content, digests and free add up to total."""
-
-    total: int
-    reserved_system: int
-    reserved_query: int
-    reserved_response: int
-    available: int
-    used: int
-    headers: int
-    seams: int
-    markers: int
-    content: int
-    digests: int
-    free: int
-
-
-class MatchBody(BaseModel):
-    """Bytes of the document that a word of the question was found as."""
-
-    start: int
-    end: int
-    word: str
-
-
-class PartBody(BaseModel):
-    """One reason for a coherence."""
-
-    name: str
-    value: float
-    weight: int
-    why: str
-
-
-class CoherenceBody(BaseModel):
-    """How well a window or cluster hangs together, from 0 to 1, and why."""
-
-    score: float
-    parts: list[PartBody]
-
-
-class ClusterBody(BaseModel):
-    """Windows that a strategy has linked, by their number in the context."""
-
-    strategy: Strategy
-    coherence: CoherenceBody
-    windows: list[int]
-
-
-class WindowBody(BaseModel):
-    """A window, and why it is in."""
-
-    path: str
-    start: int
-    end: int
-    lines: list[int] | None
-    length: int | None
-    score: float
-    lexical: float | None
-    semantic: float | None
-    text: str
-    terms: list[str]
-    matches: list[MatchBody]
-    origins: list[str]
-    coherence: CoherenceBody
-    strategy: Strategy
-    also_in: list[str] = Field(description="Documents that say nearly the same")
-    filling: bool = Field(description="Whether it only fills the budget, less relevant than what answers")
-
-
-class PriorBody(BaseModel):
-    """A kind of file that counts for less, and how much of the score it keeps."""
-
-    kind: str
-    counts: float
-
-
-class ExplainedBody(WindowBody):
-    """A window, why it is in, and the kind of its document where that counts for less."""
-
-    prior: PriorBody | None
-
-
-class RelevanceBody(BaseModel):
-    """How far an answer can be trusted."""
-
-    covered: float = Field(description="How much of what the question says stands together at the best place, 0 to 1")
-    lacking: float = Field(description="How much of it are words that no document has")
-    missing: list[str] = Field(description="These words")
-    end: float = Field(description="Windows whose best hit scores less only fill")
-    reason: str | None = Field(description="Why the answer is empty")
-    nearest: bool = Field(description="Whether it is empty though `anyway` would show something")
-
-
-class OmittedBody(BaseModel):
-    """A window that is not in, and why; `enters_at` where prices were asked for."""
-
-    path: str
-    start: int
-    end: int
-    score: float
-    reason: str
-    duplicate_of: str | None
-    enters_at: int | None = None
-
-
-class CorrectionBody(BaseModel):
-    """A word that was searched for in place of another."""
-
-    word: str
-    term: str
-    how: str
-    distance: int
-    weight: int
-
-
 class ContextBody(BaseModel):
     """A full context with its citations and its account."""
 
@@ -362,19 +251,19 @@ class ContextBody(BaseModel):
     tokens: int
     content_tokens: int
     budget: int
-    account: AccountBody
+    account: Account
     model: str
     exact: bool
     format: str
     packing: str
     truncated: bool
-    windows: list[WindowBody]
-    clusters: list[ClusterBody]
-    relevance: RelevanceBody | None
+    windows: list[ShownWindow]
+    clusters: list[ShownCluster]
+    relevance: Relevance | None
     digests: list[dict[str, Any]]
     receipt: str | None
-    corrections: list[CorrectionBody]
-    omitted: list[OmittedBody]
+    corrections: list[ShownCorrection]
+    omitted: list[LeftOut]
     root: str
 
 
@@ -392,31 +281,16 @@ class ReceiptBody(BaseModel):
 class ExplanationBody(ContextBody):
     """A context, and how often each word of the question stands anywhere, in all its forms."""
 
-    windows: list[ExplainedBody]  # type: ignore[assignment]
+    windows: list[ExplainedWindow]  # type: ignore[assignment]
     census: dict[str, int]
-
-
-class HitBody(BaseModel):
-    """A place that matters."""
-
-    path: str
-    start: int
-    end: int
-    lines: list[int]
-    origins: list[str]
-    score: float
-    lexical: float | None
-    semantic: float | None
-    terms: list[str]
-    text: str
 
 
 class FoundBody(BaseModel):
     """The places that matter most, best first."""
 
     question: str
-    hits: list[HitBody]
-    corrections: list[CorrectionBody]
+    hits: list[ShownHit]
+    corrections: list[ShownCorrection]
     census: dict[str, int]
     missing: list[str] = Field(description="Words of the question that no document has")
     relevant: int = Field(
@@ -445,19 +319,10 @@ class DocumentsBody(BaseModel):
     root: str
 
 
-class PassageBody(BaseModel):
-    """Whole characters of a document; `next_start` is where it goes on."""
+@dataclass(frozen=True, slots=True)
+class PassageBody(ShownPassage):
+    """Whole characters of a document, and the state that they are of; `next_start` is where it goes on."""
 
-    path: str
-    start: int
-    end: int
-    lines: list[int]
-    origins: list[str]
-    text: str
-    truncated: bool
-    next_start: int | None
-    document_bytes: int
-    document_lines: int
     root: str
 
 
@@ -622,51 +487,10 @@ class MapBody(BaseModel):
     root: str
 
 
-class PlaceBody(BaseModel):
-    """Lines of a document, and its bytes where they are known."""
-
-    path: str
-    first_line: int
-    last_line: int
-    start: int | None
-    end: int | None
-
-
-class CitationBody(BaseModel):
-    """A place that an answer names: shown in the context, outside of what it shows, or unknown to it."""
-
-    said: str
-    place: PlaceBody
-    verdict: str
-
-
-class QuotationBody(BaseModel):
-    """Words that an answer quotes: they stand (at the lines cited behind them), stand elsewhere, or are missing."""
-
-    text: str
-    places: list[PlaceBody]
-    cited: PlaceBody | None
-    verdict: str
-
-
 class CheckedBody(BaseModel):
     """What an answer quotes and cites, and whether all of it holds; `changed` are windows that could not be read."""
 
     holds: bool
-    quotations: list[QuotationBody]
-    citations: list[CitationBody]
+    quotations: list[Quotation]
+    citations: list[AnswerCitation]
     changed: list[str]
-
-
-class CitedBody(BaseModel):
-    """The bytes that a citation names, at most so many as a passage may have."""
-
-    path: str
-    start: int
-    end: int
-    lines: list[int]
-    origins: list[str]
-    text: str
-    truncated: bool
-    next_start: int | None
-    document_bytes: int

@@ -275,9 +275,6 @@ def _is_title(title: bytes, above: bytes, *, rst: bool) -> bool:
     return not above or not above.strip(above[:1]) or above.startswith(b"#")
 
 
-NO_HEADS = Heads(*(np.zeros(0, np.int64) for _ in range(3)))
-
-
 def joined(parts: list[Heads]) -> Heads:
     """Heads of several kinds of text in one order."""
     starts = np.concatenate([part.starts for part in parts])

@@ -1,5 +1,7 @@
 """Ask, see, understand."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -12,6 +14,7 @@ def test_an_answer_shows_the_engine_s_windows_in_reading_order(tab, engine):
     """Each window has its citation and exactly its own text, in the order in which the model reads."""
     page = tab.open(QUESTION, budget=600)
     context = engine.context(QUESTION, budget=600)
+    page.get_by_role("button", name="Reading order").click()
     assert tab.texts(".window pre") == [window.text for window in context.windows]
     cited = [f"{window.path} lines {window.lines[0]}–{window.lines[1]}" for window in context.windows]
     assert [text.replace("line ", "lines ") for text in tab.texts(".window h3")] == [
@@ -72,9 +75,23 @@ def test_a_map_shows_where_the_windows_of_a_document_lie(tab, engine):
     assert page.evaluate("document.activeElement.id") == f"window-{len(windows)}"
 
 
+def test_the_best_window_stands_first_and_the_reading_order_is_one_click_away(tab, engine):
+    """Ranks ascend until the order of the text is asked for; what is shown stays the same."""
+    page = tab.open(QUESTION, budget=900)
+    windows = engine.context(QUESTION, budget=900).windows
+    ranks = [int(re.match(r"\d+", reason)[0]) for reason in tab.texts(".window .why")]
+    assert ranks == list(range(1, len(windows) + 1))
+    page.get_by_role("button", name="Reading order").click()
+    places = page.evaluate("[...document.querySelectorAll('#list article')].map(each => each.id)")
+    assert places == [f"window-{number}" for number in range(1, len(windows) + 1)]
+    assert [text.rstrip() for text in tab.texts(".window pre")] == [window.text.rstrip() for window in windows]
+    expect(page.get_by_role("button", name="Reading order")).to_have_attribute("aria-pressed", "true")
+
+
 def test_turning_a_knob_assembles_again(tab, engine):
     """The number, the slider and the choices: the page shows what the engine gives for them; so does the address."""
     page = tab.open(QUESTION, budget=600)
+    page.get_by_role("button", name="Reading order").click()
     with tab.answering():
         page.fill("#budget", "300")
     page.locator("#budget").blur()

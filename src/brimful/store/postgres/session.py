@@ -170,13 +170,15 @@ class PostgresCursor:
         self._incoming = False
         self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
         self._next, self._ahead = 0, _TOGETHER
+        self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        self._send(statement)
-        self.trips += 1
-        return self._cursor.execute(_with_marks(statement), values).fetchall()
+        with self._in_use:
+            self._send(statement)
+            self.trips += 1
+            return self._cursor.execute(_with_marks(statement), values).fetchall()
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The same, one by one: the server keeps the rest."""
@@ -206,6 +208,10 @@ class PostgresCursor:
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
+        with self._in_use:
+            return self._sealed(table, key)
+
+    def _sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
         if table == "maps" or self._kept is None:

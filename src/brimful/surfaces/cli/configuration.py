@@ -12,7 +12,7 @@ from brimful.choices import check_value, from_text
 from brimful.classes import dataclass
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
 from brimful.settings import ASKED, Ask, pairs
-from brimful.store.address import Address, Place, is_address, is_list, masked, shards_of
+from brimful.store.address import Address, Place, Shards, is_address, is_list, masked, shards_of
 
 # ---- configuration: Which value does a setting have, and where does it come from?
 #
@@ -292,6 +292,8 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
 
             check_there(place)
             return place
+        if isinstance(place, Shards) and not any(isinstance(each, Address) or each.is_file() for each in place.places):
+            raise InputError(f"none of the shards that {place} lists is there; are their disks mounted?")
         if isinstance(place, Path) and not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place

@@ -142,6 +142,7 @@ _HOST = Option(
     "host", ("--host",), "Where to listen; beyond loopback needs a token.", metavar="ADDRESS", default="127.0.0.1"
 )
 _PORT = Option("port", ("--port", "-p"), "0 takes any that is free.", "int", "PORT")
+_SERVED = (_WATCH, _EMBEDDER, _STORE, _JSON, _QUIET)  # what every server takes
 _TOKEN = Option(
     "token_env",
     ("--token-env",),
@@ -468,11 +469,7 @@ _UPKEEP = (
             _TOKEN,
             _several("hosts", "--allow-host", "NAME", "Another name the server is called by"),
             _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
-            _WATCH,
-            _EMBEDDER,
-            _STORE,
-            _JSON,
-            _QUIET,
+            *_SERVED,
         ),
     ),
     Command(
@@ -489,11 +486,7 @@ _UPKEEP = (
             _HOST,
             _PORT._replace(default=8_081),
             _TOKEN,
-            _WATCH,
-            _EMBEDDER,
-            _STORE,
-            _JSON,
-            _QUIET,
+            *_SERVED,
         ),
     ),
     Command(

@@ -18,6 +18,7 @@ from brimful.assembly.pack import parse
 from brimful.budget import Budget
 from brimful.errors import InputError, SettingError
 from brimful.receipts.receipt import Receipt
+from brimful.results import ShownPassage
 from brimful.settings import Ask, FieldSettings
 from brimful.surfaces import records
 from brimful.surfaces.http.answers import RefusedRequest, described, tagged_bytes
@@ -26,7 +27,6 @@ from brimful.surfaces.schemas import (
     AnswerRequest,
     BudgetBody,
     CheckedBody,
-    CitedBody,
     CiteRequest,
     ContextBody,
     ContextRequest,
@@ -74,7 +74,7 @@ def router(house: Service) -> APIRouter:
         """What the corpus holds within a budget: files with their headings and definitions."""
         return await house.answer(lambda: _mapped(house, body))
 
-    @routes.post("/cite", responses=described(CitedBody, 400, 413, 415))
+    @routes.post("/cite", responses=described(ShownPassage, 400, 413, 415))
     async def cite(body: CiteRequest) -> Response:
         """The bytes that a citation names."""
         return await house.answer(lambda: _cited(house, body))
@@ -127,6 +127,8 @@ def _context(house: Service, body: ContextRequest, cancel: threading.Event | Non
     _keep(house, made.receipt)
     house.metrics.count("contexts")
     house.metrics.count("context_tokens", made.tokens)
+    if body.prices:
+        made = house.engine.prices(made)
     return records.answer_record(house.engine, made, prices=PRICED if body.prices else 0)
 
 

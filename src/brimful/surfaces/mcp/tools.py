@@ -296,7 +296,7 @@ class Tools:
         found = self.engine.search(question, limit=limit, field=field, **chosen)
         note = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
         result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
-        cut = [hit.model_copy(update={"text": hit.text[: limits.HIT_CHARACTERS]}) for hit in result.hits]
+        cut = [replace(hit, text=hit.text[: limits.HIT_CHARACTERS]) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
         return _answer(result, schemas.hits(result))
 

@@ -1,4 +1,4 @@
-// What does the model read? The windows in reading order, each with its citation, its score and its words.
+// What does the model read? The windows, the best first or as they are read, each with citation, score and words.
 
 import { button, bytes, citation, find, key, make, named, place, plural } from "./dom.js";
 import { marked } from "./marks.js";
@@ -10,17 +10,29 @@ export class Windows {
   constructor({ open }) {
     this.open = open;
     this.list = find("list");
+    this.orders = [...find("order").querySelectorAll("button")];
+    for (const each of this.orders) each.addEventListener("click", () => this.sort(each.dataset.order));
+    this.order = "best";
     this.known = new Map();
   }
 
+  /** Show the same windows in another order. */
+  sort(order) {
+    this.order = order;
+    for (const each of this.orders) each.setAttribute("aria-pressed", String(each.dataset.order === order));
+    if (this.shown) this.show(...this.shown);
+  }
+
   show(answer, changes) {
+    this.shown = [answer, changes];
+    find("order").hidden = answer.windows.length < 2;
     const best = Math.max(...answer.windows.map((window) => window.score), 0);
     const ranks = ranked(answer.windows);
     const held = document.activeElement?.closest?.("article")?.dataset.key;
     const shown = new Map();
     const nodes = [];
     let path = null;
-    for (const [at, window] of answer.windows.entries()) {
+    for (const [at, window] of this.sorted(answer.windows, ranks)) {
       const name = `${answer.root}\u0000${key(window)}\u0000${JSON.stringify(window.matches)}`;
       const card = this.known.get(name) || new Card(window, this.open);
       const rank = `${ordinal(ranks.get(window))} of ${answer.windows.length}`;
@@ -37,8 +49,16 @@ export class Windows {
     }
   }
 
+  /** The windows with their places in the text. */
+  sorted(windows, ranks) {
+    const places = [...windows.entries()];
+    return this.order === "best" ? places.sort(([, one], [, other]) => ranks.get(one) - ranks.get(other)) : places;
+  }
+
   clear() {
     this.known = new Map();
+    this.shown = null;
+    find("order").hidden = true;
     this.list.replaceChildren();
   }
 
