@@ -91,6 +91,18 @@ def test_a_taken_name_gets_the_folder_above_in_front(disk, store):
     assert names(store) == ["play/docs/deep/pot.py", "play/docs/new.md", "play/docs/tea.md"]
 
 
+def test_a_name_is_taken_though_nothing_is_stored_under_it_yet(disk, store, tmp_path):
+    """A folder keeps its name while it is empty: neither the same nor a name above or below it goes to another."""
+    (tmp_path / "empty/docs").mkdir(parents=True)
+    ingest(store, tmp_path / "empty/docs", label="team/docs")
+    for taken in ("team/docs", "team", "team/docs/deep"):
+        with pytest.raises(DocumentError, match="names other documents already"):
+            ingest(store, disk / "work/docs", label=taken)
+    (tmp_path / "void/notes").mkdir(parents=True)
+    assert ingest(store, tmp_path / "void/notes").folder == "notes/"
+    assert ingest(store, disk / "work/notes").folder == "work/notes/"
+
+
 def test_nested_folders_do_not_share_names(disk, store):
     """A folder inside another has names of its own, and no name overlaps another folder's."""
     ingest(store, disk / "work")

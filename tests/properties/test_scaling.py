@@ -1,4 +1,5 @@
-"""Ten times the text takes about ten times as long, whatever it is made of: adding it, searching it, asking it.
+"""Ten times the text takes about ten times as long, whatever it is made of: adding, searching, asking, verifying and
+condensing it.
 
 Fragments that were once quadratic, or look as if they might be, repeated to 20 KB and to 200 KB. Quadratic work gives
 100, linear about 10; what takes no time worth speaking of at the smaller size is counted as FLOOR_SECONDS.
@@ -9,6 +10,7 @@ import time
 import pytest
 
 import brimful
+from brimful import Document
 
 BOUND = 40
 FLOOR_SECONDS = 0.02
@@ -34,18 +36,22 @@ def seconds(work):
 
 
 def taken(place, path, text):
-    """How long adding, searching and asking take."""
+    """How long adding, searching, asking, verifying and condensing take."""
     with brimful.open(place, vectors=False) as engine:
-        return (
+        asked = [
             seconds(lambda: engine.add_text(path, text)),
             seconds(lambda: engine.search("needle")),
             seconds(lambda: engine.context("needle", budget=2_000)),
-        )
+        ]
+        context = engine.context("needle", budget=2_000)
+        verifying = seconds(lambda: engine.verify(context.receipt, text=context.text))
+        condensing = seconds(lambda: engine.densify(Document(path, text))) if text.strip() else 0.0
+        return (*asked, verifying, condensing)
 
 
 @pytest.mark.parametrize(("path", "part"), [(path, part) for path, parts in FRAGMENTS.items() for part in parts])
 def test_ten_times_the_text_takes_about_ten_times_as_long(tmp_path, path, part):
-    """Adding, searching and asking grow with the text, not with its square."""
+    """Each of them grows with the text, not with its square."""
     small, large = (taken(tmp_path / f"{size}.db", path, part * (size // len(part))) for size in SIZES)
-    for what, before, after in zip(("add", "search", "context"), small, large, strict=True):
+    for what, before, after in zip(("add", "search", "context", "verify", "densify"), small, large, strict=True):
         assert after / max(before, FLOOR_SECONDS) < BOUND, what
