@@ -3,7 +3,8 @@
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
-from brimful.windows.cutting import records_in
+from brimful.text.spans import Span
+from brimful.windows.cutting import records_in, snap
 
 STORY = """# The brewery
 
@@ -56,11 +57,14 @@ def hit(document, text, score=1.0):
 @pytest.mark.seed("085b §2", "prose: the subject stays clear", where="windows/cutting.py")
 def test_prose_keeps_the_antecedent_of_a_pronoun():
     """A window that would open with "She" reaches back to Ada."""
-    page = Document(
-        "story.md", STORY.replace("Lovelace", "Lovelace, of whom many books and letters tell more than this,")
-    )
-    (window,) = inflate([hit(page, "studied engines")], [page], budget=15)
-    assert window.text.startswith("Ada Lovelace, of whom")
+    page = Document("story.md", STORY)
+    found = hit(page, "studied engines")
+    sentence = Span(page.outline.cut_before(found.start), page.outline.cut_after(found.end))
+    assert page.text(sentence.start, sentence.end).startswith("She had studied")
+    whole = snap(page, sentence, Span(found.start, found.end))
+    assert page.text(whole.start, whole.end).startswith("Ada Lovelace opened")
+    (window,) = inflate([found], [page], max_bytes=100)
+    assert window.text.startswith("Ada Lovelace opened")
     assert "She had studied engines before." in window.text
 
 
