@@ -170,3 +170,16 @@ def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
     share_before, shown_before = scraps(12_000)
     assert share < 0.1 < share_before
     assert shown < shown_before
+
+
+def fitting(context):
+    """What a context leaves out for the budget's sake though it would fit, with a header of its own."""
+    room, count = context.budget.available - context.tokens, tokens_for(context.model).count
+    return [each for each in context.omitted if each.reason == "budget" and count(render([each.window])) <= room]
+
+
+@pytest.mark.parametrize("sizing", ["field", *SIZINGS])
+def test_no_room_is_left_for_what_is_left_out(engine, sizing):
+    """Filled to the brim, no sizing leaves out what fits."""
+    for budget in (400, 600):
+        assert not fitting(engine.context("ledger payment", budget=budget, sizing=sizing))

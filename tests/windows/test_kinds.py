@@ -3,7 +3,8 @@
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
-from brimful.windows.cutting import records_in
+from brimful.text.spans import Span
+from brimful.windows.cutting import records_in, snap
 
 STORY = """# The brewery
 
@@ -57,7 +58,12 @@ def hit(document, text, score=1.0):
 def test_prose_keeps_the_antecedent_of_a_pronoun():
     """A window that would open with "She" reaches back to Ada."""
     page = Document("story.md", STORY)
-    (window,) = inflate([hit(page, "studied engines")], [page], max_bytes=100)
+    found = hit(page, "studied engines")
+    sentence = Span(page.outline.cut_before(found.start), page.outline.cut_after(found.end))
+    assert page.text(sentence.start, sentence.end).startswith("She had studied")
+    whole = snap(page, sentence, Span(found.start, found.end))
+    assert page.text(whole.start, whole.end).startswith("Ada Lovelace opened")
+    (window,) = inflate([found], [page], max_bytes=100)
     assert window.text.startswith("Ada Lovelace opened")
     assert "She had studied engines before." in window.text
 
