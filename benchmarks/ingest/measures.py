@@ -104,7 +104,7 @@ def rates(stage: Stage) -> tuple[Table, list[str]]:
         table.add(name, f"{cores}", *cells, times(cpu / ours), cores=cores, rounds=built.rounds, megabytes=size)
     table.notes += [
         "Wall is the fastest round, since the cores are shared. Two cores are given to those that can use them.",
-        "Brimful commits every 4 MB, FTS5 every 8 MB, with a write-ahead log that is synced; the others at the end.",
+        "Brimful commits every 16 MB, FTS5 every 8 MB, with a write-ahead log that is synced; the others at the end.",
         "Brimful also cuts units and sections, hashes every document and seals every row.",
         "On two cores it starts a second process, whose processor time is counted too.",
     ]

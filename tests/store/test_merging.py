@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from brimful import Document
 from brimful.errors import CorruptError, StoreBusyError, StoreFullError
+from brimful.index.build import Extent
 from brimful.index.segments import Postings, merge_postings, without_empty
 from brimful.search.columns import CorpusColumns
 from brimful.store import writing
@@ -225,3 +226,12 @@ def test_a_segment_without_noted_words_is_asked_for_them(tmp_path):
             with store.snapshot() as now:
                 assert now.segments()[0].little_words() is None
                 assert CorpusColumns(now).languages == told
+
+
+def test_a_segment_of_chinese_is_smaller(monkeypatch):
+    """Bytes beyond ASCII count fourfold, since they make more terms: memory is for the terms, not for the text."""
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 1_000)
+    plain = [writing.Laid(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(20)]
+    wide = [writing.Laid(at, 0, Extent("茶".encode() * 33 + b".", "prose", None)) for at in range(20)]
+    assert [len(group) for group in writing.grouped(plain)] == [10, 10]
+    assert [len(group) for group in writing.grouped(wide)] == [3, 3, 3, 3, 3, 3, 2]
