@@ -479,6 +479,7 @@ _UPKEEP = (
             _TOKEN,
             _several("hosts", "--allow-host", "NAME", "Another name the server is called by"),
             _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
+            _RAY,
             *_SERVED,
         ),
     ),
