@@ -282,9 +282,9 @@ _CORPUS = (
         ),
         (_ADDED,),
         (
-            _several("allow", "--allow", "REASON", "Take in what is left out for this reason"),
-            _several("exclude", "--exclude", "PATTERN", "Leave these out, as in .gitignore"),
-            _several("include", "--include", "PATTERN", "Take in only these, as in .gitignore"),
+            _several("allow", "--allow", "REASON", "Read what is skipped for this reason"),
+            _several("exclude", "--exclude", "PATTERN", "Skip these, as in .gitignore"),
+            _several("include", "--include", "PATTERN", "Read only these, as in .gitignore"),
             Option(
                 "label", ("--as",), "What to call the folder's documents by, instead of its own name.", metavar="NAME"
             ),
@@ -309,7 +309,7 @@ _CORPUS = (
         "Show what a store holds.",
         ("Show what a store holds: documents, bytes, state root, and what was added.",),
         (Argument("paths", "PATH", "What was asked before, to show its store.", takes_many=True),),
-        (_switch("skipped", "--skipped", "Look at the folders again and list what is left out."), _STORE, _JSON),
+        (_switch("skipped", "--skipped", "Look at the folders again and list what is skipped."), _STORE, _JSON),
     ),
     Command(
         "map",

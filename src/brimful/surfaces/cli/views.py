@@ -164,14 +164,28 @@ def show_corrections(corrections: Iterable[Correction]) -> None:
         say(tint("warn", f"searched for {one_line(', '.join(terms))} instead of {one_line(word)}{undo}"))
 
 
+_SKIPPED_AS = {
+    "too_large": "too large",
+    "outside": "outside the folder",
+    "link": "behind a link",
+    "loop": "in a loop of links",
+    "special": "not a regular file",
+    "name": "with a name that can't be cited",
+    "too_deep": "too deep in folders",
+    "changing": "changing while read",
+    "encoding": "in an unknown encoding",
+    "missing_part": "in a format that needs an extra",
+}
+
+
 def show_skips(skipped: Sequence[Skipped]) -> None:
     """What was left out, in a line; what could be read after all, one by one."""
     notable = [each for each in skipped if each.reason not in _QUIET_REASONS]
     if not notable:
         return
     counts = sorted(Counter(each.reason for each in notable).items(), key=lambda each: (-each[1], each[0]))
-    reasons = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in counts)
-    say(f"left out: {reasons} (--json lists them)")
+    reasons = ", ".join(f"{number:,} {_SKIPPED_AS.get(reason, reason)}" for reason, number in counts)
+    say(f"skipped: {reasons} (--json lists them)")
     fixable = [each for each in notable if each.reason in FIXABLE]
     for each in fixable[:_MOST_SKIPS]:
         say(tint("warn", f"  {one_line(each.path)}: {each.reason.replace('_', ' ')}; {one_line(each.detail)}"))
