@@ -32,6 +32,7 @@ _UNLIMITED = 1 << 62
 _WORD_END = compiled(rb"(?<=\S)(?=\s)")
 _WORD_START = compiled(rb"(?<=\s)(?=\S)")
 _NEWLINE = compiled(rb"\n")
+_SAID = compiled(rb"\S")
 _CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
 
@@ -348,9 +349,9 @@ def _line_ends(source: Document, start: int, end: int) -> list[int]:
 
 
 def _ends_within(stretch: Stretch) -> list[tuple[int, int]]:
-    """The window with an end at each word of the unit after it."""
+    """The window with an end at each word of the unit after it, and of what that unit announces."""
     start, end = stretch.span.start, stretch.span.end
-    limit = min(stretch.source.outline.cut_after(end + 1), stretch.high)
+    limit = min(below_heading(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
     return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
 
 
@@ -377,7 +378,8 @@ def _around(content: bytes, start: int, end: int, part: Span) -> list[tuple[int,
 def _inside_a_word(stretch: Stretch) -> list[tuple[int, int]]:
     """The window with an end at each character of the next word: for words of more tokens than the slack."""
     start, end = stretch.span.start, stretch.span.end
-    limit = min(end + LONGEST_WORD, stretch.high)
+    word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are
+    limit = min((word.start() if word else end) + LONGEST_WORD, stretch.high)
     found = _CODE_POINT.finditer(stretch.source.content, end + 1, limit)
     return [(start, match.start()) for match in found if match.start() < stretch.high]
 
