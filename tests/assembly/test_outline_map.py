@@ -198,7 +198,7 @@ FOLDER = {
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     """A folder as people have them: code, prose, tests, data, and a text that is too long to be opened."""
-    folder = tmp_path_factory.mktemp("folder")
+    folder = tmp_path_factory.mktemp("above") / "k"
     for name, text in FOLDER.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -210,12 +210,12 @@ def engine(tmp_path_factory):
 def test_a_folder_is_shown_by_path_with_what_is_in_it(engine):
     """Headings and definitions by their nesting; a document above 2 MB is named, and data has no names."""
     assert engine.map(budget=1_000).text == (
-        "README.md\n  Kettle\n    Install\n    Use\n      Tea\n"
-        "data/prices.csv\n"
-        "notes/long.md\n"
-        "src/kettle.py\n  LIMIT = 3\n  class Kettle\n    def boil(self, cups)\n    def pour(self)\n  def _hidden()\n"
-        "src/pot.rs\n  pub struct Pot\n  impl Pot\n    pub fn steep(&self, minutes: u32) -> bool\n"
-        "tests/test_kettle.py\n  def test_boils()\n"
+        "k/README.md\n  Kettle\n    Install\n    Use\n      Tea\n"
+        "k/data/prices.csv\n"
+        "k/notes/long.md\n"
+        "k/src/kettle.py\n  LIMIT = 3\n  class Kettle\n    def boil(self, cups)\n    def pour(self)\n  def _hidden()\n"
+        "k/src/pot.rs\n  pub struct Pot\n  impl Pot\n    pub fn steep(&self, minutes: u32) -> bool\n"
+        "k/tests/test_kettle.py\n  def test_boils()\n"
     )
 
 
@@ -225,17 +225,17 @@ def test_what_matters_less_gives_way_first(engine):
         found = engine.map(budget=budget)
         lines = found.text.splitlines()
         assert tokens_for(found.model).count(found.text) == found.tokens <= budget
-        if "tests/test_kettle.py" in lines:
-            assert {*FOLDER} <= {*lines}
+        if "k/tests/test_kettle.py" in lines:
+            assert {f"k/{name}" for name in FOLDER} <= {*lines}
         if "  def _hidden()" in lines:
             assert "  class Kettle" in lines
 
 
 def test_a_question_puts_its_files_and_names_first(engine):
     """The document that it finds comes first, opened at the name that it uses, with what that stands in."""
-    boiled = engine.map(budget=30, question="boil(cups)").text
-    assert boiled == "src/kettle.py\n  class Kettle\n    def boil(self, cups)\n  … 3 more\n… 5 more files\n"
-    assert engine.map(budget=30, question="how long does it steep?").text.startswith("src/pot.rs\n  impl Pot\n")
+    boiled = engine.map(budget=32, question="boil(cups)").text
+    assert boiled == "k/src/kettle.py\n  class Kettle\n    def boil(self, cups)\n  … 3 more\n… 5 more files\n"
+    assert engine.map(budget=32, question="how long does it steep?").text.startswith("k/src/pot.rs\n  impl Pot\n")
 
 
 def test_only_paths_that_fit_are_shown(engine):
@@ -255,7 +255,15 @@ def test_an_empty_corpus_has_an_empty_map(tmp_path):
 def test_documents_are_listed_by_path(engine):
     """Size, kind and language without reading; lines where they are asked for."""
     listed = engine.documents()
-    assert [each.path for each in listed] == sorted(FOLDER)
+    assert [each.path for each in listed] == [f"k/{name}" for name in sorted(FOLDER)]
     one = engine.documents("kettle.py", lines=True)[0]
-    assert one._replace(time=None) == ("src/kettle.py", None, len(FOLDER["src/kettle.py"]), "code", "python", None, 12)
+    assert one._replace(time=None) == (
+        "k/src/kettle.py",
+        None,
+        len(FOLDER["src/kettle.py"]),
+        "code",
+        "python",
+        None,
+        12,
+    )
     assert [each.lines for each in engine.documents("prices", lines=True)] == [501]
