@@ -67,7 +67,7 @@ def test_nested_forms_cost_one_file(tmp_path):
     settings = SourceSettings(max_parser_bytes=300_000_000, max_parser_seconds=20)
     with SqliteStore(tmp_path / "store.db") as store:
         report = ingest(store, folder, settings=settings)
-    assert (report.added, [skip.path for skip in report.skipped]) == (2, ["a.pdf"])
+    assert (report.added, [skip.path for skip in report.skipped]) == (2, ["notes/a.pdf"])
     assert report.skipped[0].reason in ("too_large", "malformed")
     assert "max_parser" in report.skipped[0].detail
 
