@@ -103,7 +103,7 @@ def main() -> int:
         corpus(folder)
         with brimful.open(store) as engine:
             added = engine.add(folder).added
-            size = int(engine.ground.documents.lengths.sum())
+            size = int(engine.columns.documents.lengths.sum())
         with served(store) as address, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=make_browser.where(), args=list(make_browser.ARGUMENTS))
             facts |= {"browser": browser.version, "load": round(os.getloadavg()[0], 1)}

@@ -93,12 +93,12 @@ def one(megabytes: float, count: int) -> Measured:
                 engine.context(question)
             question_cpu = (time.process_time() - started) / len(asked)
             SqliteCursor.fetch, SqliteCursor.sealed = fetch, sealed
-            snapshot = engine.ground.snapshot
+            snapshot = engine.columns.snapshot
             ((blobs, stored),) = snapshot.cursor.fetch("SELECT count(*), sum(length(data)) FROM blobs")
             return Measured(
                 corpus.total / MB,
-                len(engine.ground.documents),
-                len(engine.ground),
+                len(engine.columns.documents),
+                len(engine.columns),
                 len(snapshot.terms()),
                 len(snapshot.segments()),
                 blobs,

@@ -108,7 +108,7 @@ def test_census_decides_the_radius_before_anything_is_inflated(engine):
     for word, budget in (("limerence", 4_000), ("letter", 4_000)):
         context = engine.context(word, budget=budget, sizing="elastic", fill="relevant")
         hits = {hit for window in context.windows for hit in window.hits}
-        census = engine.ground.census(word.encode())
+        census = engine.columns.census(word.encode())
         assert len(hits) <= census
         sizes[word] = max(window.end - window.start for window in context.windows) / 2
         radius = min(max(budget * 4 // census // 2, 200), 32_000)
@@ -426,7 +426,7 @@ def test_one_document_of_one_byte(tmp_path):
 @pytest.mark.parametrize("strategy", ["adjacent", "narrative"])
 def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, strategy):
     """Windows of documents that are read in places are packed and cited right, beside short ones, no byte twice."""
-    whole = {path: engine.document(path) for path in engine.ground.documents.paths}
+    whole = {path: engine.document(path) for path in engine.columns.documents.paths}
     monkeypatch.setattr(brimful.store.documents, "LONGEST_WHOLE", 5_000)
     context = engine.context(
         "limerence romantic attraction machine consciousness",
@@ -534,7 +534,7 @@ def test_a_closed_engine_says_so(tmp_path):
         lambda: engine.add(tmp_path),
         lambda: engine.remove("a.md"),
         lambda: engine.root,
-        lambda: engine.ground,
+        lambda: engine.columns,
         engine.purge,
         lambda: engine.verify_determinism("tea"),
     ):

@@ -45,7 +45,7 @@ class Asked:
     """A question to a corpus as it is at one moment, with all that was chosen for its answer."""
 
     question: str
-    ground: CorpusColumns
+    columns: CorpusColumns
     documents: WholeDocuments
     vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
@@ -116,7 +116,7 @@ class Asked:
 
     def _wanted(self, tokens: int) -> int:
         """How many units to ask for, so that they surely fill the budget."""
-        return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.ground.unit_size, 64)
+        return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.columns.unit_size, 64)
 
     def _found(self, limit: int, tokens: int) -> Found:
         """What a search finds; the same again where several budgets ask for as much, as prices do."""
@@ -124,7 +124,7 @@ class Asked:
         key = (limit, tokens <= UNIT_LIMIT)
         if key not in self._searched:
             found = self.found(limit)
-            self._searched[key] = with_matches(self.ground, found) if key[1] else found
+            self._searched[key] = with_matches(self.columns, found) if key[1] else found
         return self._searched[key]
 
     def found(self, limit: int) -> Found:
@@ -136,7 +136,7 @@ class Asked:
     def _read(self) -> Understood:
         chosen = self.settings
         return understand(
-            self.ground,
+            self.columns,
             self.question,
             settings=self.field if chosen.priors else replace(self.field, priors=False),
             vectors=self.vectors,
@@ -179,7 +179,7 @@ class Asked:
         """About how many hits the budget has room for: documents of the others need not be read."""
 
         def text_of(hit: Hit) -> str:
-            content = self.documents.text(self.ground.snapshot, hit.path, hit.start, hit.end)
+            content = self.documents.text(self.columns.snapshot, hit.path, hit.start, hit.end)
             return content.decode("utf-8", "replace")
 
         return len(water_line(hits, text_of, tokens=tokens, cost=self.counter.count).above) if hits else 0
@@ -301,11 +301,11 @@ class Asked:
         if (
             not self.settings.related
         ):  # nothing is shared out among words: the best hits come first, whichever they have
-            return one_pool(self.ground, found, tokens=tokens, hits=hits)
+            return one_pool(self.columns, found, tokens=tokens, hits=hits)
         terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
-        near = related_to(self.ground, found, vectors=terms, synonyms=own)
-        return pools_of(self.ground, found, tokens=tokens, related=near, hits=hits)
+        near = related_to(self.columns, found, vectors=terms, synonyms=own)
+        return pools_of(self.columns, found, tokens=tokens, related=near, hits=hits)
 
     @property
     def _is_narrow(self) -> bool:
@@ -348,11 +348,11 @@ class Asked:
         return link(windows, strategy, settings=self.settings.windows)
 
     def _meaning(self, window: Window) -> tuple[float, ...] | None:
-        return meaning_between(self.ground, window.path, window.start, window.end) if self.vectors else None
+        return meaning_between(self.columns, window.path, window.start, window.end) if self.vectors else None
 
     def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
         return self.documents.around(
-            self.ground.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
+            self.columns.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
         )
 
 

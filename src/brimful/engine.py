@@ -271,7 +271,7 @@ class Engine:
         return self.corpus(partial=partial)
 
     @property
-    def ground(self) -> CorpusColumns:
+    def columns(self) -> CorpusColumns:
         """The corpus as it is now, in columns."""
         with self.corpus() as corpus:
             return corpus.columns

@@ -1,4 +1,4 @@
-"""Small corpora in a store, and the ground over them."""
+"""Small corpora in a store, and the columns over them."""
 
 import random
 
@@ -36,7 +36,7 @@ def corpus(seed: int, *, count: int = 12, longest: int = 40) -> list[Document]:
 
 @pytest.fixture
 def laid(tmp_path):
-    """Lay documents down in several segments, with some that are gone, and give the ground over them."""
+    """Lay documents down in several segments, with some that are gone, and give the columns over them."""
     opened = []
 
     def lay(documents, *, batch=3, gone=(), embedder=None):

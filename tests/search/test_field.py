@@ -23,10 +23,10 @@ SETTINGS = FieldSettings(
 )
 
 
-def sought_of(ground, *words, weights=None):
+def sought_of(columns, *words, weights=None):
     """Words with all their places."""
     weights = weights or {}
-    return [TermHits(word, weights.get(word, 1.0), ((THOUSAND, ground.places(word)),), (word,)) for word in words]
+    return [TermHits(word, weights.get(word, 1.0), ((THOUSAND, columns.places(word)),), (word,)) for word in words]
 
 
 def saturated(times, size, settings):
@@ -38,9 +38,9 @@ def saturated(times, size, settings):
     )
 
 
-def plain_scale(groups, counts, sizes, sought, censuses, total, average, settings, told=None, worth_of=idf):
+def plain_scale(groups, counts, sizes, term_hits, censuses, total, average, settings, told=None, worth_of=idf):
     """BM25 over groups of units, each word's worth times how much of the question's worth is there; best is one."""
-    worths = [each.weight * worth_of(census, total) for each, census in zip(sought, censuses, strict=True)]
+    worths = [each.weight * worth_of(census, total) for each, census in zip(term_hits, censuses, strict=True)]
     scores = []
     for place, group in enumerate(groups):
         size = sum(sizes[unit] for unit in group) / average
@@ -54,34 +54,34 @@ def plain_scale(groups, counts, sizes, sought, censuses, total, average, setting
     return [score / best for score in scores]
 
 
-def is_told(ground, unit, word):
+def is_told(columns, unit, word):
     """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on."""
-    number = int(ground.documents.numbers[ground.rows[unit]])
-    row = ground.snapshot.row(ground.documents.paths[ground.rows[unit]])
-    content = ground.snapshot.read(number, 0, row.length)
+    number = int(columns.documents.numbers[columns.rows[unit]])
+    row = columns.snapshot.row(columns.documents.paths[columns.rows[unit]])
+    content = columns.snapshot.read(number, 0, row.length)
     heads = build_segment([Extent(content, row.kind, row.language)]).heads
     level = 99
     for start, end, this in reversed(list(zip(heads.starts, heads.ends, heads.levels, strict=True))):
-        if end <= ground.offsets[unit] and this < level:
+        if end <= columns.offsets[unit] and this < level:
             level = this
             if word in terms_of(content[start:end]).names:
                 return True
     return False
 
 
-def plain_field(ground, sought, settings):
+def plain_field(columns, term_hits, settings):
     """The whole field without blocks, in plain loops: the score of every unit in millionths."""
-    units = range(len(ground))
-    counts = [ground.counts_in(each.places[0][1], np.arange(len(ground))).tolist() for each in sought]
-    sizes, extents, rows = ground.sizes.tolist(), ground.extents.tolist(), ground.rows.tolist()
+    units = range(len(columns))
+    counts = [columns.counts_in(each.places[0][1], np.arange(len(columns))).tolist() for each in term_hits]
+    sizes, extents, rows = columns.sizes.tolist(), columns.extents.tolist(), columns.rows.tolist()
 
     def around(unit, reach):
-        near = range(max(unit - reach, 0), min(unit + reach, len(ground) - 1) + 1)
+        near = range(max(unit - reach, 0), min(unit + reach, len(columns) - 1) + 1)
         return [other for other in near if extents[other] == extents[unit]]
 
-    lengths = ground.documents.lengths.tolist()
+    lengths = columns.documents.lengths.tolist()
     by_row = [[unit for unit in units if rows[unit] == row] for row in range(len(lengths))]
-    names = [np.bincount(ground.titles.of(each.word), minlength=len(lengths)).tolist() for each in sought]
+    names = [np.bincount(columns.titles.of(each.word), minlength=len(lengths)).tolist() for each in term_hits]
     tallies = [
         [sum(count[unit] for unit in by_row[row]) + settings.name * names[at][row] for row in range(len(lengths))]
         for at, count in enumerate(counts)
@@ -90,7 +90,7 @@ def plain_field(ground, sought, settings):
         [[row] for row in range(len(lengths))],
         tallies,
         lengths,
-        sought,
+        term_hits,
         [sum(tally > 0 for tally in column) for column in tallies],
         len(lengths),
         sum(lengths) / len(lengths),
@@ -100,18 +100,18 @@ def plain_field(ground, sought, settings):
     lexical = [settings.document * documents[rows[unit]] for unit in units]
     told = [
         [
-            settings.heading * is_told(ground, unit, each.word) + settings.name_in_unit * (names[at][rows[unit]] > 0)
+            settings.heading * is_told(columns, unit, each.word) + settings.name_in_unit * (names[at][rows[unit]] > 0)
             for unit in units
         ]
-        for at, each in enumerate(sought)
+        for at, each in enumerate(term_hits)
     ]
     scales = ((0, settings.unit), (settings.near_reach, settings.near), (settings.wide_reach, settings.wide))
     for reach, share in scales:
         width = 2 * reach + 1
-        censuses = [each.census * width for each in sought]
+        censuses = [each.census * width for each in term_hits]
         groups = [around(unit, reach) for unit in units]
-        average = ground.unit_size * width
-        scale = plain_scale(groups, counts, sizes, sought, censuses, len(ground), average, settings, told)
+        average = columns.unit_size * width
+        scale = plain_scale(groups, counts, sizes, term_hits, censuses, len(columns), average, settings, told)
         lexical = [value + share * here for value, here in zip(lexical, scale, strict=True)]
     total = [
         value + settings.spread * sum(lexical[other] for other in around(unit, 1) if other != unit)
@@ -124,86 +124,86 @@ def plain_field(ground, sought, settings):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_field_is_the_plain_sum(laid, words, seed):
     """On a corpus small enough to be looked at whole, every score is that of the plain loops, to a millionth."""
-    ground = laid(corpus(seed, count=6, longest=14))
-    sought = sought_of(ground, *words, weights={b"lamp": 0.5})
-    found = relevance(ground, sought, settings=SETTINGS, blocks=10_000)
-    expected = plain_field(ground, sought, SETTINGS)
+    columns = laid(corpus(seed, count=6, longest=14))
+    term_hits = sought_of(columns, *words, weights={b"lamp": 0.5})
+    found = relevance(columns, term_hits, settings=SETTINGS, blocks=10_000)
+    expected = plain_field(columns, term_hits, SETTINGS)
     scores = dict(zip(found.units.tolist(), found.scores.tolist(), strict=True))
     assert scores
     for unit, score in scores.items():
         assert abs(score - expected[unit]) <= 1
-    full = [each for each in sought if not each.is_minor]  # little words narrow nothing down beside others
-    has_word = {int(unit) for each in full for unit in ground.units_of(each.places[0][1])}
+    full = [each for each in term_hits if not each.is_minor]  # little words narrow nothing down beside others
+    has_word = {int(unit) for each in full for unit in columns.units_of(each.places[0][1])}
     assert has_word <= set(scores)
 
 
 def test_order_is_total(laid):
     """The best first; equal ones by path, then by place, never by the number that history gave them."""
     documents = [Document(f"{name}.md", "Tea is here. " * 3) for name in "dacb"]
-    ground = laid(documents, batch=1)
-    found = relevance(ground, sought_of(ground, b"tea"), settings=FieldSettings(meaning=0), blocks=100)
+    columns = laid(documents, batch=1)
+    found = relevance(columns, sought_of(columns, b"tea"), settings=FieldSettings(meaning=0), blocks=100)
     order = [
-        (-score, int(ground.rows[unit]), int(ground.offsets[unit]))
+        (-score, int(columns.rows[unit]), int(columns.offsets[unit]))
         for score, unit in zip(found.scores.tolist(), found.units.tolist(), strict=True)
     ]
     assert order == sorted(order)
-    assert len(set(order)) == len(order) == len(ground)
+    assert len(set(order)) == len(order) == len(columns)
 
 
 def test_has_says_which_words_a_unit_has(laid):
     """For every unit and word, whether the unit's own text has it."""
-    ground = laid(corpus(3))
+    columns = laid(corpus(3))
     words = (b"tea", b"lamp", b"absent")
-    found = relevance(ground, sought_of(ground, *words), settings=SETTINGS, blocks=10_000)
+    found = relevance(columns, sought_of(columns, *words), settings=SETTINGS, blocks=10_000)
     for at, unit in enumerate(found.units.tolist()):
-        text = ground.text(unit).lower().replace(b".", b" ").replace(b",", b" ").replace(b"(", b" ").split()
+        text = columns.text(unit).lower().replace(b".", b" ").replace(b",", b" ").replace(b"(", b" ").split()
         assert [bool(has) for has in found.has[:, at]] == [word in text for word in words], text
 
 
 def test_only_allowed_documents_are_scored(laid):
     """Units of other documents do not appear, however good they are."""
-    ground = laid(corpus(4))
-    allowed = np.array([path.endswith("1.md") for path in ground.documents.paths])
-    found = relevance(ground, sought_of(ground, b"tea"), settings=SETTINGS, blocks=10_000, allowed=allowed)
+    columns = laid(corpus(4))
+    allowed = np.array([path.endswith("1.md") for path in columns.documents.paths])
+    found = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=10_000, allowed=allowed)
     assert len(found.units)
-    assert allowed[ground.rows[found.units]].all()
+    assert allowed[columns.rows[found.units]].all()
 
 
 def test_favour_multiplies(laid):
     """A document that counts half as much again has scores half as high again."""
-    ground = laid([Document("a.md", "Tea here."), Document("b.md", "Tea here.")])
-    plain = relevance(ground, sought_of(ground, b"tea"), settings=SETTINGS, blocks=10)
+    columns = laid([Document("a.md", "Tea here."), Document("b.md", "Tea here.")])
+    plain = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=10)
     favour = np.array([1_000, 1_500])
-    found = relevance(ground, sought_of(ground, b"tea"), settings=SETTINGS, blocks=10, favour=favour)
+    found = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=10, favour=favour)
     assert found.scores.tolist() == [plain.scores[0] * 3 // 2, plain.scores[0]]
-    assert ground.rows[found.units].tolist() == [1, 0]
+    assert columns.rows[found.units].tolist() == [1, 0]
 
 
 def test_blocks_narrow_without_losing_the_best(laid):
     """Where few blocks are looked at, they are those with most of the rare words, and scores need no others."""
     rare = Document("rare.md", "Nothing yet. " * 40 + "A zeppelin over the harbour. " + "Nothing more. " * 40)
-    ground = laid([rare, *(Document(f"{n}.md", "The harbour again. " * 50) for n in range(20))])
-    sought = sought_of(ground, b"zeppelin", b"harbour")
-    few = relevance(ground, sought, settings=SETTINGS, blocks=1)
-    assert b"zeppelin" in ground.text(int(few.units[0]))
-    assert {ground.documents.paths[row] for row in ground.rows[few.units]} == {"rare.md"}
+    columns = laid([rare, *(Document(f"{n}.md", "The harbour again. " * 50) for n in range(20))])
+    term_hits = sought_of(columns, b"zeppelin", b"harbour")
+    few = relevance(columns, term_hits, settings=SETTINGS, blocks=1)
+    assert b"zeppelin" in columns.text(int(few.units[0]))
+    assert {columns.documents.paths[row] for row in columns.rows[few.units]} == {"rare.md"}
 
 
 def test_a_common_word_is_not_read_where_a_rare_one_stands(laid, monkeypatch):
     """Narrowing reads the rarest words first and stops before it has read too many positions."""
     monkeypatch.setattr(field_module, "MOST_PLACES", 100)
-    ground = laid([Document("a.md", "The tea. " * 500), Document("b.md", "A zeppelin.")])
-    found = relevance(ground, sought_of(ground, b"tea", b"zeppelin"), settings=SETTINGS, blocks=100)
-    assert {ground.documents.paths[row] for row in ground.rows[found.units]} == {"b.md"}
-    alone = relevance(ground, sought_of(ground, b"tea"), settings=SETTINGS, blocks=100)
-    assert {ground.documents.paths[row] for row in ground.rows[alone.units]} == {"a.md"}
+    columns = laid([Document("a.md", "The tea. " * 500), Document("b.md", "A zeppelin.")])
+    found = relevance(columns, sought_of(columns, b"tea", b"zeppelin"), settings=SETTINGS, blocks=100)
+    assert {columns.documents.paths[row] for row in columns.rows[found.units]} == {"b.md"}
+    alone = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=100)
+    assert {columns.documents.paths[row] for row in columns.rows[alone.units]} == {"a.md"}
 
 
 def test_nothing_is_found_of_nothing(laid):
     """No words, absent words, or no units: an empty field."""
-    ground = laid(corpus(5))
-    for sought in ([], sought_of(ground, b"absent")):
-        assert not len(relevance(ground, sought, settings=SETTINGS, blocks=10).units)
+    columns = laid(corpus(5))
+    for term_hits in ([], sought_of(columns, b"absent")):
+        assert not len(relevance(columns, term_hits, settings=SETTINGS, blocks=10).units)
     nothing = laid([])
     assert not len(relevance(nothing, sought_of(nothing, b"tea"), settings=SETTINGS, blocks=10).units)
 
@@ -211,17 +211,17 @@ def test_nothing_is_found_of_nothing(laid):
 def test_likeness_is_how_far_a_unit_stands_out(laid):
     """Standard deviations above the mean, for a unit and for its near surroundings, in plain loops."""
     embedder = StaticEmbedder()
-    ground = laid(corpus(6, count=4), embedder=embedder)
+    columns = laid(corpus(6, count=4), embedder=embedder)
     settings = FieldSettings(unit=1, near=0, wide=0, document=0, spread=0, meaning=0.3)
     meaning = query_vector([b"river", b"lamp"], embedder)
-    found = relevance(ground, sought_of(ground, b"tea"), settings=settings, blocks=10_000, meaning=meaning)
+    found = relevance(columns, sought_of(columns, b"tea"), settings=settings, blocks=10_000, meaning=meaning)
     units = np.sort(found.units)
-    everything = relevance(ground, sought_of(ground, b"tea"), settings=settings, blocks=10_000)
-    looked_at = ground.between(units, units, reach=settings.wide_reach)
-    raw = similarities(ground.codes(looked_at), meaning).astype(np.int64).tolist()
+    everything = relevance(columns, sought_of(columns, b"tea"), settings=settings, blocks=10_000)
+    looked_at = columns.between(units, units, reach=settings.wide_reach)
+    raw = similarities(columns.codes(looked_at), meaning).astype(np.int64).tolist()
     least = min([value for value in raw if value != NOTHING], default=0)
     raw = [least if value == NOTHING else value for value in raw]
-    extents = ground.extents[looked_at].tolist()
+    extents = columns.extents[looked_at].tolist()
     around = []
     for at in range(len(raw)):
         near = [o for o in range(max(at - 2, 0), min(at + 3, len(raw))) if extents[o] == extents[at]]
@@ -250,7 +250,7 @@ def test_rarity_is_a_logarithm(census, total):
 def test_a_name_without_words_disturbs_no_other(laid):
     """A file called `_.py` says nothing by its name, and nothing is divided by that."""
     texts = {"_.py": "tea is mint", "tea.py": "tea is sage", "a/pot.py": "a pot of tea"}
-    ground = laid([Document(path, text) for path, text in texts.items()])
-    worth = called_by(ground, sought_of(ground, b"tea"))
-    assert worth[ground.documents.paths.index("tea.py")] == 1
+    columns = laid([Document(path, text) for path, text in texts.items()])
+    worth = called_by(columns, sought_of(columns, b"tea"))
+    assert worth[columns.documents.paths.index("tea.py")] == 1
     assert worth.sum() == 1

@@ -96,7 +96,7 @@ def test_what_was_asked_before_changes_nothing(tmp_path, counting):
             for question in before or ():
                 engine.context(question, budget=300)
             if before is None:
-                assert engine.warm() == len(list(all_passages(engine.ground)))
+                assert engine.warm() == len(list(all_passages(engine.columns)))
                 read = len(counting.read)
             texts.append(engine.context(QUESTION, budget=250, meaning="late").text)
             if before is None:
@@ -108,8 +108,8 @@ def test_passages_cover_every_byte_once(tmp_path, counting):
     """Every unit is in one passage, passages follow each other, and none is much longer than its cell."""
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
-        ground = engine.ground
-        passages = [passage_text(ground, each) for each in all_passages(ground)]
+        columns = engine.columns
+        passages = [passage_text(columns, each) for each in all_passages(columns)]
         for path, text in TEXTS.items():
             own = [each.removeprefix(f"{path}: ") for each in passages if each.startswith(f"{path}: ")]
             assert "".join(own) == text
@@ -270,7 +270,7 @@ def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
     pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:
         engine.add_documents([brimful.Document("guide.md", pages), brimful.Document("a.py", CODE)])
-        texts = [passage_text(engine.ground, each) for each in all_passages(engine.ground)]
+        texts = [passage_text(engine.columns, each) for each in all_passages(engine.columns)]
     heads = {text.partition(": ")[0] for text in texts}
     assert heads >= {"guide.md", "guide.md > Deployment", "guide.md > Deployment > Proxies", "a.py > class Kettle"}
     assert "guide.md > Deployment > Caches" in heads
@@ -284,9 +284,9 @@ def test_a_reranker_puts_the_best_passages_in_order(tmp_path):
     """It reads the question with each of the best passages, once each; they change places among themselves."""
     fill(tmp_path / "a.db")
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:
-        plain = search(engine.ground, QUESTION)
+        plain = search(engine.columns, QUESTION)
         reranker = Preferring("lock")
-        found = search(engine.ground, QUESTION, reranker=reranker)
+        found = search(engine.columns, QUESTION, reranker=reranker)
         assert "lock" in engine.text(found.hits[0].path, found.hits[0].start - 600, found.hits[0].end + 600)
         assert plain.hits[0].path == "jobs.md" != found.hits[0].path
         assert sorted((hit.path, hit.start) for hit in found.hits) == sorted(
@@ -319,8 +319,8 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_so(tmp_path):
 
     fill(tmp_path / "a.db")
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:
-        plain = search(engine.ground, QUESTION)
-        found = search(engine.ground, QUESTION, reranker=FakeReranker(fails=fail))
+        plain = search(engine.columns, QUESTION)
+        found = search(engine.columns, QUESTION, reranker=FakeReranker(fails=fail))
     assert found.hits == plain.hits
     assert found.read.not_reranked == "the reranker went away; start it again"
     assert found.read.reranked == 0

@@ -37,7 +37,7 @@ def test_both_legs_have_begun_before_either_is_awaited(engine, monkeypatch):
 
     expected = engine.context("automobile roses", budget=300).text
     monkeypatch.setattr(search, "LEAST_BESIDE", 0)
-    monkeypatch.setattr(search, "_sought", meeting("words", "meaning", search._sought))
+    monkeypatch.setattr(search, "_term_hits", meeting("words", "meaning", search._term_hits))
     monkeypatch.setattr(search, "_near", meeting("meaning", "words", search._near))
     engine._contexts.clear()
     assert engine.context("automobile roses", budget=300).text == expected

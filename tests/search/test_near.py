@@ -47,16 +47,16 @@ def test_history_changes_nothing(engine, tmp_path):
 
 def test_the_nearest_are_those_of_all(engine, monkeypatch):
     """As many as are asked for, ascending, only of documents that may answer, and more alike than by chance."""
-    ground = engine.ground
+    columns = engine.columns
     meaning = np.arange(-128, 128)
-    assert len(ground.nearest(meaning, limit=9)) == 0  # this question means nothing
+    assert len(columns.nearest(meaning, limit=9)) == 0  # this question means nothing
     monkeypatch.setattr("brimful.search.columns.BEYOND_CHANCE", -9)
-    every = ground.nearest(meaning, limit=1_000)
-    few = ground.nearest(meaning, limit=2)
+    every = columns.nearest(meaning, limit=1_000)
+    few = columns.nearest(meaning, limit=2)
     assert len(few) == 2
     assert set(few.tolist()) <= set(every.tolist())
     assert (np.diff(every) > 0).all()
-    allowed = np.array([path == "garden.md" for path in ground.documents.paths])
-    assert {ground.documents.paths[row] for row in ground.rows[ground.nearest(meaning, limit=9, allowed=allowed)]} == {
-        "garden.md"
-    }
+    allowed = np.array([path == "garden.md" for path in columns.documents.paths])
+    assert {
+        columns.documents.paths[row] for row in columns.rows[columns.nearest(meaning, limit=9, allowed=allowed)]
+    } == {"garden.md"}

@@ -205,8 +205,8 @@ def test_a_foreign_question_is_not_called_unanswerable(ask):
 def test_repair_is_named_and_can_be_switched_off(ask):
     """What was repaired stands in the context; `repair=False` takes words as they are."""
     texts = {"a.md": f"{FILLER * 3}The receipt is checked at noon.", "b.md": FILLER * 20}
-    mended = ask(texts)("when is a reciept checked")
-    assert [(each.word, each.term) for each in mended.corrections] == [(b"reciept", b"receipt")]
+    repairs = ask(texts)("when is a reciept checked")
+    assert [(each.word, each.term) for each in repairs.corrections] == [(b"reciept", b"receipt")]
     assert ask(texts)("when is a reciept checked", repair=False).corrections == ()
 
 

@@ -33,7 +33,7 @@ def paths(found):
 
 
 @pytest.fixture
-def ground(laid):
+def columns(laid):
     """Five documents in several segments."""
     return laid(CORPUS, batch=2)
 
@@ -57,18 +57,18 @@ def ground(laid):
         ("tea kind:code -brew", set()),
     ],
 )
-def test_filters_narrow_before_ranking(ground, question, expected):
+def test_filters_narrow_before_ranking(columns, question, expected):
     """Paths, kinds, times, phrases, exclusions and beginnings: only what they leave is ranked, and all of it."""
-    assert set(paths(search(ground, question))) == expected
-    one = search(ground, question, limit=1)
+    assert set(paths(search(columns, question))) == expected
+    one = search(columns, question, limit=1)
     assert len(one.hits) == bool(expected)
     assert set(paths(one)) <= expected
 
 
-def test_hits_are_units_with_their_words(ground):
+def test_hits_are_units_with_their_words(columns):
     """A hit is a unit of its document, with its scores, its time and the words of the question that it has."""
     documents = {document.path: document for document in CORPUS}
-    found = search(ground, "green tea")
+    found = search(columns, "green tea")
     for hit in found.hits:
         names = terms_of(documents[hit.path].content[hit.start : hit.end]).names
         assert set(hit.terms) == {word for word in ("green", "tea") if word.encode() in names}
@@ -83,10 +83,10 @@ def test_the_word_itself_stands_above_its_inflections(laid):
     english = "This is what the people of the house have been told about it. "
     documents = [Document("a.md", english + "The lamps burn."), Document("b.md", english + "The lampe burn.")]
     documents += [Document("c.md", english + "The lamp burns.")]
-    ground = laid(documents)
-    assert search(ground, "lamp").hits[0].path == "c.md"
-    assert search(ground, "lamps").hits[0].path == "a.md"
-    assert {"a.md", "c.md"} <= set(paths(search(ground, "lamp")))
+    columns = laid(documents)
+    assert search(columns, "lamp").hits[0].path == "c.md"
+    assert search(columns, "lamps").hits[0].path == "a.md"
+    assert {"a.md", "c.md"} <= set(paths(search(columns, "lamp")))
 
 
 def test_a_part_finds_compounds_where_it_does_not_stand_itself(laid):
@@ -96,40 +96,40 @@ def test_a_part_finds_compounds_where_it_does_not_stand_itself(laid):
         Document("a.md", german + "Am Hauptbahnhof der Hauptstadt hält der Zug."),
         Document("b.md", german + "Der Wasserstand ist hoch, und der Stand ist schief."),
     ]
-    ground = laid(documents)
-    assert paths(search(ground, "Bahnhof"))[0] == "a.md"
-    assert search(ground, "Wasser").hits[0].path == "b.md"
+    columns = laid(documents)
+    assert paths(search(columns, "Bahnhof"))[0] == "a.md"
+    assert search(columns, "Wasser").hits[0].path == "b.md"
 
 
 def test_a_phrase_stands_above_its_neighbours(laid):
     """Units with the very words in quotation marks come first, however much their neighbours have of the words."""
     around = "Tea that is green, green and tea, so much tea and green leaf. " * 3
-    ground = laid([Document("a.md", f"{around}Here green tea is named once. {around}"), Document("b.md", around)])
-    found = search(ground, '"green tea"')
+    columns = laid([Document("a.md", f"{around}Here green tea is named once. {around}"), Document("b.md", around)])
+    found = search(columns, '"green tea"')
     assert paths(found) == ["a.md"]
-    has = [b"green tea is" in ground.snapshot.read(1, hit.start, hit.end) for hit in found.hits]
+    has = [b"green tea is" in columns.snapshot.read(1, hit.start, hit.end) for hit in found.hits]
     assert has.count(True) == 1
     assert has[0]
     assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
-    assert paths(search(ground, '"green tea" "leaf. Here"')) == ["a.md"]
+    assert paths(search(columns, '"green tea" "leaf. Here"')) == ["a.md"]
 
 
-def test_a_phrase_that_stands_nowhere_is_asked_word_by_word(ground):
+def test_a_phrase_that_stands_nowhere_is_asked_word_by_word(columns):
     """A title in quotation marks that no document has does not empty the answer."""
-    assert "docs/coffee.md" in paths(search(ground, 'Is "coffee and scones" roasted?'))
-    assert paths(search(ground, '"black tea" "coffee and scones"')) == ["docs/coffee.md"]
+    assert "docs/coffee.md" in paths(search(columns, 'Is "coffee and scones" roasted?'))
+    assert paths(search(columns, '"black tea" "coffee and scones"')) == ["docs/coffee.md"]
 
 
 def test_a_phrase_in_a_script_without_blanks(laid):
     """Terms that overlap in the text are found side by side."""
-    ground = laid([Document("a.md", "南美的亚马逊雨林。"), Document("b.md", "亚洲的马和逊色的雨林。")])
-    assert paths(search(ground, "“亚马逊”雨林")) == ["a.md"]
-    assert paths(search(ground, "「亚马逊雨林」")) == ["a.md"]
+    columns = laid([Document("a.md", "南美的亚马逊雨林。"), Document("b.md", "亚洲的马和逊色的雨林。")])
+    assert paths(search(columns, "“亚马逊”雨林")) == ["a.md"]
+    assert paths(search(columns, "「亚马逊雨林」")) == ["a.md"]
 
 
-def test_filters_alone_give_beginnings(ground):
+def test_filters_alone_give_beginnings(columns):
     """Without words, the first unit of each document that passes, the newest first and those without a time last."""
-    found = search(ground, "-path:nowhere")
+    found = search(columns, "-path:nowhere")
     assert paths(found) == ["stock.csv", "notes/day.txt", "docs/coffee.md", "docs/tea.md", "src/brew.py"]
     assert [path for path, _ in found.documents] == paths(found)
     assert all(hit.start == 0 for hit in found.hits[:5])
@@ -137,10 +137,10 @@ def test_filters_alone_give_beginnings(ground):
     assert [hit.order for hit in found.hits] == sorted(hit.order for hit in found.hits)
     assert sum(hit.end - hit.start for hit in found.hits) == sum(len(document) for document in CORPUS)
     for limit in range(1, 9):
-        assert search(ground, "-path:nowhere", limit=limit).hits == found.hits[:limit]
-    assert paths(search(ground, "path:docs -roasted")) == ["docs/tea.md"]
-    assert search(ground, "path:nowhere").hits == ()
-    assert search(ground, "qqq path:docs").hits == ()
+        assert search(columns, "-path:nowhere", limit=limit).hits == found.hits[:limit]
+    assert paths(search(columns, "path:docs -roasted")) == ["docs/tea.md"]
+    assert search(columns, "path:nowhere").hits == ()
+    assert search(columns, "qqq path:docs").hits == ()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -159,77 +159,77 @@ def test_filters_alone_take_turns(laid, seed):
 
 def test_a_question_that_was_understood_gives_the_best_of_any_number(laid):
     """Whatever was asked of it before, the best so many places are those of a search for as many."""
-    ground = laid(corpus(3, count=40))
+    columns = laid(corpus(3, count=40))
     for question in ("green tea in the harbour", "path:tea", "lamp -river"):
-        asked = understand(ground, question, operators=True)
+        asked = understand(columns, question, operators=True)
         for limit in (1, 500, 3, 900, 40):
-            assert best_of(asked, limit=limit) == search(ground, question, limit=limit)
+            assert best_of(asked, limit=limit) == search(columns, question, limit=limit)
 
 
-def test_limit_is_a_prefix(ground):
+def test_limit_is_a_prefix(columns):
     """Fewer hits are the first of more."""
-    every = search(ground, "green tea pot").hits
+    every = search(columns, "green tea pot").hits
     for limit in (1, 2, len(every)):
-        assert search(ground, "green tea pot", limit=limit).hits == every[:limit]
+        assert search(columns, "green tea pot", limit=limit).hits == every[:limit]
 
 
-def test_census_counts_all_forms(ground):
+def test_census_counts_all_forms(columns):
     """How often each word stands in the corpus, inflections and words written apart included."""
-    census = dict(search(ground, "greens databases tea").census)
+    census = dict(search(columns, "greens databases tea").census)
     assert census == {"greens": 4, "databases": 1, "tea": 8}
 
 
-def test_misspelt_words_are_repaired_and_named(ground):
+def test_misspelt_words_are_repaired_and_named(columns):
     """The correction stands in what was found; without repair there is nothing."""
-    found = search(ground, "roastid")
+    found = search(columns, "roastid")
     assert paths(found)[0] == "docs/coffee.md"
     assert [(each.word, each.term) for each in found.corrections] == [(b"roastid", b"roasted")]
-    assert search(ground, "roastid", repair=False).hits == ()
+    assert search(columns, "roastid", repair=False).hits == ()
 
 
-def test_repair_never_touches_what_the_corpus_knows(ground):
+def test_repair_never_touches_what_the_corpus_knows(columns):
     """A known word is taken at its word."""
-    assert search(ground, "tea green coffee").corrections == ()
+    assert search(columns, "tea green coffee").corrections == ()
 
 
 def test_a_word_of_weight_beats_words_that_only_ask(laid):
     """In code the words of a question are rare, and still say nothing."""
-    ground = laid(
+    columns = laid(
         [
             Document("a.py", "# how does it do that, what is it for, and why\nx = 1\n"),
             Document("b.py", "def parse_header(line):\n    return line.split()\n"),
         ]
     )
-    assert paths(search(ground, "how does parse_header do that"))[0] == "b.py"
+    assert paths(search(columns, "how does parse_header do that"))[0] == "b.py"
 
 
 def test_newer_documents_gain_by_half_lives(laid):
     """The newest counts half as much again, one half-life older a quarter; a document without a time gains nothing."""
     text = "Tea at four."
-    ground = laid([Document(f"{n}.md", text, time=time) for n, time in enumerate([0, 30 * DAY, 60 * DAY, None])])
-    plain = {hit.path: hit.score for hit in search(ground, "tea").hits}
-    found = {hit.path: hit.score for hit in search(ground, "tea", recent_days=30).hits}
+    columns = laid([Document(f"{n}.md", text, time=time) for n, time in enumerate([0, 30 * DAY, 60 * DAY, None])])
+    plain = {hit.path: hit.score for hit in search(columns, "tea").hits}
+    found = {hit.path: hit.score for hit in search(columns, "tea", recent_days=30).hits}
     gains = [round(found[f"{n}.md"] / plain[f"{n}.md"], 3) for n in range(4)]
     assert gains == [1.125, 1.25, 1.5, 1.0]
 
 
 def test_recency_without_any_time(laid):
     """Where nothing has a time, nothing changes."""
-    ground = laid([Document("a.md", "Tea."), Document("b.md", "Tea. Tea.")])
-    assert search(ground, "tea", recent_days=1).hits == search(ground, "tea").hits
+    columns = laid([Document("a.md", "Tea."), Document("b.md", "Tea. Tea.")])
+    assert search(columns, "tea", recent_days=1).hits == search(columns, "tea").hits
 
 
-def test_another_questions_filters(ground):
+def test_another_questions_filters(columns):
     """`within` lends its filters and nothing else."""
-    found = search(ground, "green", within=read("coffee path:notes"))
+    found = search(columns, "green", within=read("coffee path:notes"))
     assert paths(found) == ["notes/day.txt"]
 
 
 def test_a_long_question_keeps_its_rarest_words(laid):
     """Beyond the limit common words go first, and absent ones before all."""
     many = " ".join(f"word{n}" for n in range(MOST_WORDS + 20))
-    ground = laid([Document("a.md", f"{many}. " * 3), Document("b.md", "A zeppelin. Words: " + many)])
-    found = search(ground, f"absent {many} zeppelin")
+    columns = laid([Document("a.md", f"{many}. " * 3), Document("b.md", "A zeppelin. Words: " + many)])
+    found = search(columns, f"absent {many} zeppelin")
     assert len(found.query.terms) == MOST_WORDS
     assert "zeppelin" in dict(found.census)
     assert "absent" not in dict(found.census)
@@ -237,15 +237,15 @@ def test_a_long_question_keeps_its_rarest_words(laid):
 
 def test_a_name_lifts_its_document(laid):
     """A word in the path counts as if it stood in the text, for documents that say something of the question."""
-    ground = laid([Document("a.md", "Tea is served."), Document("harbour.md", "Tea is served.")])
-    assert paths(search(ground, "harbour tea"))[0] == "harbour.md"
+    columns = laid([Document("a.md", "Tea is served."), Document("harbour.md", "Tea is served.")])
+    assert paths(search(columns, "harbour tea"))[0] == "harbour.md"
 
 
 def test_a_name_alone_finds_its_document(laid):
     """A word that stands in a path or title only leads to the beginning of that document."""
     long = Document("harbour.md", "Ships lie here. " * 200)
-    ground = laid([Document("a.md", "Tea is served."), long, Document("harbour/empty.md", "")])
-    found = search(ground, "harbour", limit=5)
+    columns = laid([Document("a.md", "Tea is served."), long, Document("harbour/empty.md", "")])
+    found = search(columns, "harbour", limit=5)
     assert paths(found) == ["harbour.md"]
     assert found.hits[0].start <= len("Ships lie here. ")
     assert found.census == (("harbour", 0),)
@@ -254,29 +254,29 @@ def test_a_name_alone_finds_its_document(laid):
 @pytest.mark.parametrize(
     "question", ["", " ", "?!", "\x00", "\ud800", '"', "*", "-", "path:", "absent", "\u202e", "a" * 5_000]
 )
-def test_nothing_asked_nothing_found(ground, question):
+def test_nothing_asked_nothing_found(columns, question):
     """No question is an error."""
-    assert search(ground, question).hits == ()
+    assert search(columns, question).hits == ()
 
 
 def test_meaning_reorders_but_finds_nothing_by_itself(laid):
     """Likeness adds to places that have words of the question; without vectors it is nothing."""
-    ground = laid(corpus(9))
-    assert all(hit.semantic == 0 for hit in search(ground, "tea", settings=FieldSettings(meaning=0.5)).hits)
+    columns = laid(corpus(9))
+    assert all(hit.semantic == 0 for hit in search(columns, "tea", settings=FieldSettings(meaning=0.5)).hits)
 
 
 def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
     """`what` on one page in three hundred does not outweigh the word that every page has."""
     pages = [Document(f"{n}.md", f"The validator of field {n}. It is a validator.") for n in range(300)]
-    ground = laid([*pages, Document("other.md", "What a rosebush.")])
+    columns = laid([*pages, Document("other.md", "What a rosebush.")])
     share = FieldSettings().asking
 
     def worth(word, beside):
-        sought = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
-        return [each.weight * idf(each.census, len(ground)) for each in _bounded(ground, sought, FieldSettings())]
+        term_hits = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
+        return [each.weight * idf(each.census, len(columns)) for each in _bounded(columns, term_hits, FieldSettings())]
 
     def placed(term):
-        return ((1000, ground.places(term)),)
+        return ((1000, columns.places(term)),)
 
     what, validator = worth(b"what", b"validator")
     assert what == pytest.approx(share * validator)

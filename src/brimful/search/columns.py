@@ -27,7 +27,7 @@ from brimful.text.outline import merged
 from brimful.text.stems import telling_words
 from brimful.text.terms import query_terms
 
-# ---- ground: Where do units lie, and to which document does each belong? Columns over a whole snapshot.
+# ---- units: Where do units lie, and to which document does each belong? Columns over a whole snapshot.
 #
 # The live units of all segments are numbered one after the other. Which number a unit has is history; what is said of
 # it (its neighbours within its extent, its document, its place there) is not, and only that decides anything.
@@ -92,23 +92,23 @@ class CorpusColumns:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
-        self.plots: list[SegmentUnits] = []
-        self._rows: list[Numbers] = []  # of each plot, the document of every extent
+        self.segments: list[SegmentUnits] = []
+        self._rows: list[Numbers] = []  # of each segment, the document of every extent
         count = 0
         for view in snapshot.segments():
-            plot = _plot(view, count)
-            if len(plot):
-                self.plots.append(plot)
+            segment = _plot(view, count)
+            if len(segment):
+                self.segments.append(segment)
                 self._rows.append(self.documents.rows_of(view.extents.documents))
-                count += len(plot)
+                count += len(segment)
         self._size = count
-        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its plot
-        sizes = _joined([plot.counts for plot in self.plots])
+        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its segment
+        sizes = _joined([segment.counts for segment in self.segments])
         self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
         self.extent_firsts = self._behind - sizes
-        self.owners = _joined([rows[plot.live] for rows, plot in zip(self._rows, self.plots, strict=True)])
-        self._ends = _joined([plot.view.extents.ends[plot.live] for plot in self.plots])
-        shifts = [(plot.view.extents.starts - plot.view.extents.bases)[plot.live] for plot in self.plots]
+        self.owners = _joined([rows[segment.live] for rows, segment in zip(self._rows, self.segments, strict=True)])
+        self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
+        shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
         self._shifts = _joined(shifts)
         self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
         self.rows = Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
@@ -129,8 +129,8 @@ class CorpusColumns:
         within = self.firsts.searchsorted(units, side="right") - 1
         bounds = np.append(np.flatnonzero(np.diff(within, prepend=-1)), len(units)).tolist()
         for low, high in pairwise(bounds):
-            plot = self.plots[int(within[low])]
-            starts[low:high] = plot.starts[units[low:high] - plot.first]
+            segment = self.segments[int(within[low])]
+            starts[low:high] = segment.starts[units[low:high] - segment.first]
         return starts
 
     def _extents_of(self, units: Ids) -> Numbers:
@@ -170,8 +170,8 @@ class CorpusColumns:
 
     @cached_property
     def firsts(self) -> Numbers:
-        """The number of the first unit of each plot."""
-        return np.array([plot.first for plot in self.plots], np.int64)
+        """The number of the first unit of each segment."""
+        return np.array([segment.first for segment in self.segments], np.int64)
 
     @cached_property
     def document_sizes(self) -> NDArray[np.float64]:
@@ -206,7 +206,7 @@ class CorpusColumns:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        return _merged([plot.view.live_names(prefix) for plot in self.plots])
+        return _merged([segment.view.live_names(prefix) for segment in self.segments])
 
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
@@ -217,14 +217,14 @@ class CorpusColumns:
     @cached_property
     def _backwards(self) -> list[bytes]:
         """The words of the corpus from behind, sorted; whoever asks counts them too."""
-        return sorted({word[::-1] for plot in self.plots for word in plot.view.words()})
+        return sorted({word[::-1] for segment in self.segments for word in segment.view.words()})
 
     def _census(self, term: bytes) -> int:
         return self.snapshot.census(term)
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
-        """Where a term stands on the axis of each plot."""
-        return Columns(plot.view.positions(term) for plot in self.plots)
+        """Where a term stands on the axis of each segment."""
+        return Columns(segment.view.positions(term) for segment in self.segments)
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -236,7 +236,7 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        words = (word for plot in self.plots for word in plot.view.words())
+        words = (word for segment in self.segments for word in segment.view.words())
         return Spellings(list(dict.fromkeys(words)))  # whoever asks counts them too
 
     @cached_property
@@ -275,10 +275,10 @@ class CorpusColumns:
     # ---- units
 
     def units_of(self, places: Sequence[Numbers]) -> Ids:
-        """The unit of each position, plot by plot, ascending."""
+        """The unit of each position, segment by segment, ascending."""
         found = [
-            plot.starts.searchsorted(positions.astype(plot.starts.dtype), side="right") - 1 + plot.first
-            for plot, positions in zip(self.plots, places, strict=True)
+            segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + segment.first
+            for segment, positions in zip(self.segments, places, strict=True)
             if len(positions)
         ]
         return _joined(found)
@@ -293,11 +293,11 @@ class CorpusColumns:
 
     @cached_property
     def _blocks(self) -> tuple[Columns, Numbers]:
-        """Where the blocks of each plot begin on its axis, and the number of its first block."""
-        bounds = self.block_firsts.searchsorted([plot.first for plot in self.plots] + [len(self)])
+        """Where the blocks of each segment begin on its axis, and the number of its first block."""
+        bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
-            plot.starts[self.block_firsts[first:last] - plot.first].astype(np.int64)
-            for plot, (first, last) in zip(self.plots, pairwise(bounds.tolist()), strict=True)
+            segment.starts[self.block_firsts[first:last] - segment.first].astype(np.int64)
+            for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
         ]
         return Columns(starts), bounds[:-1]
 
@@ -329,18 +329,18 @@ class CorpusColumns:
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
-        """Where the extents of each plot begin on its axis, and the rows of their documents."""
-        return Columns([plot.view.extents.bases for plot in self.plots]), Columns(self._rows)
+        """Where the extents of each segment begin on its axis, and the rows of their documents."""
+        return Columns([segment.view.extents.bases for segment in self.segments]), Columns(self._rows)
 
     def codes(self, units: Ids) -> Codes | None:
         """The codes of some ascending units; None in a store without vectors."""
         codes = np.zeros((len(units), CODE_BYTES), np.uint8)
         bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        for number, plot in enumerate(self.plots):
+        for number, segment in enumerate(self.segments):
             low, high = bounds[number], bounds[number + 1]
             if low < high:
-                local = units[low:high] - plot.first
-                stored = plot.view.codes_of(local if plot.stored is None else plot.stored[local])
+                local = units[low:high] - segment.first
+                stored = segment.view.codes_of(local if segment.stored is None else segment.stored[local])
                 if stored is None:
                     return None
                 codes[low:high] = stored
@@ -353,19 +353,19 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
-        for plot in self.plots:
-            codes = plot.view.codes
+        for segment in self.segments:
+            codes = segment.view.codes
             if codes is None:
                 continue
-            likeness = similarities(codes if plot.stored is None else codes[plot.stored], meaning)
+            likeness = similarities(codes if segment.stored is None else codes[segment.stored], meaning)
             known = likeness >= max(least, NOTHING + 1)
             if allowed is not None:
-                known &= allowed[self.rows[plot.first : plot.first + len(plot)]]
+                known &= allowed[self.rows[segment.first : segment.first + len(segment)]]
             found = np.flatnonzero(known)
             if len(found) > limit:
                 of_found = likeness[found]
                 found = found[of_found >= np.partition(of_found, len(found) - limit)[len(found) - limit]]
-            units.append(found + plot.first)
+            units.append(found + segment.first)
             scores.append(likeness[found].astype(np.int64))
         near, worth = _joined(units), _joined(scores)
         order = np.lexsort((self.offsets[near], self.rows[near], -worth))
@@ -373,25 +373,25 @@ class CorpusColumns:
         return best
 
     def head_parents(self, number: int) -> Numbers:
-        """The heading above each heading of a plot; their number stands for none."""
+        """The heading above each heading of a segment; their number stands for none."""
         if number not in self._parents:
-            self._parents[number] = _parents(self.plots[number])
+            self._parents[number] = _parents(self.segments[number])
         return self._parents[number]
 
     def headings_above(self, unit: int) -> list[bytes]:
         """The lines of the headings that a unit stands under, the outermost first; its own is not among them."""
         number = int(self.firsts.searchsorted(unit, side="right")) - 1
-        plot = self.plots[number]
-        starts, ends, _ = plot.view.heads
-        begin, size = int(plot.starts[unit - plot.first]), int(self.sizes[np.array([unit])][0])
-        bases = plot.view.extents.bases
+        segment = self.segments[number]
+        starts, ends, _ = segment.view.heads
+        begin, size = int(segment.starts[unit - segment.first]), int(self.sizes[np.array([unit])][0])
+        bases = segment.view.extents.bases
         base = int(bases[bases.searchsorted(begin, side="right") - 1])
         lowest = int(ends.searchsorted(begin, side="right")) - 1
         parents, found = self.head_parents(number), []
         if lowest + 1 < len(starts) and starts[lowest + 1] < begin + size:
             lowest = int(parents[lowest + 1])
         while 0 <= lowest < len(starts) and starts[lowest] >= base:
-            found.append(bytes(plot.view.text(int(starts[lowest]), int(ends[lowest]))))
+            found.append(bytes(segment.view.text(int(starts[lowest]), int(ends[lowest]))))
             lowest = int(parents[lowest])
         return found[::-1]
 
@@ -455,9 +455,9 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _parents(plot: SegmentUnits) -> Numbers:
+def _parents(segment: SegmentUnits) -> Numbers:
     """The heading above each heading of a segment, within its document; one more than there are for none."""
-    starts, _, levels = plot.view.heads
+    starts, _, levels = segment.view.heads
     count = len(starts)
     numbers = np.arange(count)
     above = np.full(count, -1)
@@ -465,7 +465,7 @@ def _parents(plot: SegmentUnits) -> Numbers:
     for level in range(1, DEEPEST + 1):
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
-    bases = plot.view.extents.bases
+    bases = segment.view.extents.bases
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
     return np.append(np.where(same, above, count), count)
@@ -480,18 +480,18 @@ def _parents(plot: SegmentUnits) -> Numbers:
 class Headings:
     """The headings above some units."""
 
-    def __init__(self, ground: CorpusColumns, chosen: Candidates) -> None:
+    def __init__(self, columns: CorpusColumns, chosen: Candidates) -> None:
         self._size = len(chosen)
         self._plots: list[_Above] = []
         used_starts: list[Numbers] = []
         used_ends: list[Numbers] = []
-        for number, plot in enumerate(ground.plots):
+        for number, segment in enumerate(columns.segments):
             part = slice(*chosen.bounds[number : number + 2])
-            starts, ends, _ = plot.view.heads
+            starts, ends, _ = segment.view.heads
             if part.start < part.stop and len(starts):
-                parents = ground.head_parents(number)
+                parents = columns.head_parents(number)
                 begin = chosen.starts[part]
-                bases = plot.view.extents.bases
+                bases = segment.view.extents.bases
                 base = bases[bases.searchsorted(begin, side="right") - 1]
                 # One row for no heading at all, at the end: every way up ends there.
                 lowest = ends.searchsorted(begin, side="right") - 1
@@ -520,7 +520,7 @@ class Headings:
         counts = np.zeros(self._size, np.int64)
         if not self._plots:
             return counts
-        positions = Columns([places[above.plot] for above in self._plots])
+        positions = Columns([places[above.segment] for above in self._plots])
         has = kernels.count_inside(positions, self._starts, self._ends, self._bounds) > 0
         for above, (low, high) in zip(self._plots, pairwise(self._bounds), strict=True):
             counts[above.part] = np.append(has[low:high], False)[above.chains].sum(axis=0)
@@ -528,9 +528,9 @@ class Headings:
 
 
 class _Above(NamedTuple):
-    """The headings above some units of one plot: a row for each step up, and one behind the last for none."""
+    """The headings above some units of one segment: a row for each step up, and one behind the last for none."""
 
-    plot: int
+    segment: int
     part: slice
     chains: NDArray[np.int64]
 
@@ -543,33 +543,33 @@ _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
 
 
-def following(ground: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:
-    """Where terms follow each other, plot by plot."""
-    columns = [ground.places(term) for term in terms]
+def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:
+    """Where terms follow each other, segment by segment."""
+    placed = [columns.places(term) for term in terms]
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
     found = []
-    for number in range(len(ground.plots)):
-        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in columns]
+    for number in range(len(columns.segments)):
+        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in placed]
         found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
     return tuple(found)
 
 
-def literal(ground: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
+def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
     """Where terms stand side by side, with no word between them: a wider gap is looked at in the text, if not often."""
     if len(terms) == 1:
-        return ground.places(terms[0])
+        return columns.places(terms[0])
     found = []
     size = sum(map(len, terms)) + _GAP * len(terms)
-    for plot, near, loose in zip(
-        ground.plots, following(ground, terms, gap=_NO_WORD), following(ground, terms), strict=True
+    for segment, near, loose in zip(
+        columns.segments, following(columns, terms, gap=_NO_WORD), following(columns, terms), strict=True
     ):
-        bases, ends, *_ = plot.view.extents
+        bases, ends, *_ = segment.view.extents
         wide = np.setdiff1d(loose, near, assume_unique=True)
         limits = np.minimum(wide + size, ends[bases.searchsorted(wide, side="right") - 1]).tolist()
         unlike = [
             start
             for start, end in list(zip(wide.tolist(), limits, strict=True))[:_MOST_LOOKED_AT]
-            if not _begins(plot.view.text(start, end), terms)
+            if not _begins(segment.view.text(start, end), terms)
         ]
         found.append(np.setdiff1d(loose, np.array(unlike, np.int64), assume_unique=True))
     return tuple(found)

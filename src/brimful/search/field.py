@@ -62,7 +62,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermHits:
-    """A word of the question and where it stands: weights with positions, plot by plot.
+    """A word of the question and where it stands: weights with positions, segment by segment.
 
     A position counts the weights of all groups that hold it; the last group holds all positions.
     """
@@ -95,8 +95,8 @@ class Field:
 
 
 def relevance(
-    ground: CorpusColumns,
-    sought: Sequence[TermHits],
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
     *,
     settings: FieldSettings,
     blocks: int,
@@ -111,23 +111,23 @@ def relevance(
     """The field over the most promising blocks.
 
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row. `sequence`
-    are the words of the question in its order, as numbers of `sought`; `pointed_at` are bytes of documents, by row,
+    are the words of the question in its order, as numbers of `term_hits`; `pointed_at` are bytes of documents, by row,
     that it points at; `lacking` is what its words are worth that the corpus does not have. `extra` are units
     that are looked at whatever their words, and given though they are worth nothing by them.
     """
-    present = [each for each in sought if each.census or _is_name(ground, each)]
+    present = [each for each in term_hits if each.census or _is_name(columns, each)]
     extra = np.zeros(0, np.int64) if extra is None else extra
-    if not (present or len(extra)) or not len(ground):
+    if not (present or len(extra)) or not len(columns):
         nothing = np.zeros(0, np.int64)
-        no_documents = np.zeros(len(ground.documents), np.int64)
-        return Field(nothing, nothing, nothing, nothing, np.zeros((len(sought), 0), bool), no_documents, 0)
-    documents = _documents(ground, sought, settings)
-    blocks_chosen = _promising(ground, present, documents, settings, most=blocks, allowed=allowed)
-    chosen = Candidates(ground, _units_of(ground, merged(blocks_chosen, ground.blocks_of(extra)), settings))
+        no_documents = np.zeros(len(columns.documents), np.int64)
+        return Field(nothing, nothing, nothing, nothing, np.zeros((len(term_hits), 0), bool), no_documents, 0)
+    documents = _documents(columns, term_hits, settings)
+    blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
+    chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
-    counts = [_counts(each, chosen) for each in sought]
-    above = Headings(ground, chosen)
-    told = [_heading_counts(above, each, settings) + _called(ground, each, rows, settings) for each in sought]
+    counts = [_counts(each, chosen) for each in term_hits]
+    above = Headings(columns, chosen)
+    told = [_heading_counts(above, each, settings) + _called(columns, each, rows, settings) for each in term_hits]
     near = _Surroundings(chosen)
     lexical = settings.document * documents[rows]
     for reach, share in (
@@ -135,18 +135,18 @@ def relevance(
         (settings.near_reach, settings.near),
         (settings.wide_reach, settings.wide),
     ):
-        lexical = lexical + share * _scale(ground, sought, counts, told, near, reach, settings)
-    alike = _semantic(ground, chosen.units, near, meaning, settings)
+        lexical = lexical + share * _scale(columns, term_hits, counts, told, near, reach, settings)
+    alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
-        lexical = lexical + settings.definition * near.below(_defined(ground, chosen, sought), BELOW)
+        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), BELOW)
     if settings.runs:
-        in_a_row = runs(chosen, sought, sequence)
+        in_a_row = runs(chosen, term_hits, sequence)
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
     if pointed_at and settings.frame:
         lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
     if settings.called:
-        lexical = lexical + settings.called * called_by(ground, sought)[rows]
-    lexical = lexical * _known_share(ground, sought, lacking)
+        lexical = lexical + settings.called * called_by(columns, term_hits)[rows]
+    lexical = lexical * _known_share(columns, term_hits, lacking)
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
     np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
@@ -159,8 +159,8 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
-    has = np.array([count > 0 for count in counts], bool).reshape(len(sought), len(chosen))
-    literal = [at for at, each in enumerate(sought) if each.is_literal]
+    has = np.array([count > 0 for count in counts], bool).reshape(len(term_hits), len(chosen))
+    literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order = np.lexsort((offsets, rows, -scores))
@@ -172,36 +172,36 @@ def relevance(
         np.rint(alike * MILLION).astype(np.int64)[order],
         has[:, order],
         np.rint(whole * MILLION).astype(np.int64),
-        _covered(ground, sought, counts, told, near, lacking, settings),
+        _covered(columns, term_hits, counts, told, near, lacking, settings),
     )
 
 
-def _documents(ground: CorpusColumns, sought: Sequence[TermHits], settings: FieldSettings) -> Scores:
+def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
-    scores = np.zeros(len(ground.documents))
-    for each in sought:
-        rows, counts = _document_counts(ground, each, settings)
+    scores = np.zeros(len(columns.documents))
+    for each in term_hits:
+        rows, counts = _document_counts(columns, each, settings)
         worth = each.weight * plain_rarity(len(rows), len(scores))
-        scores[rows] += worth * _saturated(counts, ground.document_sizes[rows], settings)
+        scores[rows] += worth * _saturated(counts, columns.document_sizes[rows], settings)
     return _to_one(scores)
 
 
-def _document_counts(ground: CorpusColumns, sought: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
+def _document_counts(columns: CorpusColumns, term_hits: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
     """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
-    counts = np.zeros(len(ground.documents), np.int64)
-    for weight, places in sought.places:
+    counts = np.zeros(len(columns.documents), np.int64)
+    for weight, places in term_hits.places:
         if weight:
-            ground.add_document_counts(counts, places, weight=weight)
+            columns.add_document_counts(counts, places, weight=weight)
     name = round(settings.name * THOUSAND)
-    for each in sought.names if name else ():
-        np.add.at(counts, ground.titles.of(each), name)
+    for each in term_hits.names if name else ():
+        np.add.at(counts, columns.titles.of(each), name)
     present = np.flatnonzero(counts)
     return present, counts[present]
 
 
 def _promising(
-    ground: CorpusColumns,
-    sought: Sequence[TermHits],
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
     documents: Scores,
     settings: FieldSettings,
     *,
@@ -211,32 +211,32 @@ def _promising(
     """The blocks that have most of the rare words, ascending."""
     found: list[tuple[float, Ids]] = []
     read = 0
-    for each in sorted(sought, key=lambda each: (each.is_minor, each.census, each.word)):
+    for each in sorted(term_hits, key=lambda each: (each.is_minor, each.census, each.word)):
         if read and (read + each.census > MOST_PLACES or each.is_minor):
             continue
         read += each.census
         parts = (
-            [ground.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(ground, each)]
+            [columns.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(columns, each)]
         )
-        found.append((each.weight * idf(each.census, len(ground)), union(parts)))
+        found.append((each.weight * idf(each.census, len(columns)), union(parts)))
     blocks = union([each for _, each in found])
     worth = np.zeros(len(blocks))
     for gain, having in found:
         worth[blocks.searchsorted(having)] += gain
-    rows = ground.block_rows[blocks]
+    rows = columns.block_rows[blocks]
     kept = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
     chosen = blocks[kept]
     if len(chosen) > most:
         ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows[kept]]) * MILLION).astype(np.int64)
-        chosen = np.sort(chosen[_best(ranks, rows[kept], ground.block_offsets[chosen], most=most)])
+        chosen = np.sort(chosen[_best(ranks, rows[kept], columns.block_offsets[chosen], most=most)])
     return chosen
 
 
-def _units_of(ground: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
+def _units_of(columns: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
     """The units of some blocks, with their surroundings."""
-    firsts = ground.block_firsts[chosen]
-    lasts = np.append(ground.block_firsts, len(ground))[chosen + 1] - 1
-    return ground.between(firsts, lasts, reach=settings.wide_reach)
+    firsts = columns.block_firsts[chosen]
+    lasts = np.append(columns.block_firsts, len(columns))[chosen + 1] - 1
+    return columns.between(firsts, lasts, reach=settings.wide_reach)
 
 
 def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
@@ -251,29 +251,29 @@ def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
     return np.concatenate((above, equal[order[: most - len(above)]]))
 
 
-def _is_name(ground: CorpusColumns, sought: TermHits) -> bool:
-    return any(len(ground.titles.of(name)) for name in sought.names)
+def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
+    return any(len(columns.titles.of(name)) for name in term_hits.names)
 
 
-def _named(ground: CorpusColumns, sought: TermHits) -> Ids:
+def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
-    rows = np.zeros(len(ground.documents), bool)
-    for name in sought.names:
-        rows[ground.titles.of(name)] = True
-    return np.flatnonzero(rows[ground.block_rows] & (ground.block_offsets == 0))
+    rows = np.zeros(len(columns.documents), bool)
+    for name in term_hits.names:
+        rows[columns.titles.of(name)] = True
+    return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
-def _counts(sought: TermHits, chosen: Candidates) -> Numbers:
+def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
     """How often a word stands in each of some units, weighed, in thousandths."""
     counts = np.zeros(len(chosen), np.int64)
-    for weight, places in sought.places:
+    for weight, places in term_hits.places:
         counts += weight * chosen.counts(places)
     return counts
 
 
-def _heading_counts(above: Headings, sought: TermHits, settings: FieldSettings) -> Numbers:
+def _heading_counts(above: Headings, term_hits: TermHits, settings: FieldSettings) -> Numbers:
     """What the headings above each unit say of a word, in thousandths."""
-    counts = sum((above.counts(places) for _, places in sought.places[-1:]), np.zeros(1, np.int64))
+    counts = sum((above.counts(places) for _, places in term_hits.places[-1:]), np.zeros(1, np.int64))
     return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
 
 
@@ -292,8 +292,8 @@ def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
 
 
 def _covered(
-    ground: CorpusColumns,
-    sought: Sequence[TermHits],
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
     counts: Sequence[Numbers],
     told: Sequence[Numbers],
     near: _Surroundings,
@@ -302,47 +302,47 @@ def _covered(
 ) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
     covered, whole = np.zeros(len(near)), lacking
-    for each, count, heading in zip(sought, counts, told, strict=True):
+    for each, count, heading in zip(term_hits, counts, told, strict=True):
         if not each.is_minor:
-            worth = each.weight * idf(each.census, len(ground))
+            worth = each.weight * idf(each.census, len(columns))
             covered += worth * (near.sums(count, settings.near_reach) + heading > 0)
             whole += worth
     return round(float(covered.max(initial=0.0)) / whole * MILLION) if whole else 0
 
 
-def _known_share(ground: CorpusColumns, sought: Sequence[TermHits], lacking: float) -> float:
+def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
     """What words say of a question at all: less where the corpus has only those that ask, and lacks the others."""
-    if any(each.census and not each.is_minor for each in sought):
+    if any(each.census and not each.is_minor for each in term_hits):
         return 1.0
-    worth = sum(each.weight * idf(each.census, len(ground)) for each in sought)
+    worth = sum(each.weight * idf(each.census, len(columns)) for each in term_hits)
     return worth / (worth + lacking) if worth else 0.0
 
 
-def _defined(ground: CorpusColumns, chosen: Candidates, sought: Sequence[TermHits]) -> Scores:
+def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> Scores:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
     """
-    rarities = [each.weight * idf(each.census, len(ground)) for each in sought]
+    rarities = [each.weight * idf(each.census, len(columns)) for each in term_hits]
     most = max(rarities, default=0.0) or 1.0
-    worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, sought, strict=True)]
+    worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(ground, chosen, sought), strict=True):
+    for worth, defines in zip(worths, definitions(columns, chosen, term_hits), strict=True):
         found += worth / most * defines
     return found
 
 
-def _called(ground: CorpusColumns, sought: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
+def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
     """What the name of its document says of a word in each unit, in thousandths."""
-    has = np.zeros(len(ground.documents), np.int64)
-    for name in sought.names:
-        has[ground.titles.of(name)] = round(settings.name_in_unit * THOUSAND)
+    has = np.zeros(len(columns.documents), np.int64)
+    for name in term_hits.names:
+        has[columns.titles.of(name)] = round(settings.name_in_unit * THOUSAND)
     return has[rows]
 
 
 def _scale(
-    ground: CorpusColumns,
-    sought: Sequence[TermHits],
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
     counts: Sequence[Numbers],
     told: Sequence[Numbers],
     near: _Surroundings,
@@ -350,10 +350,10 @@ def _scale(
     settings: FieldSettings,
 ) -> Scores:
     """What the surroundings of each unit are worth; the best is worth one."""
-    size = near.sizes(reach) / (ground.unit_size * (2 * reach + 1))
+    size = near.sizes(reach) / (columns.unit_size * (2 * reach + 1))
     scores, covered, whole = np.zeros(len(size)), np.zeros(len(size)), 0.0
-    for each, count, heading in zip(sought, counts, told, strict=True):
-        worth = each.weight * idf(each.census * (2 * reach + 1), len(ground))
+    for each, count, heading in zip(term_hits, counts, told, strict=True):
+        worth = each.weight * idf(each.census * (2 * reach + 1), len(columns))
         around = near.sums(count, reach) + heading
         scores += worth * _saturated(around, size, settings)
         covered += worth * (around > 0)
@@ -362,10 +362,10 @@ def _scale(
 
 
 def _semantic(
-    ground: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
+    columns: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
 ) -> Scores:
     """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
-    codes = ground.codes(units) if meaning is not None and settings.meaning else None
+    codes = columns.codes(units) if meaning is not None and settings.meaning else None
     if codes is None or meaning is None or not len(units):
         return np.zeros(len(units))
     found = similarities(codes, meaning).astype(np.int64)

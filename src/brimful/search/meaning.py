@@ -72,18 +72,18 @@ def maker_of(model: str | None, embedder: Embedder | None, *, where: object) -> 
     return cast("TermVectors", asked) if asked.kind == "static" else QuestionVectors(asked)
 
 
-def meaning_of(query: Query, mended: Sequence[Correction], vectors: TermVectors | QuestionVectors) -> Numbers:
+def meaning_of(query: Query, repairs: Sequence[Correction], vectors: TermVectors | QuestionVectors) -> Numbers:
     """The vector of a question, misspelt words as they were repaired."""
     if isinstance(vectors, QuestionVectors):
-        return vectors.of(wording(query, mended))
-    instead = {each.word: each.term for each in reversed(mended)}
+        return vectors.of(wording(query, repairs))
+    instead = {each.word: each.term for each in reversed(repairs)}
     words = [instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part]
     return query_vector([word for word in words if len(word) <= _LONGEST_WORD], vectors)
 
 
-def wording(query: Query, mended: Sequence[Correction]) -> str:
+def wording(query: Query, repairs: Sequence[Correction]) -> str:
     """The question as text: without operators and what they exclude, and with the words that were meant."""
-    instead = {each.word: each.term for each in reversed(mended)}
+    instead = {each.word: each.term for each in reversed(repairs)}
     content = query.text.encode("utf-8", "replace")
     wholes = [asked for asked in query.terms if not asked.is_part]
     if query.has_operators:
@@ -95,20 +95,20 @@ def wording(query: Query, mended: Sequence[Correction]) -> str:
     return content.decode("utf-8", "replace")
 
 
-def meaning_between(ground: CorpusColumns, path: str, start: int, end: int) -> tuple[float, ...] | None:
+def meaning_between(columns: CorpusColumns, path: str, start: int, end: int) -> tuple[float, ...] | None:
     """What a stretch of a document means: the sum of the codes of its units; None in a store without any."""
-    row = ground.snapshot.row(path)
+    row = columns.snapshot.row(path)
     if row is None:
         return None
-    extents = np.flatnonzero(ground.owners == ground.documents.row_of(row.number))
+    extents = np.flatnonzero(columns.owners == columns.documents.row_of(row.number))
     within = []
     for extent in extents.tolist():
-        units = np.arange(ground.extent_firsts[extent], ground.behind(extent))
-        offsets = ground.offsets_of(units, np.full(len(units), extent))
+        units = np.arange(columns.extent_firsts[extent], columns.behind(extent))
+        offsets = columns.offsets_of(units, np.full(len(units), extent))
         last = max(int(offsets.searchsorted(end)), int(offsets.searchsorted(start, side="right")))
         within.append(units[max(int(offsets.searchsorted(start, side="right")) - 1, 0) : last])
     chosen = np.sort(np.concatenate(within)) if within else np.zeros(0, np.int64)
-    codes = ground.codes(chosen) if len(chosen) else None
+    codes = columns.codes(chosen) if len(chosen) else None
     if codes is None:
         return None
     bits = np.unpackbits(codes, axis=1).astype(np.int64)
@@ -242,11 +242,11 @@ class Late:
         """The vector of a question; the last ones are remembered."""
         return np.frombuffer(self._question(text), np.int8)
 
-    def vectors(self, ground: CorpusColumns, passages: Sequence[Passage]) -> tuple[Bytes, int]:
+    def vectors(self, columns: CorpusColumns, passages: Sequence[Passage]) -> tuple[Bytes, int]:
         """The vectors of some passages, and how many of them had to be embedded; those are remembered by content."""
         rows = np.zeros((len(passages), self._embedder.dimensions), np.int8)
-        new = self._from_stacks(ground, passages, rows)
-        texts = [passage_text(ground, passages[at]) for at in new]
+        new = self._from_stacks(columns, passages, rows)
+        texts = [passage_text(columns, passages[at]) for at in new]
         keys = [text_key(text) for text in texts]
         known = self._memory.vectors_known(self.name, keys, width=rows.shape[1])
         rows[new] = known.rows
@@ -258,9 +258,9 @@ class Late:
             self._memory.remember_vectors(self.name, [keys[at] for at in part], made)
         return rows, len(missing)
 
-    def _from_stacks(self, ground: CorpusColumns, passages: Sequence[Passage], rows: Bytes) -> list[int]:
+    def _from_stacks(self, columns: CorpusColumns, passages: Sequence[Passage], rows: Bytes) -> list[int]:
         """Fill in what stacks have; returns which passages they lack."""
-        stacks = self._stacks(ground, dict.fromkeys(each.stack for each in passages))
+        stacks = self._stacks(columns, dict.fromkeys(each.stack for each in passages))
         lacking = []
         for at, each in enumerate(passages):
             if (stack := stacks.get(each.stack)) is None:
@@ -274,27 +274,27 @@ class Late:
             rows[at] = stack[1][place]
         return lacking
 
-    def _stacks(self, ground: CorpusColumns, wanted: Mapping[tuple[int, int], None]) -> dict[tuple[int, int], _Stack]:
+    def _stacks(self, columns: CorpusColumns, wanted: Mapping[tuple[int, int], None]) -> dict[tuple[int, int], _Stack]:
         """Those of some stacks that are kept."""
-        keys = {_stack_key(_document_id(ground, row), part): (row, part) for row, part in wanted}
+        keys = {_stack_key(_document_id(columns, row), part): (row, part) for row, part in wanted}
         width = self._embedder.dimensions
         found = self._memory.stacks_known(self.name, list(keys), width=width)
         return {keys[key]: _unstacked(raw, width) for key, raw in found.items()}
 
-    def warm(self, ground: CorpusColumns, *, progress: Callable[[int, int], None] | None = None) -> int:
+    def warm(self, columns: CorpusColumns, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Read every passage that is in no stack yet; returns how many there are.
 
         What was read stays read: a warm that was broken off goes on where it ended. Vectors of texts that are gone are
         forgotten.
         """
-        passages = list(all_passages(ground))
+        passages = list(all_passages(columns))
         done, kept = 0, []
         for _, group in groupby(passages, key=lambda each: each.stack):
             each = list(group)
-            key = _stack_key(_document_id(ground, each[0].row), each[0].stack[1])
+            key = _stack_key(_document_id(columns, each[0].row), each[0].stack[1])
             width = self._embedder.dimensions
             if not self._memory.stacks_known(self.name, [key], width=width):
-                rows, _ = self.vectors(ground, each)
+                rows, _ = self.vectors(columns, each)
                 starts = np.array([passage.start for passage in each], _PLACE)
                 self._memory.remember_stack(self.name, key, starts.tobytes() + rows.tobytes(), width=width)
             kept.append(key)
@@ -305,26 +305,26 @@ class Late:
         self._everything = None
         return len(passages)
 
-    def everything(self, ground: CorpusColumns) -> Everything | None:
+    def everything(self, columns: CorpusColumns) -> Everything | None:
         """All passages of a corpus with their vectors; None where one was not read yet."""
-        if self._everything is None or self._everything[0] is not ground:
-            self._everything = (ground, self._loaded(ground))
+        if self._everything is None or self._everything[0] is not columns:
+            self._everything = (columns, self._loaded(columns))
         return self._everything[1]
 
-    def missing(self, ground: CorpusColumns) -> int:
+    def missing(self, columns: CorpusColumns) -> int:
         """How many documents have passages that nobody has read ahead."""
-        wanted = {each.stack: None for each in all_passages(ground)}
-        found = self._stacks(ground, wanted)
+        wanted = {each.stack: None for each in all_passages(columns)}
+        found = self._stacks(columns, wanted)
         return len({row for row, part in wanted if (row, part) not in found})
 
-    def _loaded(self, ground: CorpusColumns) -> Everything | None:
-        firsts, behinds, rows, starts = _all_cells(ground)
+    def _loaded(self, columns: CorpusColumns) -> Everything | None:
+        firsts, behinds, rows, starts = _all_cells(columns)
         parts = starts // STACK_BYTES
         news = np.flatnonzero(np.diff(rows, prepend=-1) | np.diff(parts, prepend=-1))
         stacks = dict.fromkeys(zip(rows[news].tolist(), parts[news].tolist(), strict=True))
-        if not stacks or not self._stacks(ground, dict.fromkeys([next(iter(stacks))])):
+        if not stacks or not self._stacks(columns, dict.fromkeys([next(iter(stacks))])):
             return None  # nobody warmed it: all of it need not be looked for
-        found = self._stacks(ground, stacks)
+        found = self._stacks(columns, stacks)
         if len(found) < len(stacks):
             return None
         vectors = np.concatenate([found[each][1] for each in stacks])
@@ -343,7 +343,7 @@ class _Stack(NamedTuple):
 
 
 def nearest_units(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     everything: Everything,
     question: Bytes,
     *,
@@ -357,11 +357,11 @@ def nearest_units(
     best = np.flatnonzero(alike >= np.partition(alike, -limit)[-limit]) if len(alike) > limit else np.arange(len(alike))
     best = best[np.lexsort((everything.starts[best], everything.rows[best], -alike[best]))[:limit]]
     best = np.sort(best[alike[best] > 0])
-    return ground.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
+    return columns.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
 
 
 def read_late(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     field: Field,
     question: str,
     late: Late,
@@ -384,8 +384,8 @@ def read_late(
                 len(everything.rows),
             )
         else:
-            each, of_unit = _distinct(_passages(ground, units))
-            rows, embedded = late.vectors(ground, each)
+            each, of_unit = _distinct(_passages(columns, units))
+            rows, embedded = late.vectors(columns, each)
             alike, passages = cosines(rows, asked)[of_unit], len(each)
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
@@ -402,7 +402,7 @@ def read_late(
 
 
 def read_again(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     field: Field,
     question: str,
     reranker: Reranker,
@@ -417,8 +417,8 @@ def read_again(
     for this question, so that none is read twice.
     """
     read = read or Read("none", "none", 0, 0)
-    each, of_unit = _distinct(_passages(ground, field.units[: settings.rerank_candidates]))
-    texts = [passage_text(ground, passage) for passage in each]
+    each, of_unit = _distinct(_passages(columns, field.units[: settings.rerank_candidates]))
+    texts = [passage_text(columns, passage) for passage in each]
     new = [text for text in dict.fromkeys(texts) if text not in known]
     try:
         known.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
@@ -473,52 +473,54 @@ def _floors(scores: Numbers, passages: Numbers, everything: Everything, question
     return floors
 
 
-def all_passages(ground: CorpusColumns) -> Iterator[Passage]:
+def all_passages(columns: CorpusColumns) -> Iterator[Passage]:
     """Every passage of the corpus, by path and place."""
-    firsts, behinds, rows, starts = (column.tolist() for column in _all_cells(ground))
+    firsts, behinds, rows, starts = (column.tolist() for column in _all_cells(columns))
     for row, start, first, behind in zip(rows, starts, firsts, behinds, strict=True):
         yield Passage(row, start, first, behind)
 
 
-def passage_text(ground: CorpusColumns, passage: Passage) -> str:
+def passage_text(columns: CorpusColumns, passage: Passage) -> str:
     """What a model reads of a passage: the path of its document, the headings above it and its text."""
     last = np.array([passage.behind - 1])
-    end = int(ground.offsets[last][0]) + int(ground.sizes[last][0])
-    content = ground.snapshot.read(int(ground.documents.numbers[passage.row]), passage.start, end)
-    above = (line.decode("utf-8", "replace").strip(_MARKS)[:_HEADING] for line in ground.headings_above(passage.first))
-    names = [ground.documents.paths[passage.row], *filter(None, above)]
+    end = int(columns.offsets[last][0]) + int(columns.sizes[last][0])
+    content = columns.snapshot.read(int(columns.documents.numbers[passage.row]), passage.start, end)
+    above = (line.decode("utf-8", "replace").strip(_MARKS)[:_HEADING] for line in columns.headings_above(passage.first))
+    names = [columns.documents.paths[passage.row], *filter(None, above)]
     return f"{' > '.join(names)}: {content.decode('utf-8', 'replace')}"
 
 
-def _all_cells(ground: CorpusColumns) -> tuple[Ids, Ids, Numbers, Numbers]:
+def _all_cells(columns: CorpusColumns) -> tuple[Ids, Ids, Numbers, Numbers]:
     """Of every passage its first unit, the one behind its last, its document's row and its place there, in order."""
-    units = np.arange(len(ground))
-    extents, offsets = ground.extents[units], ground.offsets[units]
+    units = np.arange(len(columns))
+    extents, offsets = columns.extents[units], columns.offsets[units]
     firsts = np.flatnonzero(np.diff(extents, prepend=-1) | np.diff(offsets // CELL_BYTES, prepend=-1))
     behinds = np.append(firsts[1:], len(units))[: len(firsts)]
-    rows, starts = ground.rows[firsts].astype(np.int64), offsets[firsts]
+    rows, starts = columns.rows[firsts].astype(np.int64), offsets[firsts]
     order = np.lexsort((starts, rows))
     return firsts[order], behinds[order], rows[order], starts[order]
 
 
-def _passages(ground: CorpusColumns, units: Ids) -> list[Passage]:
+def _passages(columns: CorpusColumns, units: Ids) -> list[Passage]:
     """The passage that each of some units stands in."""
     order = np.argsort(units, kind="stable")
     ordered = units[order]
-    rows, extents, starts = ground.rows[ordered], ground.extents[ordered], ground.starts[ordered]
-    offsets = ground.offsets[ordered]
+    rows, extents, starts = columns.rows[ordered], columns.extents[ordered], columns.starts[ordered]
+    offsets = columns.offsets[ordered]
     origins = starts - offsets  # where the document begins on the axis, were it all there
     cells = offsets // CELL_BYTES
-    plots = ground.firsts.searchsorted(ordered, side="right") - 1
+    segments = columns.firsts.searchsorted(ordered, side="right") - 1
     firsts, behinds = np.empty(len(ordered), np.int64), np.empty(len(ordered), np.int64)
     for at in range(len(ordered)):
-        plot = ground.plots[int(plots[at])]
+        segment = columns.segments[int(segments[at])]
         low = int(origins[at] + cells[at] * CELL_BYTES)
-        first, behind = (int(each) + plot.first for each in plot.starts.searchsorted((max(low, 0), low + CELL_BYTES)))
+        first, behind = (
+            int(each) + segment.first for each in segment.starts.searchsorted((max(low, 0), low + CELL_BYTES))
+        )
         edge = int(extents[at])
-        firsts[at], behinds[at] = max(first, int(ground.extent_firsts[edge])), min(behind, ground.behind(edge))
-    columns = (rows, ground.offsets[firsts], firsts, behinds)
-    found = [Passage(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+        firsts[at], behinds[at] = max(first, int(columns.extent_firsts[edge])), min(behind, columns.behind(edge))
+    parts = (rows, columns.offsets[firsts], firsts, behinds)
+    found = [Passage(*values) for values in zip(*(column.tolist() for column in parts), strict=True)]
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
     return [found[at] for at in back.tolist()]
@@ -531,8 +533,8 @@ def _distinct(passages: Sequence[Passage]) -> tuple[list[Passage], list[int]]:
     return each, [places[passage] for passage in passages]
 
 
-def _document_id(ground: CorpusColumns, row: int) -> str:
-    found = ground.snapshot.row(ground.documents.paths[row])
+def _document_id(columns: CorpusColumns, row: int) -> str:
+    found = columns.snapshot.row(columns.documents.paths[row])
     assert found is not None
     return found.id
 

@@ -177,27 +177,27 @@ def frames_in(text: str) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def places_of(ground: CorpusColumns, frames: Sequence[Frame]) -> list[tuple[int, int]]:
+def places_of(columns: CorpusColumns, frames: Sequence[Frame]) -> list[tuple[int, int]]:
     """The documents, as rows, and bytes of these lines; none for files that the corpus does not have."""
-    return sorted(set(_places(ground, frames)))
+    return sorted(set(_places(columns, frames)))
 
 
-def _places(ground: CorpusColumns, frames: Sequence[Frame]) -> Iterator[tuple[int, int]]:
+def _places(columns: CorpusColumns, frames: Sequence[Frame]) -> Iterator[tuple[int, int]]:
     by_name: dict[str, list[int]] = {}
     if frames:
         wanted = {frame.path.rpartition("/")[2] for frame in frames}
-        for row, path in enumerate(ground.documents.paths):
+        for row, path in enumerate(columns.documents.paths):
             name = path.rpartition("/")[2]
             if name in wanted:
                 by_name.setdefault(name, []).append(row)
     for frame in frames:
         rows = by_name.get(frame.path.rpartition("/")[2], [])
-        shared = {row: _shared(frame.path, ground.documents.paths[row]) for row in rows}
+        shared = {row: _shared(frame.path, columns.documents.paths[row]) for row in rows}
         best = [row for row in rows if shared[row] == max(shared.values())]
-        if len(best) != 1 or int(ground.documents.lengths[best[0]]) > _LARGEST:
+        if len(best) != 1 or int(columns.documents.lengths[best[0]]) > _LARGEST:
             continue  # several files are called so: no telling which
-        number, length = int(ground.documents.numbers[best[0]]), int(ground.documents.lengths[best[0]])
-        at = _line_start(ground.snapshot.read(number, 0, length), frame.line)
+        number, length = int(columns.documents.numbers[best[0]]), int(columns.documents.lengths[best[0]])
+        at = _line_start(columns.snapshot.read(number, 0, length), frame.line)
         if at is not None:
             yield best[0], at
 

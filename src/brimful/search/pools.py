@@ -285,7 +285,7 @@ class Pool:
 
 
 def pools_of(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     found: Found,
     *,
     tokens: int,
@@ -298,11 +298,11 @@ def pools_of(
     of names share the pool of their word. `hits` are those of the found ones that are asked for, all without it.
     """
     hits = found.hits if hits is None else hits
-    direct = _by_word(ground, found, hits)
+    direct = _by_word(columns, found, hits)
     if not direct:  # filters alone, what is only alike, or nothing
         return [Pool(tuple(hits), tokens)] if hits else []
     taken = {(hit.path, hit.start) for own in direct for hit in own}
-    near = _near(ground, found, related, taken)
+    near = _near(columns, found, related, taken)
     share = tokens * DIRECT_PERCENT // 100 if near else tokens
     return [
         *(Pool(own, max(share // len(direct), 1)) for own in direct),
@@ -310,17 +310,17 @@ def pools_of(
     ]
 
 
-def one_pool(ground: CorpusColumns, found: Found, *, tokens: int, hits: Sequence[Hit]) -> list[Pool]:
+def one_pool(columns: CorpusColumns, found: Found, *, tokens: int, hits: Sequence[Hit]) -> list[Pool]:
     """All hits that have a word of the question, in their order; all of them where none has."""
-    own = {(hit.path, hit.start) for group in _by_word(ground, found, hits) for hit in group}
+    own = {(hit.path, hit.start) for group in _by_word(columns, found, hits) for hit in group}
     counted = tuple(hit for hit in hits if (hit.path, hit.start) in own) or tuple(hits)
     return [Pool(counted, tokens)] if counted else []
 
 
-def _by_word(ground: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
+def _by_word(columns: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
     """The hits of each word, each hit once: where it has several words, with the one that has the fewest bytes yet."""
     counted = [word for word, census in found.census if census]
-    words = [word for word in counted if not is_stop_word(word.encode(), ground.languages)] or counted
+    words = [word for word in counted if not is_stop_word(word.encode(), columns.languages)] or counted
     own = {asked.term.decode("utf-8", "replace") for asked in found.query.terms if not asked.is_part}
     main = [word for word in words if word in own] or words
     # What is written together shares the pool of a word that it is made of.
@@ -338,20 +338,20 @@ def _by_word(ground: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[t
 
 
 def related_to(
-    ground: CorpusColumns, found: Found, *, vectors: TermVectors | None = None, synonyms: Synonyms | None = None
+    columns: CorpusColumns, found: Found, *, vectors: TermVectors | None = None, synonyms: Synonyms | None = None
 ) -> tuple[Related, ...]:
     """Five related terms for each word of the question, each once, and none that the question has."""
     asked = {asked.term for asked in found.query.terms}
     gathered: dict[tuple[bytes, ...], Related] = {}
     for term in found.query.terms:
-        if term.is_part or is_stop_word(term.term, ground.languages) or len(term.term) < _LEAST_ASKED_LETTERS:
+        if term.is_part or is_stop_word(term.term, columns.languages) or len(term.term) < _LEAST_ASKED_LETTERS:
             continue  # a single letter keeps everybody's company
         for each in related_terms(
             term.term,
-            ground,
-            ground,
-            total=max(ground.length // _BYTES_PER_WORD, 1),
-            languages=ground.languages,
+            columns,
+            columns,
+            total=max(columns.length // _BYTES_PER_WORD, 1),
+            languages=columns.languages,
             vectors=vectors,
             synonyms=synonyms,
         ):
@@ -361,7 +361,7 @@ def related_to(
 
 
 def _near(
-    ground: CorpusColumns, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
+    columns: CorpusColumns, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
 ) -> list[tuple[Hit, ...]]:
     """The best places of each related term that no word of the question has, counted for less.
 
@@ -373,7 +373,7 @@ def _near(
     named = [b" ".join(each.terms).decode("utf-8", "replace") for each in related]
     text = " ".join([*(term.decode("utf-8", "replace") for term in asked), *named])
     limit = 2 * len(found.hits) + _RELATED_HITS * len(related)  # the direct ones come first, and are left out
-    beside = search(ground, text, limit=limit, repair=False, within=found.query)
+    beside = search(columns, text, limit=limit, repair=False, within=found.query)
     shared: dict[str, list[Hit]] = {}
     for hit in beside.hits:
         having = [name for name in named if all(word in hit.terms for word in name.split())]

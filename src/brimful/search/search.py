@@ -49,21 +49,21 @@ if TYPE_CHECKING:
 # first.
 
 
-def listed(ground: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tuple[Hit, ...]:
+def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tuple[Hit, ...]:
     """The first unit of every document, then the second of every one, and so on; newest first, then by path.
 
     Documents without a time come last. Scores only say the place in this order.
     """
-    times, paths = ground.documents.times, ground.documents.paths
+    times, paths = columns.documents.times, columns.documents.paths
     ranks = np.empty(len(times), np.int64)
     ranks[np.lexsort((np.arange(len(times)), -times, times == NO_TIME))] = np.arange(len(times))
-    blocks = np.flatnonzero(allowed[ground.block_rows]) if len(ground) else np.zeros(0, np.int64)
-    blocks = _in_turn(blocks, ground.block_rows[blocks], ground.block_offsets[blocks], ranks, limit)
+    blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
+    blocks = _in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit)
     blocks.sort()
-    lasts = np.append(ground.block_firsts, len(ground))[blocks + 1] - 1
-    units = ground.between(ground.block_firsts[blocks], lasts, reach=0)
-    units = _in_turn(units, ground.rows[units], ground.offsets[units], ranks, limit)
-    rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
+    lasts = np.append(columns.block_firsts, len(columns))[blocks + 1] - 1
+    units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
+    units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
+    rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
     return tuple(
         Hit.known(
             paths[row],
@@ -158,13 +158,13 @@ class Found:
 class Understood:
     """A question as a corpus understands it: all that does not depend on how many places are wanted."""
 
-    ground: CorpusColumns
+    columns: CorpusColumns
     query: Query
     settings: FieldSettings
     allowed: NDArray[np.bool_] | None
     forms: tuple[WordForms, ...] = ()
-    mended: tuple[Correction, ...] = ()
-    sought: Sequence[TermHits] = ()
+    repairs: tuple[Correction, ...] = ()
+    term_hits: Sequence[TermHits] = ()
     missing: Sequence[_Missing] = ()
     meaning: Numbers | None = None
     near: Ids | None = None
@@ -179,7 +179,7 @@ class Understood:
 
 
 def search(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     question: str | Query,
     *,
     limit: int = 100,
@@ -204,7 +204,7 @@ def search(
     with `everything` that it has read, the nearest passages are candidates too. `reranker` puts the very best in order.
     """
     understood = understand(
-        ground,
+        columns,
         question,
         settings=settings,
         vectors=vectors,
@@ -221,7 +221,7 @@ def search(
 
 
 def understand(
-    ground: CorpusColumns,
+    columns: CorpusColumns,
     question: str | Query,
     *,
     settings: FieldSettings | None = None,
@@ -240,41 +240,41 @@ def understand(
     if isinstance(vectors, QuestionVectors) and settings.meaning:
         settings = replace(settings, meaning=settings.model_meaning)
     query = parse_query(question, operators=operators) if isinstance(question, str) else question
-    query = rarest(query if filters is None else narrowed(query, filters), ground.census, most=MOST_WORDS)
-    allowed = _allowed(ground, within or query)
+    query = rarest(query if filters is None else narrowed(query, filters), columns.census, most=MOST_WORDS)
+    allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
-        return Understood(ground, query, settings, allowed)
-    forms = _forms(ground, query)
-    mended = corrections(query, ground, ground.spellings, languages=ground.languages, forms=forms) if repair else ()
-    dates = dates_in(query.text, languages=ground.languages)
-    meaning = meaning_of(query, mended, vectors) if vectors is not None and settings.meaning else None
+        return Understood(columns, query, settings, allowed)
+    forms = _forms(columns, query)
+    repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
+    dates = dates_in(query.text, languages=columns.languages)
+    meaning = meaning_of(query, repairs, vectors) if vectors is not None and settings.meaning else None
 
     def by_words() -> list[TermHits]:
-        return [*_sought(ground, query, forms, mended, settings), *_dated(ground, dates)]
+        return [*_term_hits(columns, query, forms, repairs, settings), *_dated(columns, dates)]
 
     def by_meaning() -> Ids:
-        return _near(ground, meaning, settings, allowed)
+        return _near(columns, meaning, settings, allowed)
 
-    if meaning is not None and LEAST_BESIDE <= len(ground) <= MOST_COMPARED:
-        sought, near = side_by_side(by_words, by_meaning)
+    if meaning is not None and LEAST_BESIDE <= len(columns) <= MOST_COMPARED:
+        term_hits, near = side_by_side(by_words, by_meaning)
     else:
-        sought, near = by_words(), by_meaning()
-    missing = _missing(ground, query, forms, mended)
-    as_read = wording(query, mended)
+        term_hits, near = by_words(), by_meaning()
+    missing = _missing(columns, query, forms, repairs)
+    as_read = wording(query, repairs)
     nearest = None
     if late is not None and everything is not None and settings.late:
         nearest = nearest_units(
-            ground, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
+            columns, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
         )
         near = merged(near, nearest)
     return Understood(
-        ground,
+        columns,
         query,
         settings,
         allowed,
         forms,
-        mended,
-        sought,
+        repairs,
+        term_hits,
         missing,
         meaning,
         near,
@@ -289,31 +289,31 @@ def understand(
 
 def best_of(asked: Understood, *, limit: int) -> Found:
     """The best so many places for a question that was understood."""
-    ground, query, forms, mended, sought, missing = (
-        asked.ground,
+    columns, query, forms, repairs, term_hits, missing = (
+        asked.columns,
         asked.query,
         asked.forms,
-        asked.mended,
-        asked.sought,
+        asked.repairs,
+        asked.term_hits,
         asked.missing,
     )
     if asked.allowed is not None and not query.terms and query.has_filters:
-        hits = listed(ground, asked.allowed, limit)
+        hits = listed(columns, asked.allowed, limit)
         best = dict.fromkeys(hit.path for hit in hits)
         return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
     field, read = _weighed(asked, max(_LEAST_BLOCKS, limit))
-    words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in sought)
-    hits = _hits(ground, field, [word for word, _ in words], limit)
-    forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in sought)
-    lacking = _lacking(ground, query, sought, missing)
+    words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in term_hits)
+    hits = _hits(columns, field, [word for word, _ in words], limit)
+    forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in term_hits)
+    lacking = _lacking(columns, query, term_hits, missing)
     return Found(
         query,
         hits,
-        mended,
-        _documents(ground, field, limit),
+        repairs,
+        _documents(columns, field, limit),
         words,
         forms_of_words,
-        _senses(ground, forms, mended),
+        _senses(columns, forms, repairs),
         missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
         lacking=lacking,
         covered=field.covered / MILLION,
@@ -325,69 +325,73 @@ def best_of(asked: Understood, *, limit: int) -> Found:
 def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
     if blocks not in asked.fields:
-        ground, query, settings = asked.ground, asked.query, asked.settings
+        columns, query, settings = asked.columns, asked.query, asked.settings
         field = relevance(
-            ground,
-            asked.sought,
+            columns,
+            asked.term_hits,
             settings=settings,
             blocks=blocks,
             allowed=asked.allowed,
-            favour=_favour(ground, query, asked.recent_days, settings),
-            sequence=_sequence(query, asked.sought),
-            pointed_at=places_of(ground, frames_in(query.text)),
+            favour=_favour(columns, query, asked.recent_days, settings),
+            sequence=_sequence(query, asked.term_hits),
+            pointed_at=places_of(columns, frames_in(query.text)),
             lacking=sum(each.worth for each in asked.missing),
             meaning=asked.meaning,
             extra=asked.near,
         )
         read = None
         if asked.late is not None and settings.late and len(field.units):
-            field, read = read_late(ground, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest)
+            field, read = read_late(
+                columns, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest
+            )
         if asked.reranker is not None and len(field.units):
-            field, read = read_again(ground, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked)
+            field, read = read_again(
+                columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
+            )
         asked.fields[blocks] = _worth_something(field), read
     return asked.fields[blocks]
 
 
-def with_matches(ground: CorpusColumns, found: Found) -> Found:
+def with_matches(columns: CorpusColumns, found: Found) -> Found:
     """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
 
     Each hit's text is read for it, so this is for those who show less than a hit.
     """
-    told = [(is_stop_word(word.encode(), ground.languages), census, word) for word, census in found.census]
+    told = [(is_stop_word(word.encode(), columns.languages), census, word) for word, census in found.census]
     names = [found.forms[at] for at in sorted(range(len(told)), key=lambda at: (told[at], at))]
 
     def placed(hit: Hit) -> Hit:
-        row = ground.snapshot.row(hit.path)
+        row = columns.snapshot.row(hit.path)
         assert row is not None
-        text = ground.snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
+        text = columns.snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
         return replace(hit, matches=tuple((hit.start + a, hit.start + b) for a, b in matches_in(text, names)))
 
     return replace(found, hits=tuple(placed(hit) for hit in found.hits))
 
 
-def _forms(ground: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
-    """What each word stands for; the ground remembers the words of earlier questions.
+def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
+    """What each word stands for; the columns remember the words of earlier questions.
 
     What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
     """
     joined: dict[bytes, list[Form]] = {}
-    for pair in joined_forms(query, ground, weights=_WEIGHTS):
-        if not any(is_stop_word(word, ground.languages) for word in pair.words):
+    for pair in joined_forms(query, columns, weights=_WEIGHTS):
+        if not any(is_stop_word(word, columns.languages) for word in pair.words):
             for word in pair.words:
                 joined.setdefault(word, []).extend(pair.forms)
     asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
     return tuple(
-        WordForms((each.term,), (*ground.forms_of(each, _WEIGHTS), *joined.get(each.term, ()))) for each in asked
+        WordForms((each.term,), (*columns.forms_of(each, _WEIGHTS), *joined.get(each.term, ()))) for each in asked
     )
 
 
 def _near(
-    ground: CorpusColumns, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
+    columns: CorpusColumns, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
 ) -> Ids:
     """The units whose codes are nearest to what the question means; none where nothing is known of it."""
-    if meaning is None or not meaning.any() or not settings.near_candidates or len(ground) > MOST_COMPARED:
+    if meaning is None or not meaning.any() or not settings.near_candidates or len(columns) > MOST_COMPARED:
         return np.zeros(0, np.int64)
-    return ground.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
+    return columns.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
 
 
 class _Missing(NamedTuple):
@@ -398,43 +402,43 @@ class _Missing(NamedTuple):
 
 
 def _missing(
-    ground: CorpusColumns, query: Query, forms: Sequence[WordForms], mended: Sequence[Correction]
+    columns: CorpusColumns, query: Query, forms: Sequence[WordForms], repairs: Sequence[Correction]
 ) -> tuple[_Missing, ...]:
     """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
     known = {word.words[0] for word in forms if word.forms}
-    known |= {word for each in mended for word in each.word.split()} | set(_glued_names(ground, query))
-    rare = idf(1, max(len(ground), 1))
+    known |= {word for each in repairs for word in each.word.split()} | set(_glued_names(columns, query))
+    rare = idf(1, max(len(columns), 1))
     return tuple(
         _Missing(asked.term, rare * tells(asked.term))
         for asked in query.terms
         if not asked.is_part
         and asked.term not in known
         and not asked.term[:1].isdigit()
-        and not is_stop_word(asked.term, (*ground.languages, "en"))
-        and not len(ground.titles.of(asked.term))
+        and not is_stop_word(asked.term, (*columns.languages, "en"))
+        and not len(columns.titles.of(asked.term))
     )
 
 
-def _lacking(ground: CorpusColumns, query: Query, sought: Sequence[TermHits], missing: Sequence[_Missing]) -> float:
+def _lacking(columns: CorpusColumns, query: Query, term_hits: Sequence[TermHits], missing: Sequence[_Missing]) -> float:
     """How much of what a question says are words that no document has; nothing where they decide nothing.
 
     In a few notes every word is rare or common by chance: there a word counts by how common it is anywhere.
     """
-    if not any(each.census for each in sought) and missing:
+    if not any(each.census for each in term_hits) and missing:
         return 1.0
-    if not missing or not _words_decide(ground, query, missing):
+    if not missing or not _words_decide(columns, query, missing):
         return 0.0
-    present = [each for each in sought if not each.is_minor]
-    if ground.length < FEW_NOTES:
+    present = [each for each in term_hits if not each.is_minor]
+    if columns.length < FEW_NOTES:
         lost = sum(tells(each.word) ** _ANYWHERE for each in missing)
         whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
     else:
         lost = sum(each.worth for each in missing)
-        whole = lost + sum(each.weight * idf(each.census, len(ground)) for each in present)
+        whole = lost + sum(each.weight * idf(each.census, len(columns)) for each in present)
     return round(lost / whole, 6)
 
 
-def _words_decide(ground: CorpusColumns, query: Query, missing: Sequence[_Missing]) -> bool:
+def _words_decide(columns: CorpusColumns, query: Query, missing: Sequence[_Missing]) -> bool:
     """Whether words that no document has say that nothing answers.
 
     Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words.
@@ -446,64 +450,64 @@ def _words_decide(ground: CorpusColumns, query: Query, missing: Sequence[_Missin
         return False
     counts = {language: sum(is_stop_word(word, (language,)) for word in words) for language in LANGUAGES}
     # A few notes have too few words to tell their language by: they are taken for English.
-    languages = ground.languages or (("en",) if ground.length < FEW_NOTES else ())
+    languages = columns.languages or (("en",) if columns.length < FEW_NOTES else ())
     own = max((counts[language] for language in languages), default=-1)
     return max(counts.values(), default=0) <= own
 
 
-def _dated(ground: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
+def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
     """The dates that a question names, each in all its spellings."""
     found = []
     for date in dates:
-        forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(ground.census, terms))]
+        forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
-        if forms or any(len(ground.titles.of(name)) for name in singles):
-            found.append(TermHits(date.name, 1.0, _placed(ground, forms), singles))
+        if forms or any(len(columns.titles.of(name)) for name in singles):
+            found.append(TermHits(date.name, 1.0, _placed(columns, forms), singles))
     return found
 
 
-def _sequence(query: Query, sought: Sequence[TermHits]) -> list[int]:
+def _sequence(query: Query, term_hits: Sequence[TermHits]) -> list[int]:
     """The words of the question in its order, as numbers of what is sought; -1 for one that is not."""
-    numbers = {each.word: at for at, each in enumerate(sought) if not each.is_literal}
+    numbers = {each.word: at for at, each in enumerate(term_hits) if not each.is_literal}
     return [numbers.get(query.terms[at].term, -1) if at >= 0 else -1 for at in query.sequence]
 
 
 def _favour(
-    ground: CorpusColumns, query: Query, recent_days: int | None, settings: FieldSettings
+    columns: CorpusColumns, query: Query, recent_days: int | None, settings: FieldSettings
 ) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
-    favour = None if recent_days is None else _recent(ground, recent_days)
+    favour = None if recent_days is None else _recent(columns, recent_days)
     if not settings.priors:
         return favour
-    kinds = ground.file_kinds.counted(each.term for each in query.terms)
+    kinds = columns.file_kinds.counted(each.term for each in query.terms)
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
-def _senses(ground: CorpusColumns, forms: Sequence[WordForms], mended: Sequence[Correction]) -> tuple[Sense, ...]:
+def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Sense, ...]:
     """What a reader would mark: all that a word stands for, and what was looked for in its place."""
     found: dict[bytes, list[tuple[bytes, ...]]] = {}
     for word in forms:
         found.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
-    for each in mended:
+    for each in repairs:
         found.setdefault(each.word, []).append((each.term,))
-    telling = [word for word in found if not is_stop_word(word, ground.languages)] or list(found)
+    telling = [word for word in found if not is_stop_word(word, columns.languages)] or list(found)
     return tuple(Sense(word.decode("utf-8", "replace"), tuple(found[word])) for word in telling if found[word])
 
 
-def _sought(
-    ground: CorpusColumns,
+def _term_hits(
+    columns: CorpusColumns,
     query: Query,
     forms: Sequence[WordForms],
-    mended: Sequence[Correction],
+    repairs: Sequence[Correction],
     settings: FieldSettings,
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
-    for each in mended:
+    for each in repairs:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
-    glued = _glued_names(ground, query)
+    glued = _glued_names(columns, query)
     written = _written_as_names(query)
     found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
@@ -511,10 +515,10 @@ def _sought(
         asked = b" ".join(word.words)
         whole = [*word.forms, *repaired.pop(asked, [])]
         key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
-        if key in seen or not (whole or asked in glued or len(ground.titles.of(asked))):
+        if key in seen or not (whole or asked in glued or len(columns.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
-        weight = settings.asking if is_stop_word(asked, ground.languages) else 1.0
+        weight = settings.asking if is_stop_word(asked, columns.languages) else 1.0
         if asked in parts:
             weight *= settings.part
         times = repeated.get(asked, 1)
@@ -523,19 +527,19 @@ def _sought(
             weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or is_stop_word(asked, ground.languages)
-        found.append(TermHits(asked, weight, _placed(ground, whole), names, minor, asked in written))
+        minor = asked in parts or is_stop_word(asked, columns.languages)
+        found.append(TermHits(asked, weight, _placed(columns, whole), names, minor, asked in written))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
-        found.append(TermHits(asked, 1.0, _placed(ground, whole), names))
+        found.append(TermHits(asked, 1.0, _placed(columns, whole), names))
     return [
-        *_bounded(ground, found, settings),
+        *_bounded(columns, found, settings),
         *(
-            TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(ground, terms)),), is_literal=True)
+            TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(columns, terms)),), is_literal=True)
             for terms in query.phrases
         ),
         *(
-            TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, literal(ground, terms)),))
+            TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, literal(columns, terms)),))
             for terms in query.quoted
             if len(terms) > 1
         ),
@@ -556,7 +560,7 @@ def _written_as_names(query: Query) -> set[bytes]:
     return found
 
 
-def _glued_names(ground: CorpusColumns, query: Query) -> dict[bytes, list[bytes]]:
+def _glued_names(columns: CorpusColumns, query: Query) -> dict[bytes, list[bytes]]:
     """Names that are written as one word of two to four of the question's: `American Express`, AMERICANEXPRESS."""
     found: dict[bytes, list[bytes]] = {}
     wholes = [query.terms[at].term if at >= 0 else b" " for at in query.sequence]
@@ -564,68 +568,69 @@ def _glued_names(ground: CorpusColumns, query: Query) -> dict[bytes, list[bytes]
         for at in range(len(wholes) - size + 1):
             parts = wholes[at : at + size]
             name = b"".join(parts)
-            if name in ground.path_names and not is_stop_word(parts[0], ground.languages):
+            if name in columns.path_names and not is_stop_word(parts[0], columns.languages):
                 for part in parts:
                     found.setdefault(part, []).append(name)
     return found
 
 
-def _bounded(ground: CorpusColumns, sought: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
+def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
     """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
-    worth = [idf(each.census, len(ground)) for each in sought]
-    asks = [is_stop_word(each.word, ground.languages) for each in sought]
+    worth = [idf(each.census, len(columns)) for each in term_hits]
+    asks = [is_stop_word(each.word, columns.languages) for each in term_hits]
     most = settings.asking * max((one for one, only in zip(worth, asks, strict=True) if not only), default=inf)
     return [
         replace(each, weight=min(each.weight, most / one)) if only else each
-        for each, one, only in zip(sought, worth, asks, strict=True)
+        for each, one, only in zip(term_hits, worth, asks, strict=True)
     ]
 
 
-def _placed(ground: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
+def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
     """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
     A group holds those before it too, and counts what its weight has over the next one's: they add up.
     """
     by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
     for form in forms:
-        places = ground.places(form.terms[0]) if len(form.terms) == 1 else following(ground, form.terms)
+        places = columns.places(form.terms[0]) if len(form.terms) == 1 else following(columns, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in ground.plots)
+    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in columns.segments)
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]]
         held = Columns(
-            union([places[number] for places in groups if len(places[number])]) for number in range(len(ground.plots))
+            union([places[number] for places in groups if len(places[number])])
+            for number in range(len(columns.segments))
         )
         placed.append((weight - lighter, held))
     return tuple(placed)
 
 
-def _allowed(ground: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
+def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
     """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
     if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
         return None
-    documents = ground.documents
+    documents = columns.documents
     allowed = np.ones(len(documents), bool)
     if query.has_filters:
         times = documents.times.tolist()
         for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
-        has = ground.document_counts(literal(ground, phrase)) > 0
+        has = columns.document_counts(literal(columns, phrase)) > 0
         # A quotation that stands nowhere is a title, or somebody's words: it narrows nothing.
         if has.any() or phrase in query.required:
             allowed &= has
-    unwanted = [following(ground, form.terms) for asked in query.excluded for form in forms_of(asked, ground)]
-    for places in (*unwanted, *(literal(ground, terms) for terms in query.excluded_phrases)):
-        allowed &= ground.document_counts(places) == 0
+    unwanted = [following(columns, form.terms) for asked in query.excluded for form in forms_of(asked, columns)]
+    for places in (*unwanted, *(literal(columns, terms) for terms in query.excluded_phrases)):
+        allowed &= columns.document_counts(places) == 0
     return allowed
 
 
-def _recent(ground: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
+def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
     """What being recent is worth to each document, in thousandths: half as much again for the newest."""
-    times = ground.documents.times
+    times = columns.documents.times
     known = times != NO_TIME
     if not known.any():
         return np.full(len(times), THOUSAND, np.int64)
@@ -647,19 +652,19 @@ def _worth_something(field: Field) -> Field:
     return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
 
 
-def _documents(ground: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
+def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
     """The best documents, those of the same worth by path."""
     rows = np.flatnonzero(field.documents > 0)
     best = rows[np.argsort(-field.documents[rows], kind="stable")[:limit]]
     worth = field.documents[best].tolist()
-    return tuple((ground.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))
+    return tuple((columns.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))
 
 
-def _hits(ground: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
+def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
-    rows, starts, sizes = ground.rows[units].tolist(), ground.offsets[units].tolist(), ground.sizes[units].tolist()
-    paths = ground.documents.paths
-    times = [None if time == NO_TIME else time for time in ground.documents.times[ground.rows[units]].tolist()]
+    rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
+    paths = columns.documents.paths
+    times = [None if time == NO_TIME else time for time in columns.documents.times[columns.rows[units]].tolist()]
     terms = _Terms(words)
     return tuple(
         Hit.known(

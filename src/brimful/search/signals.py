@@ -57,17 +57,17 @@ def idf(census: int, total: int) -> float:
 
 
 class Candidates:
-    """Some ascending units of a ground, with everything that is asked of them more than once."""
+    """Some ascending units of a corpus, with everything that is asked of them more than once."""
 
-    def __init__(self, ground: CorpusColumns, units: Ids) -> None:
+    def __init__(self, columns: CorpusColumns, units: Ids) -> None:
         self.units = units
-        self.extents: Numbers = ground.extents[units]
-        self.starts: Numbers = ground.starts[units]
-        self.ends: Numbers = ground.ends_of(units, self.extents)
+        self.extents: Numbers = columns.extents[units]
+        self.starts: Numbers = columns.starts[units]
+        self.ends: Numbers = columns.ends_of(units, self.extents)
         self.sizes: Numbers = self.ends - self.starts
-        # The first of each plot, and one behind the last.
-        self.bounds: list[int] = np.append(units.searchsorted(ground.firsts), len(units)).tolist()
-        self._ground = ground
+        # The first of each segment, and one behind the last.
+        self.bounds: list[int] = np.append(units.searchsorted(columns.firsts), len(units)).tolist()
+        self._ground = columns
 
     def __len__(self) -> int:
         return len(self.units)
@@ -87,7 +87,7 @@ class Candidates:
         return kernels.count_inside(Columns.of(places), self.starts, self.ends, self.bounds)
 
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
-        """Of each plot the positions that lie in one of the units, and which of its units that is."""
+        """Of each segment the positions that lie in one of the units, and which of its units that is."""
         found, units, behind = kernels.find_inside(Columns.of(places), self.starts, self.ends, self.bounds)
         return [
             (found[first:last], units[first:last] - low)
@@ -126,27 +126,27 @@ _VALUE = compiled(
 )
 
 
-def runs(chosen: Candidates, sought: Sequence[TermHits], sequence: Sequence[int]) -> Numbers:
+def runs(chosen: Candidates, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers:
     """How many runs of four words of the question, in its order, begin in each unit.
 
-    `sequence` has the number of each word of the question in `sought`, -1 for one that is not there. A longer run
+    `sequence` has the number of each word of the question in `term_hits`, -1 for one that is not there. A longer run
     counts once for each four words of it.
     """
     counts = np.zeros(len(chosen), np.int64)
-    follows = np.zeros((len(sought) + 1, len(sought) + 1), bool)
+    follows = np.zeros((len(term_hits) + 1, len(term_hits) + 1), bool)
     for one, other in pairwise(sequence):
         follows[one, other] = one >= 0 and other >= 0
     if len(sequence) < LEAST_RUN or not follows.any():
         return counts
     wanted = sorted({number for number in sequence if number >= 0})
-    found = [(number, chosen.inside(columns)) for number in wanted for _, columns in sought[number].places[-1:]]
-    for plot, (low, high) in enumerate(pairwise(chosen.bounds)):
+    found = [(number, chosen.inside(columns)) for number in wanted for _, columns in term_hits[number].places[-1:]]
+    for segment, (low, high) in enumerate(pairwise(chosen.bounds)):
         if low == high or not found:
             continue
-        places, numbers, at = _in_order([(number, *inside[plot]) for number, inside in found])
+        places, numbers, at = _in_order([(number, *inside[segment]) for number, inside in found])
         if len(places) < LEAST_RUN:
             continue
-        sizes = np.array([len(each.word) for each in sought])[numbers]
+        sizes = np.array([len(each.word) for each in term_hits])[numbers]
         linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
         linked &= np.diff(places) > 0
         whole = linked[:-2] & linked[1:-1] & linked[2:]
@@ -163,24 +163,24 @@ def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, N
     return places[order], numbers[order], units[order]
 
 
-def definitions(ground: CorpusColumns, chosen: Candidates, sought: Sequence[TermHits]) -> list[Numbers]:
+def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> list[Numbers]:
     """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
     """
-    found = [np.zeros(len(chosen), np.int64) for _ in sought]
+    found = [np.zeros(len(chosen), np.int64) for _ in term_hits]
     asked = [
         (word, each, chosen.inside(each.places[0][1]))  # the word as it was asked
-        for word, each in enumerate(sought)
+        for word, each in enumerate(term_hits)
         if not each.is_minor and not each.is_literal and each.places
     ]
     reads = 0
-    for number, plot in enumerate(ground.plots):
+    for number, segment in enumerate(columns.segments):
         low, high = chosen.bounds[number : number + 2]
         if low == high:
             continue
-        starts, ends, _ = plot.view.heads
+        starts, ends, _ = segment.view.heads
         unit_starts, unit_ends = chosen.starts[low:high], chosen.ends[low:high]
         for word, each, inside in asked:
             column, units = inside[number]
@@ -193,10 +193,10 @@ def definitions(ground: CorpusColumns, chosen: Candidates, sought: Sequence[Term
                 unit = int(units[at])
                 if in_head[at]:
                     start = int(starts[heads[at]])
-                    line = plot.view.text(start, min(int(ends[heads[at]]), start + _LONGEST_HEAD))
+                    line = segment.view.text(start, min(int(ends[heads[at]]), start + _LONGEST_HEAD))
                     defines = _name(line) in (each.word, *each.names)
                 else:
-                    text = plot.view.text(int(unit_starts[unit]), int(unit_ends[unit]))
+                    text = segment.view.text(int(unit_starts[unit]), int(unit_ends[unit]))
                     defines = _begins_definition(text, int(column[at]) - int(unit_starts[unit]), len(each.word))
                 if defines:
                     found[word][low + unit] = 1
@@ -232,15 +232,15 @@ def _name(line: bytes) -> bytes:
     return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
 
 
-def called_by(ground: CorpusColumns, sought: Sequence[TermHits]) -> Scores:
+def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
     """How clearly a question names each document, from nothing to one.
 
     How much of what the best named document shares with the question each one shares, times how much of its own name
     that is: `csv.py` is named by a question about csv, `large_collections.rst` hardly by one about large files.
     """
-    names = ground.path_names
-    worth = np.zeros(len(ground.documents))
-    for each in sought:
+    names = columns.path_names
+    worth = np.zeros(len(columns.documents))
+    for each in term_hits:
         has = np.zeros(len(worth))
         for name in each.names:
             rows, weights = names.of(name)

@@ -192,7 +192,7 @@ def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> 
 def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
     """So many documents by path, after the one that is named; `last` names the last where there are more."""
     with engine.one_state():
-        known = engine.ground.documents
+        known = engine.columns.documents
         start = 0 if after is None else bisect_right(known.paths, after)
         rows = range(start, min(start + limit, len(known)))
         page = [listed_record(known.listed(row)) for row in rows]
@@ -237,15 +237,15 @@ def status_record(engine: Engine) -> dict[str, object]:
 
 
 def _status(engine: Engine) -> dict[str, object]:
-    ground = engine.ground
-    documents = ground.documents
+    columns = engine.columns
+    documents = columns.documents
     kinds: dict[str, int] = {}
     for kind in documents.kinds:
         kinds[kind] = kinds.get(kind, 0) + 1
     return {
         "store": str(engine.path),
         "store_bytes": engine.size_bytes,
-        "root": ground.snapshot.root.hex(),
+        "root": columns.snapshot.root.hex(),
         "documents": len(documents),
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),

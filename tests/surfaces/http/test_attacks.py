@@ -122,7 +122,7 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
     (tmp_path / "folder" / "more").symlink_to(tmp_path / "secret", target_is_directory=True)
     with brimful.open(tmp_path / "store.db") as engine:
         engine.add(tmp_path / "folder")
-        assert list(engine.ground.documents.paths) == ["folder/tea.md"]
+        assert list(engine.columns.documents.paths) == ["folder/tea.md"]
         assert engine.context("heron").text == ""
 
 

@@ -33,7 +33,7 @@ def pages(client, address, limit):
 def test_pages_list_every_document_once(client, engine, limit):
     """By path, whatever the size of a page."""
     found, total = pages(client, "/v1/documents", limit)
-    assert [each["path"] for each in found] == list(engine.ground.documents.paths)
+    assert [each["path"] for each in found] == list(engine.columns.documents.paths)
     assert total == len(found)
 
 
@@ -189,7 +189,7 @@ def test_a_capture_is_kept_listed_and_searched(client):
 def test_status_has_what_a_page_needs(client, engine):
     """Counts, state, choices, limits and defaults."""
     record = client.get("/v1/status").json()
-    assert record["documents"] == len(engine.ground.documents)
+    assert record["documents"] == len(engine.columns.documents)
     assert record["root"] == engine.root
     for name, choice in {
         "formats": "plain",
@@ -212,7 +212,7 @@ def test_health_and_metrics(client, engine):
     text = client.get("/metrics").text
     assert 'brimful_requests_total{route="/v1/receipts/{id}",method="GET",status="200"} ' in text
     assert made["receipt"] not in text
-    assert f"brimful_store_documents {len(engine.ground.documents)}\n" in text
+    assert f"brimful_store_documents {len(engine.columns.documents)}\n" in text
     assert 'brimful_request_seconds_bucket{route="/v1/context",le="+Inf"}' in text
     counted = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert int(counted["brimful_context_tokens_total"]) >= made["tokens"]
@@ -224,7 +224,7 @@ def test_a_file_of_a_folder_keeps_its_path(tmp_path):
     (tmp_path / "docs" / "tea.md").write_text("Tea is at four.\n", encoding="utf-8")
     with brimful.open(tmp_path / "store.db") as engine:
         engine.add(tmp_path / "docs")
-        path = engine.ground.documents.paths[0]
+        path = engine.columns.documents.paths[0]
         with TestClient(create_app(engine), base_url="http://localhost") as client:
             texts = [{"path": "own.md", "text": "Mine."}, {"path": path, "text": "Tea is never."}]
             detail = problem(client.post("/v1/documents", json={"documents": texts}), 422, "input.document")

@@ -132,7 +132,7 @@ def search(
             if found.hits:
                 views.show_missing(found.missing)
             else:
-                views.show_nothing(len(engine.ground.documents), why_empty(found))
+                views.show_nothing(len(engine.columns.documents), why_empty(found))
             _show_copied(copied)
             views.show_skips(corpus.report.skipped)
     return exit_for(corpus, found=bool(found.hits))
@@ -230,7 +230,7 @@ def status(*, paths: Sequence[str], store: str | None, skipped: bool, as_json: b
 def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: bool) -> int:
     """Forget documents by their cited paths, by folder or by glob."""
     with open_store(store_to_ask(store)) as engine:
-        known = engine.ground.documents.paths
+        known = engine.columns.documents.paths
         chosen = sorted({path for wanted in paths for path in known if _names(wanted, path)})
         if not dry_run:
             engine.remove(*chosen)
@@ -269,7 +269,7 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
 
 def _would_purge(place: Place, *, everything: bool, as_json: bool) -> int:
     with open_store(place) as engine:  # only a store is ever deleted
-        documents, size = len(engine.ground.documents), engine.size_bytes
+        documents, size = len(engine.columns.documents), engine.size_bytes
     record = {"store": str(place), "deleted": everything, "bytes_before": size, "dry_run": True}
     what = f"the whole store with {documents:,} documents" if everything else "what was removed or replaced"
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: would erase {what}; {size:,} bytes now\n")

@@ -95,7 +95,7 @@ def _made(folder: Path, paths: Sequence[str], *, store: str | None, questions: i
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{one_line(str(folder))!r} holds something already; name a new folder")
     with corpus_of(store, paths).engine as engine:
-        documents = [engine.document(path) for path in engine.ground.documents.paths]
+        documents = [engine.document(path) for path in engine.columns.documents.paths]
     made = make_set(documents, questions=questions, name=folder.name)
     write_set(made, folder)
     number = len(made.questions)

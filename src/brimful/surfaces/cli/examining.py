@@ -132,7 +132,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         return
     try:
         with open_store(place) as engine:
-            documents, size = len(engine.ground.documents), engine.size_bytes
+            documents, size = len(engine.columns.documents), engine.size_bytes
     except BrimfulError as error:
         yield Finding("store", "bad", str(error), exit_of(error))
     else:

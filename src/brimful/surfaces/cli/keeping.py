@@ -81,7 +81,7 @@ def _looked_at(folder: Path) -> Kept:
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     try:
         with open_store(folder / STORE_NAME) as engine:
-            return Kept(folder, tuple(engine.roots), len(engine.ground.documents), size)
+            return Kept(folder, tuple(engine.roots), len(engine.columns.documents), size)
     except BrimfulError as error:
         return Kept(folder, (), 0, size, str(error))
 

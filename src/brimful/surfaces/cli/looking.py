@@ -112,7 +112,7 @@ def _place_and_pattern(store: str | None, words: list[str]) -> tuple[Place, str 
 
 
 def _say_nothing(engine: Engine, pattern: str | None) -> None:
-    total = len(engine.ground.documents)
+    total = len(engine.columns.documents)
     if pattern is None or not total:
         say("the store has no documents; brimful add PATH brings some in")
     else:

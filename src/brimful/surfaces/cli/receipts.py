@@ -105,7 +105,7 @@ def explain(
         lines = [each.window.lines for each in why.context.omitted]
         show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
         if not quiet:
-            views.show_understood(len(engine.ground.documents), why.context)
+            views.show_understood(len(engine.columns.documents), why.context)
             views.show_skips(corpus.report.skipped)
     return exit_for(corpus, found=bool(why.context.windows))
 

@@ -41,7 +41,7 @@ def payload(context: Context) -> str:
 
 def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> None:
     """Corrections, the budget bar, and where everything comes from."""
-    documents = len(engine.ground.documents)
+    documents = len(engine.columns.documents)
     if context.windows:
         say()
     if context.missing:

@@ -373,7 +373,7 @@ def read_document(engine: Engine, path: str) -> str:
 
 def listed(engine: Engine, receipts: Receipts) -> list[Resource]:
     """Receipts, the newest first, then the first documents by path; the templates reach all of them."""
-    known = engine.ground.documents.paths[:MOST_LISTED]
+    known = engine.columns.documents.paths[:MOST_LISTED]
     return [
         *(
             Resource(uri=receipt_uri(each), name=f"receipt {each[:12]}", mime_type="application/json")

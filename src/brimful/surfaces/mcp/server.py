@@ -130,7 +130,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         argument: CompletionArgument,
         context: CompletionContext | None,  # noqa: ARG001
     ) -> Completion | None:
-        known = {("path", DOCUMENTS): lambda: engine.ground.documents.paths, ("id", RECEIPTS): receipts.ids}
+        known = {("path", DOCUMENTS): lambda: engine.columns.documents.paths, ("id", RECEIPTS): receipts.ids}
         names = known.get((argument.name, getattr(reference, "uri", "")))
         return None if names is None else await asyncio.to_thread(lambda: schemas.completed(argument.value, names()))
 

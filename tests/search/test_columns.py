@@ -1,4 +1,4 @@
-"""The columns of a ground say what the documents themselves say, in whichever segments they lie."""
+"""The columns of a corpus say what the documents themselves say, in whichever segments they lie."""
 
 from itertools import pairwise
 
@@ -33,29 +33,29 @@ def units_of(document):
 
 def test_units_are_the_documents_own(made):
     """Every unit of every live document stands in the columns exactly once, with its place and size."""
-    ground, documents = made
+    columns, documents = made
     found = {}
-    for row, start, size in zip(ground.rows.tolist(), ground.offsets.tolist(), ground.sizes.tolist(), strict=True):
-        found.setdefault(ground.documents.paths[row], []).append((start, start + size))
+    for row, start, size in zip(columns.rows.tolist(), columns.offsets.tolist(), columns.sizes.tolist(), strict=True):
+        found.setdefault(columns.documents.paths[row], []).append((start, start + size))
     assert found == {path: units_of(document) for path, document in documents.items() if len(document)}
-    assert ground.length == sum(map(len, documents.values()))
-    assert ground.unit_size == ground.length // len(ground)
+    assert columns.length == sum(map(len, documents.values()))
+    assert columns.unit_size == columns.length // len(columns)
 
 
 def test_text_of_a_unit(made):
     """A unit says what stands there in its document."""
-    ground, documents = made
-    for unit in range(len(ground)):
-        content = documents[ground.documents.paths[ground.rows[unit]]].content
-        assert ground.text(unit) == content[ground.offsets[unit] : ground.offsets[unit] + ground.sizes[unit]]
+    columns, documents = made
+    for unit in range(len(columns)):
+        content = documents[columns.documents.paths[columns.rows[unit]]].content
+        assert columns.text(unit) == content[columns.offsets[unit] : columns.offsets[unit] + columns.sizes[unit]]
 
 
 @pytest.mark.parametrize("term", [b"tea", b"lamp", b"stone", b"price", b"zanzibar", b"absent"])
 def test_positions_fall_into_units_and_documents(made, term):
     """Counts in units and documents are those of the documents' own terms; deleted text counts nowhere."""
-    ground, documents = made
-    places = ground.places(term)
-    everything = np.arange(len(ground))
+    columns, documents = made
+    places = columns.places(term)
+    everything = np.arange(len(columns))
     by_unit, by_document = {}, {}
     for path, document in documents.items():
         found = terms_of(document.content)
@@ -63,16 +63,16 @@ def test_positions_fall_into_units_and_documents(made, term):
         by_document[path] = len(starts)
         for start, end in units_of(document):
             by_unit[path, start] = sum(start <= at < end for at in starts)
-    named = [(ground.documents.paths[row], start) for row, start in zip(ground.rows, ground.offsets, strict=True)]
-    counted = dict(zip(named, ground.counts_in(places, everything).tolist(), strict=True))
+    named = [(columns.documents.paths[row], start) for row, start in zip(columns.rows, columns.offsets, strict=True)]
+    counted = dict(zip(named, columns.counts_in(places, everything).tolist(), strict=True))
     assert counted == by_unit
-    counts = ground.document_counts(places).tolist()
-    assert dict(zip(ground.documents.paths, counts, strict=True)) == by_document
-    assert ground.census(term) == sum(by_document.values())
-    holding = {named[unit] for unit in ground.units_with(term)}
+    counts = columns.document_counts(places).tolist()
+    assert dict(zip(columns.documents.paths, counts, strict=True)) == by_document
+    assert columns.census(term) == sum(by_document.values())
+    holding = {named[unit] for unit in columns.units_with(term)}
     assert holding == {place for place, count in by_unit.items() if count}
     some = everything[::3]
-    assert ground.counts_in(places, some).tolist() == [by_unit[named[unit]] for unit in some]
+    assert columns.counts_in(places, some).tolist() == [by_unit[named[unit]] for unit in some]
 
 
 def _range(found, term):
@@ -82,43 +82,43 @@ def _range(found, term):
 
 def test_names_are_those_of_live_text(made):
     """A word that only deleted text had is no word of the corpus, by whichever prefix one looks."""
-    ground, documents = made
+    columns, documents = made
     words = sorted({name for document in documents.values() for name in terms_of(document.content).names})
     for prefix in (b"", b"t", b"te", b"teac", b"zan", b"la", b"q"):
-        assert ground.names(prefix) == [word for word in words if word.startswith(prefix)]
+        assert columns.names(prefix) == [word for word in words if word.startswith(prefix)]
     assert b"zanzibar" not in words
 
 
 def test_surroundings_stay_in_their_extent(made):
     """`between` gives each unit once, ascending, with its neighbours, and never one of another document."""
-    ground, _ = made
+    columns, _ = made
     for reach in (0, 2, 8):
-        chosen = np.arange(0, len(ground), 5)
-        found = ground.between(chosen, chosen, reach=reach).tolist()
+        chosen = np.arange(0, len(columns), 5)
+        found = columns.between(chosen, chosen, reach=reach).tolist()
         expected = set()
         for unit in chosen.tolist():
-            near = range(max(unit - reach, 0), min(unit + reach + 1, len(ground)))
-            expected |= {other for other in near if ground.extents[other] == ground.extents[unit]}
+            near = range(max(unit - reach, 0), min(unit + reach + 1, len(columns)))
+            expected |= {other for other in near if columns.extents[other] == columns.extents[unit]}
         assert found == sorted(expected)
 
 
 def test_blocks_are_a_grid_in_each_extent(made):
     """Sixteen units a block, counted from where an extent begins: history moves no border."""
-    ground, _ = made
+    columns, _ = made
     place, last = 0, None
-    for unit in range(len(ground)):
-        place = place + 1 if ground.extents[unit] == last else 0
-        last = ground.extents[unit]
-        assert (unit in ground.block_firsts) == (place % 16 == 0)
+    for unit in range(len(columns)):
+        place = place + 1 if columns.extents[unit] == last else 0
+        last = columns.extents[unit]
+        assert (unit in columns.block_firsts) == (place % 16 == 0)
 
 
 def test_titles_and_paths_have_rows(laid):
     """A word of a path or a title names the document, once for each time it stands there."""
-    ground = laid([Document("tea/green tea.md", "x"), Document("pot.md", "y")])
-    rows = {path: row for row, path in enumerate(ground.documents.paths)}
-    assert ground.titles.of(b"tea").tolist() == [rows["tea/green tea.md"]] * 2
-    assert ground.titles.of(b"pot").tolist() == [rows["pot.md"]]
-    assert not len(ground.titles.of(b"lamp"))
+    columns = laid([Document("tea/green tea.md", "x"), Document("pot.md", "y")])
+    rows = {path: row for row, path in enumerate(columns.documents.paths)}
+    assert columns.titles.of(b"tea").tolist() == [rows["tea/green tea.md"]] * 2
+    assert columns.titles.of(b"pot").tolist() == [rows["pot.md"]]
+    assert not len(columns.titles.of(b"lamp"))
 
 
 def test_languages_are_told_by_little_words(laid):
@@ -131,19 +131,19 @@ def test_languages_are_told_by_little_words(laid):
 def test_an_empty_ground(laid):
     """Without documents, or with empty ones only, there are no units, and nothing fails."""
     for documents in ([], [Document("a.md", ""), Document("b.md", "")]):
-        ground = laid(documents)
-        assert len(ground) == 0
-        assert ground.names(b"") == []
-        assert ground.languages == ()
-        assert ground.units_with(b"tea") == []
-        assert ground.document_counts(ground.places(b"tea")).tolist() == [0] * len(documents)
+        columns = laid(documents)
+        assert len(columns) == 0
+        assert columns.names(b"") == []
+        assert columns.languages == ()
+        assert columns.units_with(b"tea") == []
+        assert columns.document_counts(columns.places(b"tea")).tolist() == [0] * len(documents)
 
 
 def test_a_long_document_lies_in_several_extents(laid, monkeypatch):
     """Its units are numbered on without a gap, wherever its extents lie."""
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_096)
     document = Document("long.md", "Tea is served at four. " * 4_000)
-    ground = laid([document, Document("a.md", "Tea.")])
-    mine = np.flatnonzero(ground.rows[:] == ground.documents.paths.index("long.md"))
-    assert sorted(ground.offsets[mine].tolist()) == [start for start, _ in units_of(document)]
-    assert len(np.unique(ground.extents[mine])) > 10
+    columns = laid([document, Document("a.md", "Tea.")])
+    mine = np.flatnonzero(columns.rows[:] == columns.documents.paths.index("long.md"))
+    assert sorted(columns.offsets[mine].tolist()) == [start for start, _ in units_of(document)]
+    assert len(np.unique(columns.extents[mine])) > 10
