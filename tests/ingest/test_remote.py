@@ -31,12 +31,12 @@ def test_files_elsewhere_are_documents(files, tmp_path):
         report = engine.add("memory://notes")
         assert report.added == 2
         assert {each.path: each.reason for each in report.skipped} == {
-            ".git/config": "hidden",
-            ".hidden.md": "hidden",
-            "id_rsa": "secret",
-            "old.bin": "binary",
+            "notes/.git/config": "hidden",
+            "notes/.hidden.md": "hidden",
+            "notes/id_rsa": "secret",
+            "notes/old.bin": "binary",
         }
-        assert [each.path for each in engine.documents()] == ["deep/pot.txt", "tea.md"]
+        assert [each.path for each in engine.documents()] == ["notes/deep/pot.txt", "notes/tea.md"]
         assert "Tea is served at four." in engine.context("When is tea?", budget=100).text
         assert engine.roots == ("memory://notes",)
 
@@ -76,6 +76,6 @@ def test_a_file_that_cannot_be_read_keeps_what_was_stored(files, tmp_path, monke
         monkeypatch.setattr(type(files), "_open", refused)
         report = engine.add("memory://notes")
         assert [(each.path, each.reason) for each in report.skipped if each.reason == "unreadable"] == [
-            ("tea.md", "unreadable")
+            ("notes/tea.md", "unreadable")
         ]
-        assert engine.document("tea.md").content == b"# Tea\n\nTea is served at four.\n"
+        assert engine.document("notes/tea.md").content == b"# Tea\n\nTea is served at four.\n"

@@ -441,6 +441,14 @@ def opened_elsewhere(address: str) -> tuple[Any, str]:
     return found
 
 
+def parts_of(address: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether an address is that of one file, and the names that lead to it; one without files is an error."""
+    files, top = opened_elsewhere(address)
+    if not files.exists(top):
+        raise DocumentError(f"{address!r:.200} holds no files; check the address")
+    return files.isfile(top), tuple(filter(None, address.partition("://")[2].split("/")))
+
+
 def _elsewhere(root: Root, address: str, settings: SourceSettings) -> Iterator[Found | Skipped]:
     files, top = opened_elsewhere(address)
     try:

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found, Root, root_of, walk
+from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
 from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
@@ -336,6 +336,8 @@ def _foreseen(store: Store, root: Root, label: str | None) -> _Naming:
 
 def _own(root: Root, roots: Iterable[str]) -> tuple[str, ...]:
     """The prefixes of what was added at one place: the folder, and globs in it."""
+    if root.address is not None:
+        return (_prefix(root),)
     place = root.path.as_posix()
     shared = [
         each
@@ -351,7 +353,7 @@ def _folders(root: Root, label: str | None) -> list[Named]:
     >>> [each.folder for each in _folders(Root(Path("/usr/share")), None)]
     ['share/', 'usr/share/']
     """
-    is_one, above = root.path.is_file(), root.path.parts[1:]
+    is_one, above = (root.path.is_file(), root.path.parts[1:]) if root.address is None else parts_of(root.address)
     file = root.path.name if is_one else ""
     if label is not None:
         if is_one:
