@@ -10,7 +10,7 @@ export class Windows {
   constructor({ open }) {
     this.open = open;
     this.list = find("list");
-    this.orders = [...find("order").querySelectorAll("button")];
+    this.orders = [...find("sort").querySelectorAll("button")];
     for (const each of this.orders) each.addEventListener("click", () => this.sort(each.dataset.order));
     this.order = "best";
     this.known = new Map();
@@ -25,7 +25,7 @@ export class Windows {
 
   show(answer, changes) {
     this.shown = [answer, changes];
-    find("order").hidden = answer.windows.length < 2;
+    find("sort").hidden = answer.windows.length < 2;
     const best = Math.max(...answer.windows.map((window) => window.score), 0);
     const ranks = ranked(answer.windows);
     const held = document.activeElement?.closest?.("article")?.dataset.key;
@@ -58,7 +58,7 @@ export class Windows {
   clear() {
     this.known = new Map();
     this.shown = null;
-    find("order").hidden = true;
+    find("sort").hidden = true;
     this.list.replaceChildren();
   }
 
