@@ -166,7 +166,7 @@ class DensifySettings:
 
     >>> DensifySettings(attempts=0)
     Traceback (most recent call last):
-    brimful.errors.SettingError: attempts is 0; it must be at least 1
+    brimful.errors.SettingError: attempts is 0; it must be a whole number from 1 to 100
     """
 
     profile: DensifyProfile = choice(

@@ -148,36 +148,24 @@ USES |= {
         [("helper", "function", "int helper(int x)")],
     ),
     "swift": (
-        (
-            "let limit = 3\n\nfunc helper(_ x: Int) -> Int {\n    return x\n}\n\n"
-            "func main() -> Int {\n    return helper(limit)\n}\n"
-        ),
+        "let limit = 3\n\nfunc helper(_ x: Int) -> Int {\n    return x\n}\n\nfunc r() {\n  return helper(limit)\n}\n",
         "return helper(limit)",
         [("limit", "variable", "let limit = 3"), ("helper", "function", "func helper(_ x: Int) -> Int")],
     ),
     "scala": (
-        (
-            "import a.b.C\n\ndef helper(x: Int): Int = {\n  x\n}\n\n"
-            "object Main {\n  def run() = {\n    helper(C.x)\n  }\n}\n"
-        ),
+        "import a.b.C\n\ndef helper(x: Int): Int = {\n  x\n}\n\nobject O {\n  def run() = {\n    helper(C.x)\n  }\n}\n",
         "helper(C.x)",
         [("C", "import", "import a.b.C"), ("helper", "function", "def helper(x: Int): Int")],
     ),
     "tsx": (
-        (
-            'import { use } from "react";\n\n'
-            "function Item(p: P) {\n  return null;\n}\n\nfunction List() {\n  return use(Item);\n}\n"
-        ),
-        "return use(Item);",
-        [("use", "import", 'import { use } from "react";'), ("Item", "function", "function Item(p: P)")],
+        'import { state } from "ui";\nfunction Item(p: P) {\n  return 0;\n}\n\nfunction L() {\n  state(Item);\n}\n',
+        "state(Item);",
+        [("state", "import", 'import { state } from "ui";'), ("Item", "function", "function Item(p: P)")],
     ),
     "lua": (
-        (
-            'local json = require("json")\n\n'
-            "local function helper(x)\n  return x\nend\n\nfunction main()\n  return helper(json)\nend\n"
-        ),
-        "return helper(json)",
-        [("json", "import", 'local json = require("json")'), ("helper", "function", "local function helper(x)")],
+        'local json = require("j")\n\nlocal function helper(x)\n  return x\nend\n\nfunction r()\n  helper(json)\nend\n',
+        "helper(json)",
+        [("json", "import", 'local json = require("j")'), ("helper", "function", "local function helper(x)")],
     ),
     "bash": (
         'helper() {\n  echo "$1"\n}\n\nmain() {\n  helper 3\n}\n',

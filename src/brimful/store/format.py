@@ -543,7 +543,7 @@ def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
 def pack_little(counts: Mapping[bytes, int]) -> bytes:
     """How often a segment has each of the words by which languages are told apart; and which words those are.
 
-    >>> int(unpack_little(pack_little({b"the": 3})).sum())
+    >>> int(unpack_little(pack_little({_little_words()[0]: 3})).sum())
     3
     """
     return _little_key() + pack_numbers(np.array([counts.get(word, 0) for word in _little_words()], np.int64))
