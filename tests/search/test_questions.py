@@ -277,3 +277,18 @@ def test_a_few_notes_do_not_refuse_a_question_for_plain_words(ask):
     context = ask(texts)("How hot is the water for green tea?")
     assert "80 degrees" in context.text
     assert context.relevance.missing == ("hot", "water")
+
+
+def test_a_word_of_which_only_derived_ones_stand_is_named(tmp_path):
+    """Where documents have "parents" and nothing parental: it is said, and what is found is shown all the same."""
+    pages = {
+        f"{name}.md": f"The {name} is where they meet, and it is what they know of the house. " * 60
+        for name in ("parents", "policy", "garden")
+    }
+    with brimful.open(tmp_path / "a.db", vectors=False, late="none") as engine:
+        engine.add_documents(brimful.Document(path, text) for path, text in pages.items())
+        found = engine.search("the parental policies")
+        assert found.missing == ("parental",)
+        assert [path for path, _ in found.documents][:2] == ["parents.md", "policy.md"]
+        assert found.lacking == 0
+        assert engine.search("the gardens").missing == ()

@@ -36,7 +36,17 @@ from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
 from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf
 from brimful.search.spelling import Correction, corrections
-from brimful.search.terms import LANGUAGES, Form, FormWeights, WordForms, forms_of, is_stop_word, joined_forms, tells
+from brimful.search.terms import (
+    LANGUAGES,
+    Form,
+    FormWeights,
+    WordForms,
+    forms_of,
+    is_inflection,
+    is_stop_word,
+    joined_forms,
+    tells,
+)
 from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.outline import merged
@@ -314,7 +324,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         words,
         forms_of_words,
         _senses(columns, forms, repairs),
-        missing=tuple(each.word.decode("utf-8", "replace") for each in missing)[:MOST_MISSING],
+        missing=tuple(word.decode("utf-8", "replace") for word in _named(columns, query, forms, missing)),
         lacking=lacking,
         covered=field.covered / MILLION,
         read=read,
@@ -417,6 +427,26 @@ def _missing(
         and not is_stop_word(asked.term, (*columns.languages, "en"))
         and not len(columns.titles.of(asked.term))
     )
+
+
+def _named(
+    columns: CorpusColumns, query: Query, forms: Sequence[WordForms], missing: Sequence[_Missing]
+) -> list[bytes]:
+    """The words to name as missing, in the question's order: also those of which only derived words stand somewhere.
+
+    `parental` where there are `parents`: what is found may speak of something else, though it decides nothing.
+    """
+    lost = {each.word for each in missing}
+    if columns.languages[:1] in ((), ("en",)):
+        lost |= {
+            word.words[0]
+            for word in forms
+            if word.forms
+            and not is_stop_word(word.words[0], columns.languages)
+            and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
+        }
+    named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
+    return list(dict.fromkeys(named))[:MOST_MISSING]
 
 
 def _lacking(columns: CorpusColumns, query: Query, term_hits: Sequence[TermHits], missing: Sequence[_Missing]) -> float:

@@ -279,6 +279,21 @@ def all_forms(
     return (*singles, *joined_forms(query, words, weights=weights))
 
 
+_ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))
+
+
+def is_inflection(one: bytes, other: bytes) -> bool:
+    """Whether two English words with one stem are forms of one word, not derived from each other.
+
+    >>> is_inflection(b"copies", b"copy"), is_inflection(b"running", b"run"), is_inflection(b"parental", b"parents")
+    (True, True, False)
+    """
+    shared = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    size = sum(1 for _ in shared)
+    last = one[size - 1 : size]
+    return all(word[size:].removeprefix(last) in _ENDINGS or word[size:] in _ENDINGS for word in (one, other))
+
+
 def plain(text: str) -> str:
     """Without accents.
 
