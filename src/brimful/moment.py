@@ -332,7 +332,7 @@ class Corpus:
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
 
-        The signs of the question mean something here: "phrases", -words, stars, path:; `operators=False` reads it as
+        The operators of the question count here: "phrases", -words, stars, path:; `operators=False` reads it as
         plain text. `partial` goes without shards that can't be reached. `filters` are the fields of `Filters`: path,
         not_path, kind, after, before, phrase, without.
         """
