@@ -20,13 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-import numpy as np
-
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.streaming import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError
 from brimful.index.embedders import Embedder
-from brimful.index.segments import NOWHERE, Numbers, Places
+from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Bytes
 from brimful.store.address import Address, Shards
 from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
@@ -34,7 +32,7 @@ from brimful.store.format import Cursor
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of
+from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of, places_in
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
@@ -211,18 +209,7 @@ class ShardedSnapshot:
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
-        documents, starts = [], []
-        for segment in self._segments:
-            positions = segment.positions(term)
-            bases, _, numbers, offsets = segment.extents
-            at = bases.searchsorted(positions, side="right") - 1
-            documents.append(numbers[at])
-            starts.append(positions - bases[at] + offsets[at])
-        if not sum(map(len, documents)):
-            return NOWHERE
-        found = Places(np.concatenate(documents), np.concatenate(starts))
-        order = np.argsort(found.keys, kind="stable")
-        return Places(found.documents[order], found.starts[order])
+        return places_in(self._segments, term)
 
     def prove(self, path: str) -> Proof:
         """That a document is under the root: its shard knows the bucket, all of them the tree above."""

@@ -417,6 +417,22 @@ _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
 
+def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
+    """Every occurrence of a term in live documents, by document number and byte."""
+    documents, starts = [], []
+    for segment in segments:
+        positions = segment.positions(term)
+        bases, _, numbers, offsets = segment.extents
+        at = bases.searchsorted(positions, side="right") - 1
+        documents.append(numbers[at])
+        starts.append(positions - bases[at] + offsets[at])
+    if not sum(map(len, documents)):
+        return NOWHERE
+    found = Places(np.concatenate(documents), np.concatenate(starts))
+    order = np.argsort(found.keys, kind="stable")
+    return Places(found.documents[order], found.starts[order])
+
+
 class StoredSnapshot:
     """One generation, held by a read transaction."""
 
@@ -556,18 +572,7 @@ class StoredSnapshot:
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
-        documents, starts = [], []
-        for segment in self._segments.values():
-            positions = segment.positions(term)
-            bases, _, numbers, offsets = segment.extents
-            at = bases.searchsorted(positions, side="right") - 1
-            documents.append(numbers[at])
-            starts.append(positions - bases[at] + offsets[at])
-        if not sum(map(len, documents)):
-            return NOWHERE
-        found = Places(np.concatenate(documents), np.concatenate(starts))
-        order = np.argsort(found.keys, kind="stable")
-        return Places(found.documents[order], found.starts[order])
+        return places_in(self._segments.values(), term)
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are, without reading any text."""
