@@ -250,6 +250,7 @@ def _status(engine: Engine) -> dict[str, object]:
         "bytes": int(documents.lengths.sum()),
         "kinds": dict(sorted(kinds.items())),
         "places": list(engine.roots),
+        "folders": engine.folders,
         "shards": [each._asdict() for each in engine.shards],
     }
 

@@ -460,6 +460,7 @@ class StatusBody(BaseModel):
     bytes: int
     kinds: dict[str, int]
     places: list[str]
+    folders: dict[str, str] = Field(description="What each of these places is called in the names of its documents")
     shards: list[ShardBody]
     choices: ChoicesBody
     controls: list[ControlBody]

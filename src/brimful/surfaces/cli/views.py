@@ -233,8 +233,9 @@ def report(record: Mapping[str, Any]) -> str:
 def status(record: Mapping[str, Any]) -> str:
     """What a store holds."""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
-    rows = [*_held(record), ("kinds", kinds or "none"), ("root", record["root"])]
-    rows += [("added", one_line(place)) for place in record["places"]]
+    rows = [*_held(record), ("kinds", kinds or "none"), ("state root", record["root"])]
+    for place, folder in record["folders"].items():
+        rows.append(("added", one_line(f"{place} as {folder}" if folder else place)))
     rows += [("shard", _shard(each)) for each in record["shards"]]
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
