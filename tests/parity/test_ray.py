@@ -30,6 +30,7 @@ def cluster():
 
     found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     found.add_node(num_cpus=1)
+    found.wait_for_nodes()
     try:
         yield found
     finally:

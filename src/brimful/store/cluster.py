@@ -49,6 +49,18 @@ def connect(address: str) -> Any:
     return ray
 
 
+_actors = count()
+
+
+def _next_node() -> Any:
+    """Where the next actor starts: the nodes take turns; where its own is gone, on any other."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    nodes = sorted(node["NodeID"] for node in ray.nodes() if node["Alive"])
+    return NodeAffinitySchedulingStrategy(nodes[next(_actors) % len(nodes)], soft=True)
+
+
 class ShardServer:
     """One shard in an actor: the store, and the snapshots and turns that are held of it."""
 
@@ -138,7 +150,7 @@ class RayStore(Store):
         super().__init__(embedder)
         self.path, self._ray = place, ray
         there = place.absolute() if isinstance(place, Path) else place
-        options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": "SPREAD", "max_concurrency": _AT_ONCE}
+        options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": _next_node(), "max_concurrency": _AT_ONCE}
         self._actor = ray.remote(ShardServer).options(**options).remote(there, embedder)
         try:
             self._outdated = self.ask("open", make=make)
