@@ -7,7 +7,7 @@ from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,46 +188,9 @@ class Understood:
     reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
 
 
-def search(
-    columns: CorpusColumns,
-    question: str | Query,
-    *,
-    limit: int = 100,
-    settings: FieldSettings | None = None,
-    vectors: TermVectors | QuestionVectors | None = None,
-    repair: bool = True,
-    recent_days: int | None = None,
-    within: Query | None = None,
-    operators: bool = False,
-    filters: Filters | None = None,
-    late: Late | None = None,
-    everything: Everything | None = None,
-    reranker: Reranker | None = None,
-) -> Found:
-    """The units that matter most for a question, each with its scores and which words it has.
-
-    Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
-    that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
-    half-life after which what is said loses half of what being new gives it, counted back from the newest document
-    (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` the signs of the
-    question mean something; `filters` narrow it either way. `late` reads the best places with a model;
-    with `everything` that it has read, the nearest passages are candidates too. `reranker` puts the very best in order.
-    """
-    understood = understand(
-        columns,
-        question,
-        settings=settings,
-        vectors=vectors,
-        repair=repair,
-        recent_days=recent_days,
-        within=within,
-        operators=operators,
-        filters=filters,
-        late=late,
-        everything=everything,
-        reranker=reranker,
-    )
-    return best_of(understood, limit=limit)
+def search(columns: CorpusColumns, question: str | Query, *, limit: int = 100, **how: Any) -> Found:
+    """The units that matter most for a question, each with its scores and which words it has; `understand` says how."""
+    return best_of(understand(columns, question, **how), limit=limit)
 
 
 def understand(
@@ -245,7 +208,15 @@ def understand(
     everything: Everything | None = None,
     reranker: Reranker | None = None,
 ) -> Understood:
-    """Read a question and find its words, once for all the numbers of places that are wanted of it."""
+    """Read a question and find its words, once for all the numbers of places that are wanted of it.
+
+    Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
+    that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
+    half-life after which what is said loses half of what being new gives it, counted back from the newest document
+    (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` those of the
+    question count; `filters` narrow it either way. `late` reads the best places with a model; with `everything` that it
+    has read, the nearest passages are candidates too. `reranker` puts the very best in order.
+    """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
         settings = replace(settings, meaning=settings.model_meaning)
