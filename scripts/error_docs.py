@@ -247,7 +247,7 @@ def classes() -> dict[str, type[errors.BrimfulError]]:
 
 
 def example(code: str) -> str | None:
-    """A message of that code, as it is raised; None for the root, which is not raised."""
+    """A message of that code as it is raised, without this machine's paths; None for the root, which is not raised."""
     if code == "error":
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -258,7 +258,7 @@ def example(code: str) -> str | None:
         except errors.BrimfulError as error:
             if error.code != code:
                 raise AssertionError(f"the example of {code} raised {error.code}: {error}") from error
-            return str(error)
+            return str(error).replace(sys.executable, "python")
         finally:
             os.chdir(before)
     raise AssertionError(f"the example of {code} raised nothing")
