@@ -24,7 +24,7 @@ from brimful.store.opening import Named
 if TYPE_CHECKING:
     from brimful.store.sharding import ShardState
 
-THREADS = 4
+_THREADS = 4
 """Calls that work or wait for a model at a time."""
 
 P = ParamSpec("P")
@@ -89,7 +89,7 @@ class AsyncEngine:
         self._source = engine
         self._engine = engine if isinstance(engine, Engine) else None
         self._opening = threading.Lock()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="brimful")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="brimful")
         self._is_closed = False
 
     async def __aenter__(self) -> Self:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
-MAPPED = 50
+_MAPPED = 50
 """Documents that a map for a question opens at most."""
 _CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
@@ -382,8 +382,8 @@ class Corpus:
         room, counter = budget_of(budget).available, tokens_for(model)
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))
-        found = None if question is None else self.search(question, limit=MAPPED, path=_several(path))
-        best = [] if found is None else [each for each, _ in found.documents][:MAPPED]
+        found = None if question is None else self.search(question, limit=_MAPPED, path=_several(path))
+        best = [] if found is None else [each for each, _ in found.documents][:_MAPPED]
         files = dict.fromkeys([*best, *(documents.paths[row] for row in rows)])
         return draw(
             tuple(files),

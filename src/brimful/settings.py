@@ -38,13 +38,13 @@ PACKINGS: tuple[Packing, ...] = get_args(Packing)
 FILLS: tuple[Fill, ...] = get_args(Fill)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
-FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+_FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
 DEFAULT_MODEL = "o200k_base"
 DEFAULT_BUDGET = 4_000
-MOST_MAP_PERCENT = 50
+_MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
 _length = partial(choice, unit="bytes", low=1)
@@ -148,7 +148,7 @@ class FieldSettings:
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
     full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
     rerank_candidates: int = _weight(60, "Best places that a reranker reads again, where one is named.", unit="units")
-    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=FUSIONS)
+    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=_FUSIONS)
     leg_k: int | None = _weight(None, "Fusion rrf: how many of the best of each are fused; none takes all.")
 
     def __post_init__(self) -> None:
@@ -333,7 +333,7 @@ class AskSettings:
         0,
         "Begin with a map of the corpus, of so much of the budget.",
         low=0,
-        high=MOST_MAP_PERCENT,
+        high=_MOST_MAP_PERCENT,
         unit="percent",
         flag="map",
     )

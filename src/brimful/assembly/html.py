@@ -27,21 +27,21 @@ _KEY = "display:inline-block;width:9px;height:9px;border-radius:2px;"
 _COLOURS = {"reserved": "#8a8f98", "markup": "#c9822b", "content": "#2f7fc1", "free": "rgba(128,128,128,.18)"}
 
 
-class Share(NamedTuple):
+class _Share(NamedTuple):
     """A part of the budget, in tokens."""
 
     name: str
     tokens: int
 
 
-def shares(context: Context) -> tuple[Share, ...]:
+def shares(context: Context) -> tuple[_Share, ...]:
     """Where a budget's tokens went: reserves, headers and other markup, what the windows say, what is free."""
     account = context.account
     return (
-        Share("reserved", context.budget.reserved),
-        Share("markup", account.headers + account.seams + account.markers),
-        Share("content", account.content + account.digests),
-        Share("free", account.free),
+        _Share("reserved", context.budget.reserved),
+        _Share("markup", account.headers + account.seams + account.markers),
+        _Share("content", account.content + account.digests),
+        _Share("free", account.free),
     )
 
 

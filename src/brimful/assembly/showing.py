@@ -50,7 +50,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [as_record(window) for window in shown_windows(context)],
+        "windows": [as_record(window) for window in _shown_windows(context)],
         "clusters": [as_record(_cluster(each, context.windows)) for each in context.clusters],
         "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
@@ -96,7 +96,7 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
-def shown_windows(context: Context) -> list[ShownWindow]:
+def _shown_windows(context: Context) -> list[ShownWindow]:
     """Its windows as they are shown; where each stands in the original file only a store knows."""
     about = context.relevance
     return [

@@ -67,13 +67,13 @@ _TEXT_CODECS = compiled(
 # Rule "bytes": a byte that is no UTF-8 becomes a private-use character of its own, U+10F880 to U+10F8FF.
 # The characters of that range, should a file have them, count as invalid, so that the way back is unique.
 _ESCAPE = 0x10F800
-TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
+_TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
     _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
 }
 _FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
 _HIGH = compiled(rb"[\x80-\xff]+")
-INVALID = compiled("[\udc80-\udcff]")
-BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
+_INVALID = compiled("[\udc80-\udcff]")
+_BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
     for mark, name in MARKS:
         if raw.startswith(mark) and (content := _converted(raw[len(mark) :], name)) is not None:
             return Decoded(content, f"{name}-bom", is_verbatim=False)
-    pattern = zero_pattern(raw, len(raw))
+    pattern = _zero_pattern(raw, len(raw))
     if pattern and (content := _converted(raw, pattern)) is not None:
         return Decoded(content, pattern, is_verbatim=False)
     if is_utf8((raw,)):
@@ -155,7 +155,7 @@ def looks_binary(head: bytes) -> bool:
     head = head[:SNIFF_BYTES]
     if head.startswith(_MAGIC):
         return True
-    if head.startswith(tuple(mark for mark, _ in MARKS)) or zero_pattern(head, len(head) & ~3):
+    if head.startswith(tuple(mark for mark, _ in MARKS)) or _zero_pattern(head, len(head) & ~3):
         return False
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 
@@ -196,7 +196,7 @@ def _converted(raw: bytes, name: str) -> bytes | None:
         return None
 
 
-def zero_pattern(head: bytes, size: int) -> str | None:
+def _zero_pattern(head: bytes, size: int) -> str | None:
     """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand in its first bytes."""
     head = head[: min(size, SNIFF_BYTES)]
     if size < _SHORTEST_PATTERN or b"\0" not in head:
@@ -219,29 +219,29 @@ def zero_pattern(head: bytes, size: int) -> str | None:
 def _single_bytes(raw: bytes) -> Decoded:
     """Windows-1252 or, for damaged UTF-8 and everything else, escaped bytes."""
     text = raw.decode("utf-8", "surrogateescape")
-    invalid = len(INVALID.findall(text))
-    if len(BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
+    invalid = len(_INVALID.findall(text))
+    if len(_BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
         content = _converted(raw, "cp1252")
         if content is not None:
             return Decoded(content, "windows-1252", is_verbatim=False)
-    return Decoded(text.translate(TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
+    return Decoded(text.translate(_TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
 
 
 def _is_western(raw: bytes) -> bool:
     """Accents stand alone in western words; Cyrillic, Greek or Chinese bytes come in runs."""
-    if holds_controls(raw):
+    if _holds_controls(raw):
         return False
-    runs = high_runs(raw)
+    runs = _high_runs(raw)
     beyond = sum(map(len, runs))
     return (beyond - len(runs)) * 4 <= beyond
 
 
-def holds_controls(raw: bytes) -> bool:
+def _holds_controls(raw: bytes) -> bool:
     """Whether there are bytes that no western text has."""
     return len(raw) != len(raw.translate(None, _CONTROLS))
 
 
-def high_runs(raw: bytes) -> list[bytes]:
+def _high_runs(raw: bytes) -> list[bytes]:
     """The runs of bytes beyond ASCII."""
     return _HIGH.findall(raw)
 
@@ -279,7 +279,7 @@ def rule_of(source: Source, *, encoding: str | None = None) -> Rule:
     for mark, name in MARKS:
         if head.startswith(mark) and _fits(_without(source(), len(mark)), name):
             return Rule(f"{name}-bom", size)
-    pattern = zero_pattern(head, size)
+    pattern = _zero_pattern(head, size)
     if pattern and _fits(source(), pattern):
         return Rule(pattern, size)
     if is_valid:
@@ -298,7 +298,7 @@ def converted(blocks: Iterable[bytes], rule: str) -> Iterator[bytes]:
         return
     if rule == "bytes":
         for text in _decoded(blocks, "utf-8", errors="surrogateescape"):
-            yield text.translate(TO_ESCAPES).encode()
+            yield text.translate(_TO_ESCAPES).encode()
         return
     name = rule.removesuffix("-bom")
     mark = next((mark for mark, known in MARKS if known == name), b"") if rule.endswith("-bom") else b""
@@ -379,8 +379,8 @@ def _encoded(encoder: codecs.IncrementalEncoder, text: str, hasher: blake3, *, f
 def _single_byte_rule(source: Source, size: int) -> Rule:
     invalid = beyond = 0
     for text in _decoded(source(), "utf-8", errors="surrogateescape"):
-        invalid += len(INVALID.findall(text))
-        beyond += len(BEYOND_ASCII.findall(text))
+        invalid += len(_INVALID.findall(text))
+        beyond += len(_BEYOND_ASCII.findall(text))
     if beyond <= invalid and _is_western_source(source()) and _fits(source(), "cp1252"):
         return Rule("windows-1252", size)
     return Rule("bytes", size, invalid)
@@ -391,9 +391,9 @@ def _is_western_source(blocks: Iterable[bytes]) -> bool:
     runs = high = 0
     before = b""
     for block in blocks:
-        if holds_controls(block):
+        if _holds_controls(block):
             return False
-        found = high_runs(block)
+        found = _high_runs(block)
         joined = bool(found) and block[0] >= 0x80 and before[-1:] >= b"\x80"
         runs += len(found) - joined
         high += sum(map(len, found))

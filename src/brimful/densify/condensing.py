@@ -36,9 +36,9 @@ from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Cluster, Window
 
-MOST_DIGESTS = 8
+_MOST_DIGESTS = 8
 """Documents that a model condenses for one context: each is at least one call."""
-LEAST_TOKENS = 48
+_LEAST_TOKENS = 48
 """A digest of fewer says nothing; rather fewer documents."""
 _EDGES_PERCENT = 20  # what the edges of single sentences cost beside them, about
 _LEAST_BYTES = 24  # a shorter rest of a window is a stray word
@@ -107,7 +107,7 @@ def rests(
     ]
     left, count, spent = available - base.tokens, 0, 0
     for header in headers:
-        if spent + header + (count + 1) * LEAST_TOKENS > left:
+        if spent + header + (count + 1) * _LEAST_TOKENS > left:
             break
         spent, count = spent + header, count + 1
     return [
@@ -338,7 +338,7 @@ class _Prepared:
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
     """All of it where everything fits, else a share of the budget; a model that costs gets a few documents."""
-    most, counter = None if is_free else MOST_DIGESTS, asked.counter
+    most, counter = None if is_free else _MOST_DIGESTS, asked.counter
     base, found = asked.fullest(room)
     candidates = asked.candidates(room)
     left = rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)

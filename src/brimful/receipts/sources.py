@@ -138,7 +138,7 @@ class _Kept:
         return tuple(start for start, _ in self._spans), tuple(b"".join(parts) for parts in self._parts)
 
 
-class SeenDocument(Document):
+class _SeenDocument(Document):
     """A document of which only the cited bytes are at hand: all that formats ask of one in order to write windows."""
 
     __slots__ = ("_seen",)
@@ -177,7 +177,7 @@ def bytes_in_store(snapshot: Snapshot, row: Row) -> Iterator[bytes]:
         yield snapshot.read(row.number, start, min(start + BLOCK_BYTES, row.length))
 
 
-class FileBytes(NamedTuple):
+class _FileBytes(NamedTuple):
     """The bytes of a document as its file has them, and the rule and language by which they were read from it."""
 
     blocks: Iterable[bytes]
@@ -197,7 +197,7 @@ class Files:
         self._root, self._convert, self._label = root, convert, label
         self._last: tuple[tuple[str, str | None, int], list[Loaded | Skipped]] | None = None
 
-    def read(self, document: CitedDocument) -> FileBytes:
+    def read(self, document: CitedDocument) -> _FileBytes:
         """The document's bytes from its file: as they are, decoded by its rule, or converted again.
 
         Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
@@ -205,7 +205,7 @@ class Files:
         is_text = _is_encoding(document.rule)
         found = _find(document.path, self._root, member=not is_text, label=self._label)
         if document.rule in _VERBATIM:
-            return FileBytes(read_blocks(found))
+            return _FileBytes(read_blocks(found))
         if not is_text and not self._convert:
             raise Refusal(
                 "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
@@ -214,7 +214,7 @@ class Files:
         settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
         readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
         content, rule, language = _best(readings, document)
-        return FileBytes([content], rule, language)
+        return _FileBytes([content], rule, language)
 
     def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
         """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
@@ -242,7 +242,7 @@ def _raw(found: Found, settings: SourceSettings) -> bytes:
     return raw.content
 
 
-def facts_in_file(document: CitedDocument, read_as: FileBytes, seen: Seen) -> tuple[str, str | None]:
+def facts_in_file(document: CitedDocument, read_as: _FileBytes, seen: Seen) -> tuple[str, str | None]:
     """The rule and the language that a file gives, once it was seen."""
     if read_as.rule is not None:
         return read_as.rule, read_as.language
@@ -380,7 +380,7 @@ def _windows(
 ) -> tuple[list[Window], list[Finding]]:
     """The windows of a receipt, cut again from its documents."""
     documents: dict[str, Document] = {
-        each.path: SeenDocument(each, seen[each.path]) for each in receipt.documents if each.path in seen
+        each.path: _SeenDocument(each, seen[each.path]) for each in receipt.documents if each.path in seen
     }
     documents |= {each.path: digest_document(each.path, each.text) for each in receipt.digests}
     windows: list[Window] = []
@@ -433,7 +433,7 @@ def _wrong_window(cited: CitedWindow, window: Window, document: Document) -> Ite
 
 
 def _edges(document: Document, start: int, end: int) -> tuple[bool, bool]:
-    if isinstance(document, SeenDocument):
+    if isinstance(document, _SeenDocument):
         return document.goes_on(start, end)
     return goes_on_before(document, start), goes_on_after(document, end)
 

@@ -30,7 +30,7 @@ def declared_by_column(source: Source) -> list[Found]:
     lines = Indentation(source.code, source.pairs if flat else None, _GOING_ON.get(language, b""))
     if language == "ocaml":
         heads = _outer_let(source.code, heads, lines)
-    ends = closing_lines(lines, [head.start for head in heads])
+    ends = _closing_lines(lines, [head.start for head in heads])
     closer = _CLOSERS.get(language)
     if language == "julia":
         ends = [_module_end(source.code, head, lines, line) for head, line in zip(heads, ends, strict=True)]
@@ -63,7 +63,7 @@ _CLOSERS = {
 _FEW_COLUMNS = 12
 
 
-def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
+def _closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
     """For each definition the number of the first line below that is indented no more."""
     if not starts or not lines.starts:
         return [0] * len(starts)
@@ -194,7 +194,7 @@ def declared_in_python(source: Source) -> list[Found]:
     lines = Indentation(code, pairs)
     matches = [(found, lines.line_of(found.end() - 2)) for found in _PYTHON.finditer(b"\n" + code)]
     matches = [(found, line) for found, line in matches if lines.starts and lines.starts[line] == found.start()]
-    ends = closing_lines(lines, [found.start() for found, _ in matches])
+    ends = _closing_lines(lines, [found.start() for found, _ in matches])
     found_all = []
     for (found, own), line in zip(matches, ends, strict=True):
         is_constant = found["word"] is None

@@ -38,7 +38,7 @@ _XML_TAG = compiled(
 )
 
 
-def read_json_lines(content: bytes) -> list[Record]:
+def _read_json_lines(content: bytes) -> list[Record]:
     """One record a line."""
     starts = line_starts(content)
     spans = zip(starts.tolist(), np.append(starts[1:], len(content)).tolist(), strict=True)
@@ -214,7 +214,7 @@ def _category_in(record: dict[str, object]) -> str | None:
     return None
 
 
-def read_xml(content: bytes) -> list[Record]:
+def _read_xml(content: bytes) -> list[Record]:
     """The elements directly inside the root; a text without two of them has no records."""
     starts: list[int] = []
     depth = end = 0
@@ -262,7 +262,7 @@ _CATEGORY_NAME = compiled(
 _NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 
 
-def read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
+def _read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
     """Every row with its time and category where a column says so, and the header's bytes."""
     separator = b"\t" if language == "tsv" else _separator(content)
     starts = row_starts(content, separator)
@@ -498,7 +498,7 @@ def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Rec
     if not content:
         records: list[Record] = []
     elif named in ("csv", "tsv"):
-        records, header = read_rows(content, named)
+        records, header = _read_rows(content, named)
     else:
         records = _read(content, named) or _by_line(content)
     return _aligned(content, records), header
@@ -506,13 +506,13 @@ def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Rec
 
 def _read(content: bytes, language: str | None) -> list[Record]:
     if language == "jsonl":
-        return read_json_lines(content)
+        return _read_json_lines(content)
     if language == "json":
         return read_json(content)
     if language == "log":
         return read_log(content)
     if language == "xml":
-        return read_xml(content)
+        return _read_xml(content)
     if language in _TOP:
         starts = [found.start() for found in _TOP[language].finditer(b"\n" + content)]
         edges = sorted({0, *(_with_comments(content, start) for start in starts), len(content)})

@@ -41,7 +41,7 @@ _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
 
 
-def office_format(raw: bytes) -> Office | None:
+def _office_format(raw: bytes) -> Office | None:
     """Which of the three a zip file is, by its main part; None for any other."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -53,7 +53,7 @@ def office_format(raw: bytes) -> Office | None:
 
 def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Markdown with one label per heading (Word), slide (PowerPoint) or row (Excel)."""
-    kind = office_format(raw)
+    kind = _office_format(raw)
     if kind is None:
         raise Refusal("malformed", "not an Office file: no zip, or without its main part")
     title, time = _check_parts(raw, kind, settings)
@@ -84,7 +84,7 @@ def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loa
 
 def load_zip(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """A zip file that nothing else claims: Office by its main part, else whatever its bytes are."""
-    return (load_office if office_format(raw) else load_text)(path, raw, settings)
+    return (load_office if _office_format(raw) else load_text)(path, raw, settings)
 
 
 def _check_parts(raw: bytes, kind: Office, settings: SourceSettings) -> tuple[str | None, int | None]:

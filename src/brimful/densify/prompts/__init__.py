@@ -13,7 +13,7 @@ Task = Literal["part", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class _Prompt:
     """A prompt around a text: what stands before it and behind it, with a place for the number of words."""
 
     task: Task
@@ -35,8 +35,8 @@ class Prompt:
 
 
 @cache
-def prompt(task: Task) -> Prompt:
+def prompt(task: Task) -> _Prompt:
     """The prompt for a task, from its file."""
     whole = files(__package__).joinpath(f"{task}.txt").read_text("utf-8").rstrip("\n")
     before, _, behind = whole.partition("{{text}}")
-    return Prompt(task, before, behind)
+    return _Prompt(task, before, behind)

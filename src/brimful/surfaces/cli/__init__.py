@@ -64,10 +64,10 @@ def _shown(words: list[str]) -> str | None:
         from brimful import __version__
 
         return f"brimful {__version__}\n"
-    return help_for(words or ["--help"])
+    return _help_for(words or ["--help"])
 
 
-def help_for(words: Sequence[str]) -> str | None:
+def _help_for(words: Sequence[str]) -> str | None:
     """The help that a line asks for, if it asks for nothing else: `make cli-docs` has written it ahead of time."""
     command, *rest = words if len(words) > 1 else ("", *words)
     if len(rest) != 1 or rest[0] not in ("-h", "--help") or columns() < _WIDTH:

@@ -32,7 +32,7 @@ from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 from brimful.text.vocabularies import tokens_for
 
 STDIN = "-"
-MOST_AROUND = 1_000
+_MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def search(
     """The places that matter most."""
     if limit < 1:
         raise InputError(f"a limit of {limit} shows nothing; give at least 1")
-    if not 0 <= around <= MOST_AROUND:
-        raise InputError(f"-C {around} is not a number of lines from 0 to {MOST_AROUND}")
+    if not 0 <= around <= _MOST_AROUND:
+        raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:

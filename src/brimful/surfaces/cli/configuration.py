@@ -33,7 +33,7 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "store": None,
 }
 """Every choice of a question that may be set for all of them, and what the program has besides."""
-OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
+_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 _MODELS = ("densify", "condenser")
 
@@ -96,7 +96,7 @@ def user_file() -> Path:
 
 def unknown_variables() -> list[str]:
     """Variables of the environment that look like settings and are none."""
-    known = {*(f"{PREFIX}{key.upper()}" for key in DEFAULTS), *OTHER_VARIABLES}
+    known = {*(f"{PREFIX}{key.upper()}" for key in DEFAULTS), *_OTHER_VARIABLES}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
@@ -192,7 +192,7 @@ def _from_file(file: Path, key: str, value: object) -> str | float | None:
         if is_shared:
             named = named_store(os.fspath(place))
             assert isinstance(named, Path)
-            check_unlinked(named, within=file.parent)
+            _check_unlinked(named, within=file.parent)
         return os.fspath(place)
     return found
 
@@ -247,7 +247,7 @@ def _quoted(text: str) -> str:
 # 3. Neither: the nearest `.brimful` folder, here or above, as git finds its own; else the cached store of this folder,
 #    or of the nearest one above that has been asked.
 
-STORE_FOLDER = ".brimful"
+_STORE_FOLDER = ".brimful"
 STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
@@ -328,7 +328,7 @@ def cache_folder() -> Path:
     return user_cache_path("brimful", appauthor=False) / "stores"
 
 
-def check_unlinked(place: Path, *, within: Path) -> Path:
+def _check_unlinked(place: Path, *, within: Path) -> Path:
     """The same place, where neither it nor a file beside it is a link.
 
     Who wrote a checkout must not say where we write. Links above the folder that it is looked for in are the user's.
@@ -359,9 +359,9 @@ def found_in(store: str | None) -> Path | None:
 def _nearest() -> Path | None:
     here = Path.cwd()
     for folder in (here, *here.parents):
-        place = folder / STORE_FOLDER / STORE_NAME
+        place = folder / _STORE_FOLDER / STORE_NAME
         if place.is_file() or place.is_symlink():
-            return check_unlinked(place, within=folder)
+            return _check_unlinked(place, within=folder)
     return None
 
 
@@ -378,7 +378,7 @@ def _made(place: Path) -> Path:
         return place
     try:
         folder.mkdir(parents=True, mode=0o700)
-        if folder.name == STORE_FOLDER:
+        if folder.name == _STORE_FOLDER:
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(

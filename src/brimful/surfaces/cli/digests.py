@@ -30,7 +30,7 @@ from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of_code
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 
-MEMORY_NAME = "digests.db"
+_MEMORY_NAME = "digests.db"
 _JOINT = b"\n\n"
 
 
@@ -154,7 +154,7 @@ def _memory(file: str | None) -> Memory:
     except OSError as error:
         where = os.fspath(folder)
         raise StoreError(f"{where!r} can't be made ({error.strerror}); name a file with --memory") from error
-    return Memory(folder / MEMORY_NAME)
+    return Memory(folder / _MEMORY_NAME)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ USAGE = outcomes.USAGE
 PARTIAL = 3  # answered, but something that belongs to the corpus could not be read; `verify`: no source was given
 PROVIDER = outcomes.PROVIDER
 STORAGE = outcomes.STORAGE
-INTERRUPTED = 130
+_INTERRUPTED = 130
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
@@ -80,8 +80,8 @@ def guarded(words: Sequence[str]) -> int:
         code = _command(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _complain("stopped; what was stored before is intact", "cancelled", INTERRUPTED, as_json=as_json, lead="\n")
-        return INTERRUPTED
+        _complain("stopped; what was stored before is intact", "cancelled", _INTERRUPTED, as_json=as_json, lead="\n")
+        return _INTERRUPTED
     except (BrokenPipeError, PipeClosed):
         _let_go()
         return FOUND

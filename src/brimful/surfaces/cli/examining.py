@@ -22,11 +22,11 @@ from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = tuple(
+_REQUIRED = tuple(
     "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer rapidfuzz splintr-rs uvicorn watchfiles "
     "zstandard".split()
 )
-EXTRAS = {
+_EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
@@ -81,13 +81,13 @@ def _parts() -> Iterator[Finding]:
     from brimful import __version__
 
     yield Finding("python", "good", f"{sys.version.split()[0]}, brimful {__version__}")
-    there = {name: _version(name) for name in REQUIRED}
+    there = {name: _version(name) for name in _REQUIRED}
     missing = [name for name, found in there.items() if found is None]
     if missing:
         yield Finding("packages", "bad", f"missing: {', '.join(missing)}; {install()}", PROVIDER)
     else:
         yield Finding("packages", "good", ", ".join(f"{name} {found}" for name, found in there.items()))
-    for extra, (packages, purpose) in EXTRAS.items():
+    for extra, (packages, purpose) in _EXTRAS.items():
         missing = [name for name in packages if _version(name) is None]
         if missing:
             yield Finding(extra, "note", f"{purpose}: not installed ({install(extra)})")

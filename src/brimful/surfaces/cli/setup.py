@@ -99,14 +99,14 @@ def _written(value: str | float | None) -> str:
 # ---- completing: How does a shell complete a command line? By a script that needs no process of its own: all words
 # stand in it.
 
-SHELLS = ("bash", "zsh", "fish")
+_SHELLS = ("bash", "zsh", "fish")
 _COMMON = ("--help",)
 _PROVIDERS = ("extractive:", "openai:", "anthropic:", "gemini:", "ollama:", "groq:", "mistral:", "http://")
 
 
 def completion(*, shell: str, as_json: bool) -> int:
     """Print the script."""
-    choose(shell, SHELLS, what="shell")
+    choose(shell, _SHELLS, what="shell")
     script = fish() if shell == "fish" else bash(zsh=shell == "zsh")
     give(records.as_json({"shell": shell, "script": script}) if as_json else script)
     return FOUND

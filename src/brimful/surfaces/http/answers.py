@@ -63,7 +63,7 @@ def problem(
     return Response(content, status, found, media_type=MEDIA_TYPE)
 
 
-def problem_of(error: BrimfulError) -> Response:
+def _problem_of(error: BrimfulError) -> Response:
     """The response for an error of the engine."""
     headers = {}
     if isinstance(error, ProviderError) and error.wait_seconds is not None:
@@ -80,7 +80,7 @@ def install(app: FastAPI) -> None:
 
     async def named(_: Request, error: Exception) -> Response:
         assert isinstance(error, BrimfulError)
-        return problem_of(error)
+        return _problem_of(error)
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

@@ -59,7 +59,7 @@ _KINDS = {
 }
 
 
-def page_routes() -> APIRouter:
+def _page_routes() -> APIRouter:
     """The page at `/`, and what it needs below `/assets/`."""
     routes = APIRouter(include_in_schema=False)
     files = {
@@ -88,7 +88,7 @@ def page_routes() -> APIRouter:
 # ---- health: Does the server live, is it ready, how busy is it, and what does it serve?
 
 
-def health_routes(house: Service) -> APIRouter:
+def _health_routes(house: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["status"])
 
@@ -177,10 +177,10 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         questions.router(house),
         documents.document_routes(house),
         digests.digest_routes(house),
-        health_routes(house),
+        _health_routes(house),
     ):
         app.include_router(router)
-    app.include_router(page_routes())
+    app.include_router(_page_routes())
     answers.install(app)
     app.add_middleware(Guard, settings=house.settings, metrics=house.metrics)
     described: dict[str, Any] = {}

@@ -44,11 +44,11 @@ _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at once")]
 Cursor = Annotated[str | None, Query(max_length=8_192, description="`next` of the page before")]
-DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
-Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
-EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
+_DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
+_Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
+_EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
-DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
+_DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
 def document_routes(house: Service) -> APIRouter:
@@ -66,7 +66,7 @@ def document_routes(house: Service) -> APIRouter:
 
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
     async def text(
-        request: Request, path: DocumentPath, start: Offset = 0, end: EndOffset = None, around: Around = 0
+        request: Request, path: _DocumentPath, start: _Offset = 0, end: _EndOffset = None, around: Around = 0
     ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
         return await house.tagged(request, lambda: _passage(house, path, start, end, around=around))
@@ -77,7 +77,7 @@ def document_routes(house: Service) -> APIRouter:
         return await house.answer(lambda: _add(house, body))
 
     @routes.delete("", responses=described(RemovedBody, 507))
-    async def remove(paths: DocumentPaths) -> Response:
+    async def remove(paths: _DocumentPaths) -> Response:
         """Forget documents; a file in an added folder comes back when the folder is added again."""
         return await house.answer(lambda: _remove(house, paths))
 
@@ -109,7 +109,7 @@ def _remove(house: Service, paths: list[str]) -> records.Record:
 
 _EVENTS = "text/event-stream"
 _QUIET_SECONDS = 15.0
-CaptureName = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it was captured")]
+_CaptureName = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it was captured")]
 
 
 def digest_routes(house: Service) -> APIRouter:
@@ -142,7 +142,7 @@ def digest_routes(house: Service) -> APIRouter:
         )
 
     @routes.get("/captures/one", responses=described(CaptureBody, 404, tag=True))
-    async def one(request: Request, name: CaptureName) -> Response:
+    async def one(request: Request, name: _CaptureName) -> Response:
         """One capture."""
         return await house.tagged(request, lambda: _one(house, name))
 

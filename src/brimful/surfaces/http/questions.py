@@ -42,7 +42,7 @@ from brimful.surfaces.schemas import (
 
 _OUTSIDE = {"question", "prices", "set"}
 _BESIDE = {"question", "limit"}
-ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
+_ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
 def router(house: Service) -> APIRouter:
@@ -85,7 +85,7 @@ def router(house: Service) -> APIRouter:
         return await house.answer(lambda: _checked(house, body))
 
     @routes.get("/receipts/{id}", responses=described(ReceiptBody, 404, tag=True))
-    async def receipt(request: Request, id: ReceiptId) -> Response:  # noqa: A002
+    async def receipt(request: Request, id: _ReceiptId) -> Response:  # noqa: A002
         """The receipt of a context that this server made; the last ones are kept."""
         found = house.receipts.get(id)
         if found is None:

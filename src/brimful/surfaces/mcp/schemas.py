@@ -174,7 +174,7 @@ class CaptureResult(Output):
 # Text of documents is indented, and their names are kept on one line, so that none can pass for a line of ours.
 
 NOTHING = "Use other words for the same thing, fewer filters, or name what a document on it would say."
-ANYWAY = "Call again with anyway = true to see what is nearest."
+_ANYWAY = "Call again with anyway = true to see what is nearest."
 
 
 def note(context: Context) -> str:
@@ -215,7 +215,7 @@ def missing(words: Sequence[str]) -> str:
 
 def nothing(reason: str, *, nearest: bool = False) -> str:
     """Why there is no answer, and what to do next."""
-    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + ANYWAY if nearest else ''}"
+    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + _ANYWAY if nearest else ''}"
 
 
 def one_line(text: str) -> str:
@@ -305,7 +305,7 @@ DOCUMENTS = "brimful://documents/{+path}"
 MOST_RECEIPTS = 256
 MOST_DOCUMENT_BYTES = 1 << 20
 MOST_LISTED = 200
-MOST_COMPLETED = 100  # the protocol's own limit
+_MOST_COMPLETED = 100  # the protocol's own limit
 
 AS_KEY = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False)
 """Paths are keys of the store, looked up as they are: no file is opened, so nothing can be reached by `..`."""
@@ -388,4 +388,4 @@ def completed(value: str, names: Sequence[str]) -> Completion:
     begin = [each for each in names if each.startswith(value)]
     hold = [each for each in names if value in each and not each.startswith(value)]
     found = [*begin, *hold]
-    return Completion(values=found[:MOST_COMPLETED], total=len(found), has_more=len(found) > MOST_COMPLETED)
+    return Completion(values=found[:_MOST_COMPLETED], total=len(found), has_more=len(found) > _MOST_COMPLETED)

@@ -87,7 +87,7 @@ class CheckedTool(Tool):
             yield f"{name} is {shown}; {suggest(str(each['input'])[:_SHOWN], choices)}{each['msg']}"
 
 
-def make_tool(function: Any, **about: Any) -> CheckedTool:
+def _make_tool(function: Any, **about: Any) -> CheckedTool:
     """A tool from a method; its input schema says that there are no other arguments."""
     tool = CheckedTool.from_function(function, **about)
     assert isinstance(tool, CheckedTool)
@@ -102,7 +102,7 @@ def make_tool(function: Any, **about: Any) -> CheckedTool:
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-TextFormat = Literal["plain", "markdown", "xml", "json"]
+_TextFormat = Literal["plain", "markdown", "xml", "json"]
 Question = Annotated[
     str,
     Field(
@@ -122,7 +122,7 @@ Searched = Annotated[
         ),
     ),
 ]
-BudgetTokens = Annotated[
+_BudgetTokens = Annotated[
     int,
     Field(
         ge=1,
@@ -130,7 +130,7 @@ BudgetTokens = Annotated[
         description="Tokens the context may have at most; what you can spare, not your limit.",
     ),
 ]
-CountedFor = Annotated[
+_CountedFor = Annotated[
     str,
     Field(min_length=1, max_length=200, description="Whose tokens are counted: gpt-4o, o200k_base, claude…"),
 ]
@@ -138,7 +138,7 @@ Set = Annotated[
     str,
     Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
 ]
-_NARROWED: dict[str, Any] = {"format": TextFormat, "model": CountedFor}
+_NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
 
 
 def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method], Method]:
@@ -172,7 +172,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
     """The tools over one engine."""
     tools = Tools(engine, receipts, ending)
     return [
-        make_tool(
+        _make_tool(
             tools.get_context,
             title="Fill a context from the corpus",
             description=(
@@ -183,7 +183,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.search,
             title="Search the corpus",
             description=(
@@ -193,7 +193,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.read_span,
             title="Read part of a document",
             description=(
@@ -203,7 +203,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.explain,
             title="Explain a context",
             description=(
@@ -213,7 +213,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.show_map,
             title="Show what the corpus holds",
             description=(
@@ -223,7 +223,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.check_answer,
             title="Check an answer's quotations",
             description=(
@@ -233,7 +233,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.capture,
             title="Store a condensed text",
             description=(
@@ -259,7 +259,7 @@ class Tools:
         self,
         *,
         question: Question,
-        budget: BudgetTokens = DEFAULT_BUDGET,
+        budget: _BudgetTokens = DEFAULT_BUDGET,
         condense: Annotated[
             bool, Field(description="Condense what does not fit into a part of the budget, without any model.")
         ] = False,
@@ -337,7 +337,7 @@ class Tools:
         replay: Annotated[
             bool, Field(description="Of a receipt: also ask its question again and compare every field.")
         ] = False,
-        budget: BudgetTokens = DEFAULT_BUDGET,
+        budget: _BudgetTokens = DEFAULT_BUDGET,
         set: Set = "",  # noqa: A002
         **chosen: Any,
     ) -> Annotated[CallToolResult, ExplainResult]:
@@ -360,12 +360,12 @@ class Tools:
     def show_map(
         self,
         *,
-        budget: BudgetTokens = 2_000,
+        budget: _BudgetTokens = 2_000,
         question: Annotated[
             str,
             Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="What to show first; all alike without."),
         ] = "",
-        model: CountedFor = DEFAULT_MODEL,
+        model: _CountedFor = DEFAULT_MODEL,
         path: Annotated[Texts, Field(description=ASKED["path"].help)] = (),  # type: ignore[assignment]
     ) -> Annotated[CallToolResult, MapResult]:
         """The text content is the map itself."""

@@ -104,10 +104,10 @@ _LAST_PORT = 65_535
 _OVERTIME_SECONDS = 5.0  # for a capture that ends itself at its own deadline
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-Ready = Callable[[str], None] | None
+_Ready = Callable[[str], None] | None
 
 
-def serve_stdio(server: MCPServer[Any], *, ready: Ready = None) -> None:
+def serve_stdio(server: MCPServer[Any], *, ready: _Ready = None) -> None:
     """Serve until standard input ends. The SDK keeps everything but the protocol off standard output.
 
     A read of standard input can't be interrupted, so the loop runs in a thread that Ctrl-C does not wait for.
@@ -198,7 +198,7 @@ def serve_http(
     host: str,
     port: int,
     token: str | None = None,
-    ready: Ready = None,
+    ready: _Ready = None,
     ending: threading.Event | None = None,
 ) -> None:
     """Serve streamable HTTP until Ctrl-C. No sessions: any request may follow a restart."""
