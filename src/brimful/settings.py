@@ -422,7 +422,7 @@ _OF_BUDGET: Mapping[str, Choice] = {
     "budget": Choice("Tokens to fill.", low=1, high=LARGEST, unit="tokens", name="budget", kind="int")._replace(
         default=DEFAULT_BUDGET
     ),
-    **{name: told._replace(default=0) for name, told in choices_of(Budget).items()},
+    **{name: choice._replace(default=0) for name, choice in choices_of(Budget).items()},
 }
 _NESTED = {"windows": WindowSettings, "field": FieldSettings, "densify": DensifySettings}
 
@@ -433,7 +433,7 @@ CHOICES: Mapping[str, Choice] = dict(
     sorted(
         {
             **ASKED,
-            **{f"{part}.{name}": told for part, kind in _NESTED.items() for name, told in choices_of(kind).items()},
+            **{f"{part}.{name}": choice for part, kind in _NESTED.items() for name, choice in choices_of(kind).items()},
         }.items()
     )
 )
@@ -470,9 +470,9 @@ class Ask:
         profile = choose(str(given.pop("profile", "default")), tuple(PROFILES), what="profile")
         parts: dict[str, dict[str, Any]] = {"": {}, "budget": {}, "windows": {}, "field": {}, "densify": {}}
         for name, value in given.items():
-            told = CHOICES[choose(name, CHOICES, what="setting")]
+            choice = CHOICES[choose(name, CHOICES, what="setting")]
             part = "budget" if name in _OF_BUDGET else name.partition(".")[0] if "." in name else ""
-            parts[part][told.name] = value if isinstance(value, Budget) else from_text(told, value, name=name)
+            parts[part][choice.name] = value if isinstance(value, Budget) else from_text(choice, value, name=name)
         base, field = PROFILES[profile]
         if parts["windows"]:
             parts[""]["windows"] = replace(base.windows or WindowSettings(), **parts["windows"])

@@ -338,7 +338,7 @@ class Context:
 
     @property
     def showing(self) -> Showing:
-        """What is told of each window beside its text."""
+        """What is said of each window beside its text."""
         return Showing(self.include_metadata, self.line_numbers)
 
     @property

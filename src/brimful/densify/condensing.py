@@ -206,7 +206,7 @@ def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Con
 
 def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple[Omitted, ...]:
     """What is not shown as it is: condensed, or left out as before; without prices, which condensing would change."""
-    told = {rest.path: [window.span for window in rest.windows] for rest in left_out}
+    condensed = {rest.path: [window.span for window in rest.windows] for rest in left_out}
     shown: dict[str, list[Span]] = {}
     for window in context.windows:
         shown.setdefault(window.path, []).append(window.span)
@@ -215,8 +215,10 @@ def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple
         window = each.window
         if any(span.start <= window.start and window.end <= span.end for span in shown.get(window.path, ())):
             continue
-        is_told = each.reason in ("budget", "stopped") and any(map(window.span.shared, told.get(window.path, ())))
-        found.append(Omitted(window, "condensed" if is_told else each.reason, each.duplicate_of))
+        is_condensed = each.reason in ("budget", "stopped") and any(
+            map(window.span.shared, condensed.get(window.path, ()))
+        )
+        found.append(Omitted(window, "condensed" if is_condensed else each.reason, each.duplicate_of))
     return tuple(found)
 
 

@@ -249,10 +249,10 @@ def _wrong_blocks(receipt: Receipt) -> Iterator[Finding]:
 
 def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
     paths = Counter(digest.path for digest in receipt.digests)
-    told: dict[str, list[int]] = {}
+    sizes_of: dict[str, list[int]] = {}
     for digest in receipt.digests:
         length = lengths.get(digest.source, -1)
-        told.setdefault(digest.source, []).extend(end - start for start, end, _ in digest.sources)
+        sizes_of.setdefault(digest.source, []).extend(end - start for start, end, _ in digest.sources)
         if digest.path in lengths or paths[digest.path] > 1:
             yield _wrong(f"the digest {digest.path} has the path of another document")
         prefixes = (len(digest.path) - len(digest.source)) // len(DIGEST_PREFIX)
@@ -266,7 +266,7 @@ def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Fin
             for start, end, sources in digest.sentences
         ):
             yield _wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")
-    for path, sizes in sorted(told.items()):
+    for path, sizes in sorted(sizes_of.items()):
         if sum(sizes) > most_shown(lengths.get(path, 0), len(sizes)):
             yield _wrong(f"its digests condense {path} more than {MOST_OVERLAP} times over, which no receipt does")
 

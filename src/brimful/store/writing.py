@@ -13,7 +13,7 @@ from blake3 import blake3
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
-from brimful.corpus.streaming import LongDocument, same_again
+from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
 from brimful.index.embedders import Embedder

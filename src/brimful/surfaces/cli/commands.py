@@ -28,7 +28,8 @@ from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
 from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
+from brimful.surfaces.cli.terminal import copy as put_on_clipboard
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 from brimful.text.vocabularies import tokens_for
 
 STDIN = "-"
@@ -92,10 +93,10 @@ def context(
             _write(Path(receipt), made.receipt.to_json() + "\n")
         text = records.as_json(_whole(corpus, records.answer_record(engine, made))) if as_json else views.payload(made)
         give(text)
-        copied = _copied(text) if copy and made.windows else None
+        copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:
             views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
-            _show_copied(copied)
+            say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
 
@@ -126,14 +127,14 @@ def search(
         record = {"question": question, **records.found_record(engine, found)}
         text = records.as_json(_whole(corpus, record)) if as_json else _shown_hits(engine, record, around)
         show(text)
-        copied = _copied(text) if copy and found.hits else None
+        copied = put_on_clipboard(text) if copy and found.hits else None
         if not quiet:
             views.show_corrections(found.corrections)
             if found.hits:
                 views.show_missing(found.missing)
             else:
                 views.show_nothing(len(engine.columns.documents), why_empty(found))
-            _show_copied(copied)
+            say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return exit_for(corpus, found=bool(found.hits))
 
@@ -412,17 +413,6 @@ def _piped() -> bytes:
 def _sum(total: Report, one: Report) -> None:
     for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped", "files"):
         setattr(total, name, getattr(total, name) + getattr(one, name))
-
-
-def _copied(text: str) -> str:
-    from brimful.surfaces.cli.clipboard import copy
-
-    return copy(text)
-
-
-def _show_copied(by: str | None) -> None:
-    if by is not None:
-        say(f"copied to the clipboard by {by}")
 
 
 def _is_there(root: str) -> bool:

@@ -24,7 +24,7 @@ PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"
 DEFAULT = "default"
 DEFAULTS: Mapping[str, str | float | None] = {
-    **{name: told.default for name, told in ASKED.items() if told.is_set},
+    **{name: choice.default for name, choice in ASKED.items() if choice.is_set},
     "synonyms": None,  # a file of them
     "embedder": "auto",
     "reranker": "none",
@@ -124,15 +124,15 @@ def put(file: Path, key: str, value: str) -> str | float | None:
 
 
 def _converted(key: str, value: object) -> str | float | None:
-    told = ASKED.get(key) if key != "synonyms" else None
-    if told is None or told.kind == "text":
+    choice = ASKED.get(key) if key != "synonyms" else None
+    if choice is None or choice.kind == "text":
         if not isinstance(value, str) or not value:
             raise InputError(f"{key} is {value!r}; it must be a text in quotes")
-    elif told.kind == "bool" and not isinstance(value, bool | str):
+    elif choice.kind == "bool" and not isinstance(value, bool | str):
         raise InputError(f"{key} is {value!r}; it is true or false")
-    found: Any = value if told is None else from_text(told, value)
-    if told is not None:
-        check_value(told, found, name=key)
+    found: Any = value if choice is None else from_text(choice, value)
+    if choice is not None:
+        check_value(choice, found, name=key)
     _check_meant(key, found)
     return found  # type: ignore[no-any-return]
 

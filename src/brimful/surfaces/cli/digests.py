@@ -25,10 +25,10 @@ from brimful.errors import InputError, StoreError
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.clipboard import copy as put_on_clipboard
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of_code
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of
+from brimful.surfaces.cli.terminal import copy as put_on_clipboard
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 
 _MEMORY_NAME = "digests.db"
 _JOINT = b"\n\n"
@@ -70,8 +70,7 @@ def densify(
     by = put_on_clipboard(text) if copy else None
     if not quiet:
         views.show_digest(digest, document)
-        if by is not None:
-            say(f"copied to the clipboard by {by}")
+        say_copied(by)
     return FOUND if digest.is_complete else PARTIAL
 
 
@@ -124,7 +123,7 @@ def _forecast(document: Document, model: Model, settings: DensifySettings, *, as
 
 
 def _exit(made: Capture) -> int:
-    return FOUND if made.status == "done" else exit_of_code(made.message.partition(":")[0])
+    return FOUND if made.status == "done" else exit_of(made.message.partition(":")[0])
 
 
 def _document(file: str) -> Document:

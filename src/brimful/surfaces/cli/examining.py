@@ -118,7 +118,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         yield Finding("store", "bad" if store else "note", str(error), USAGE)
         return
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), exit_of(error.code))
         return
     if isinstance(place, Shards):
         yield from _shards_of(place)
@@ -134,7 +134,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         with open_store(place) as engine:
             documents, size = len(engine.columns.documents), engine.size_bytes
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), exit_of(error.code))
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
 
@@ -147,7 +147,7 @@ def _shards_of(place: Shards) -> Iterator[Finding]:
         with open_store(place) as engine:
             states = engine.shards
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), exit_of(error.code))
         return
     yield Finding("store", "good", f"{place}, {len(states)} shards")
     for state, each in zip(states, place.places, strict=True):
@@ -200,7 +200,7 @@ def _vocabulary() -> Iterator[Finding]:
         counter = tokens_for(str(configuration.setting("model").value))
         tokens = counter.count("Filled to the brim.")
     except BrimfulError as error:
-        yield Finding("tokens", "bad", str(error), exit_of(error))
+        yield Finding("tokens", "bad", str(error), exit_of(error.code))
     else:
         exactness = "exact" if counter.exact else "estimated"
         yield Finding("tokens", "good" if tokens else "bad", f"{counter.name}, {exactness}")
@@ -235,7 +235,7 @@ def _server(name: str) -> Finding:
     try:
         answer = model_for(name).complete("Answer with the word yes.", max_output_tokens=16, stop=Stop())
     except BrimfulError as error:
-        return Finding("model", "bad", f"{name}: {error}", exit_of(error))
+        return Finding("model", "bad", f"{name}: {error}", exit_of(error.code))
     return Finding("model", "good", f"{name} answers: {' '.join(answer.text.split())[:40]!r}")
 
 

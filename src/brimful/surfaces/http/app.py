@@ -146,9 +146,9 @@ def _offered(house: Service) -> dict[str, object]:
             "models": KNOWN_MODELS,
             "densify": settings.densify_models,
         },
-        "controls": [records.control_record(told) for told in ASKED.values()],
+        "controls": [records.control_record(choice) for choice in ASKED.values()],
         "limits": {name: getattr(settings, name) for name in names},
-        "defaults": {name: told.default for name, told in ASKED.items()},
+        "defaults": {name: choice.default for name, choice in ASKED.items()},
     }
 
 

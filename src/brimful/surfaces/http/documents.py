@@ -186,15 +186,15 @@ def _digest(
 async def _events(house: Service, body: DensifyRequest) -> AsyncIterator[str]:
     """Progress as it is made, a sign of life where there is none, and how it ended."""
     loop, cancel = asyncio.get_running_loop(), threading.Event()
-    told: asyncio.Queue[Progress] = asyncio.Queue()
+    events: asyncio.Queue[Progress] = asyncio.Queue()
 
     def tell(progress: Progress) -> None:
-        loop.call_soon_threadsafe(told.put_nowait, progress)
+        loop.call_soon_threadsafe(events.put_nowait, progress)
 
     work = asyncio.ensure_future(house.runs.run(lambda: _digest(house, body, cancel=cancel, progress=tell)))
     try:
-        while not (work.done() and told.empty()):
-            waiting = asyncio.ensure_future(told.get())
+        while not (work.done() and events.empty()):
+            waiting = asyncio.ensure_future(events.get())
             await asyncio.wait({waiting, work}, timeout=_QUIET_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
                 yield _event("progress", asdict(waiting.result()))

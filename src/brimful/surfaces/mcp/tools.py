@@ -147,15 +147,15 @@ def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method],
     def with_choices(method: Method) -> Method:
         plain = inspect.signature(method, eval_str=True)
         *before, _ = plain.parameters.values()
-        named = (told for told in choices_of(AskSettings).values() if told.common and (told.searches or not searches))
+        named = (each for each in choices_of(AskSettings).values() if each.common and (each.searches or not searches))
         chosen = [
             inspect.Parameter(
-                told.name,
+                choice.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(told.name, told.default),
-                annotation=Annotated[_NARROWED.get(told.name) or typed(told), Field(description=told.help)],
+                default=defaults.get(choice.name, choice.default),
+                annotation=Annotated[_NARROWED.get(choice.name) or typed(choice), Field(description=choice.help)],
             )
-            for told in named
+            for choice in named
         ]
         method.__signature__ = plain.replace(parameters=[*before, *chosen])  # type: ignore[attr-defined]
         return method
@@ -434,8 +434,8 @@ class Tools:
 
 def _ask(question: str, budget: int, chosen: Mapping[str, Any], more: str, *, condense: bool = False) -> Ask:
     """What a model asks: what it left out is as the profile has it, and no provider is asked for it."""
-    told = {name: value for name, value in chosen.items() if value != ASKED[name].default}
-    ask = Ask.of(question, {"budget": budget, **told, **({"densify": "extractive:"} if condense else {})}, more)
+    changed = {name: value for name, value in chosen.items() if value != ASKED[name].default}
+    ask = Ask.of(question, {"budget": budget, **changed, **({"densify": "extractive:"} if condense else {})}, more)
     if ask.settings.densify not in (None, "extractive:"):
         raise SettingError(f"densify is {ask.settings.densify!r:.60}; a tool asks no model, set condense instead")
     if ask.budget.total > limits.MODEL_BUDGET_TOKENS:
