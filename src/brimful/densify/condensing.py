@@ -116,20 +116,6 @@ def rests(
     ]
 
 
-def condense(
-    left_out: Iterable[Rest],
-    model: Model,
-    *,
-    memory: Memory | None,
-    counter: TokenCounter,
-    settings: DensifySettings | None = None,
-    cancel: threading.Event | None = None,
-) -> list[Digest | None]:
-    """A digest for each rest, asked for through the memory; None where no model is needed."""
-    chosen = settings or DensifySettings()
-    return [_digest(rest, model, memory, counter, chosen, cancel) for rest in left_out]
-
-
 def _digest(
     rest: Rest,
     model: Model,
@@ -138,6 +124,7 @@ def _digest(
     settings: DensifySettings,
     cancel: threading.Event | None,
 ) -> Digest | None:
+    """A digest of a rest, asked for through the memory; None where no model is needed."""
     source = rest.joined()
     if isinstance(model, ExtractiveModel) or counter.count(source.content.decode()) <= rest.target_tokens:
         return None
@@ -274,10 +261,10 @@ def _regrouped(base: Context, candidates: Candidates) -> Candidates:
     return [*found, *left.values()]
 
 
-def share_for(available: int, percent: int) -> int:
+def _share_for(available: int, percent: int) -> int:
     """The tokens that are filled as usual, before anything is condensed.
 
-    >>> share_for(4_000, 25)
+    >>> _share_for(4_000, 25)
     3000
     """
     return max(available * (100 - percent) // 100, 1)
@@ -300,14 +287,14 @@ def condensed(
     """The context for a room; nobody else waits while the model works."""
     model = model_for(model) if isinstance(model, str) else model
     kept = None if isinstance(model, ExtractiveModel) else memory()
-    how, counter = ask.settings.condensing, tokens_for(ask.settings.model)
+    how, counter = ask.settings.condensing or DensifySettings(), tokens_for(ask.settings.model)
     for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
         with states.turn() if is_last else nullcontext():
             with states.asking() as before:
                 if (found := before.contexts.get(before.key(ask, room))) is not None:
                     return found
                 prepared = _prepared(before.asked(ask), room, is_free=kept is None)
-            digests = condense(prepared.left, model, memory=kept, counter=counter, settings=how, cancel=cancel)
+            digests = [_digest(rest, model, kept, counter, how, cancel) for rest in prepared.left]
             with states.asking() as corpus:
                 if is_last or corpus is before:
                     made = prepared.completed(digests, taken=corpus.snapshot.row)
@@ -345,6 +332,6 @@ def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
     candidates = asked.candidates(room)
     left = rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
     if left:
-        base, found = asked.fullest(budget_of(share_for(room.available, asked.settings.densify_percent)))
+        base, found = asked.fullest(budget_of(_share_for(room.available, asked.settings.densify_percent)))
         left = rests(base, candidates, available=room.available, most=most, counter=counter)
     return _Prepared(asked, room, base, found, candidates, left)
