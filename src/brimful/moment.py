@@ -431,7 +431,7 @@ class Corpus:
         """What the map and the question leave of a budget, and the map."""
         whole, settings = ask.budget, ask.settings
         counter = tokens_for(settings.model)
-        asked = counter.count(question_part(settings.format, ask.question)) + slack if settings.asks else 0
+        asked = counter.count(question_part(settings.format, ask.question)) + slack if settings.shows_question else 0
         drawn, mapped = None, 0
         if settings.map_percent:
             share = max(whole.available * settings.map_percent // 100, 1)
@@ -547,12 +547,12 @@ def beside_the_rest(
     whole, settings = ask.budget, ask.settings
     room, drawn, slack = whole, None, 0
     while True:
-        if settings.asks or settings.map_percent or settings.partial:
+        if settings.shows_question or settings.map_percent or settings.partial:
             room, drawn = room_for(slack)
         made = filled(room)
-        if drawn is not None or settings.asks:
-            made = replace(made, map_text=drawn, with_question=settings.asks)
-        over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.asks else 0)
+        if drawn is not None or settings.shows_question:
+            made = replace(made, map_text=drawn, with_question=settings.shows_question)
+        over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.shows_question else 0)
         if room is whole or over <= 0:
             return made
         slack += over  # tokens that came to it where the parts meet

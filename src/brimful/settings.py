@@ -394,7 +394,7 @@ class AskSettings:
             )
 
     @property
-    def asks(self) -> bool:
+    def shows_question(self) -> bool:
         """Whether the question stands behind the context."""
         return self.format == "messages" if self.with_question is None else self.with_question
 

@@ -77,7 +77,6 @@ class Slicer:
 
     def __init__(self, document: Document, counter: TokenCounter) -> None:
         self._raw = document.content
-        self._counter = counter
         self._is_prose = document.kind == "prose"
         self._prepared: PreparedText = counter.prepare(document.content.decode())
         self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())

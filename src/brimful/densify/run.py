@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import pairwise
-from types import TracebackType
 from typing import Literal, Self, TypeVar
 
 from blake3 import blake3
@@ -234,9 +233,7 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is not None:  # what is paid for was waited for in `settle`; nothing else is worth waiting for
             self.caller.stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)

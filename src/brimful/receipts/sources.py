@@ -22,7 +22,7 @@ from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError
 from brimful.patterns import compiled
-from brimful.receipts.offline import Finding, counter_of
+from brimful.receipts.offline import Finding, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
@@ -345,7 +345,7 @@ def rebuild(receipt: Receipt, seen: Mapping[str, Seen], *, text: str | None) -> 
             tally.add(fragment.text)
     found += reading.findings(receipt)
     if hasher.hexdigest() != receipt.context_hash:
-        found.append(_wrong("its sources give another text than the one that context_hash stands for"))
+        found.append(wrong("its sources give another text than the one that context_hash stands for"))
     if tally is not None:
         found += _recounted(receipt, tally, windows)
     return found, sum(window.document is None for window in windows)
@@ -392,9 +392,8 @@ def _windows(
         try:
             window = _cut(cited, document)
         except (BrimfulError, UnicodeDecodeError) as error:
-            return windows, [*found, _wrong(f"no window can be cut there ({error})", cited)]
-        own = window.id == cited.id
-        if not own:
+            return windows, [*found, wrong(f"no window can be cut there ({error})", cited)]
+        if window.id != cited.id:
             window = window.changed(document=None, line=cited.line or None)
         if not as_they_are:
             found += _wrong_window(cited, window, document)
@@ -420,16 +419,16 @@ def _cut(cited: CitedWindow, document: Document) -> Window:
 
 def _wrong_window(cited: CitedWindow, window: Window, document: Document) -> Iterator[Finding]:
     if blake3(window.text.encode()).hexdigest() != cited.hash:
-        yield _wrong("its hash is not that of the bytes there", cited)
+        yield wrong("its hash is not that of the bytes there", cited)
     if window.document is None and cited.line and cited.line != document.lines(cited.start, cited.end)[0]:
-        yield _wrong("it begins in another line than it says", cited)
+        yield wrong("it begins in another line than it says", cited)
     if window.id != cited.id:
-        yield _wrong("its id is not that of a window there", cited)
+        yield wrong("its id is not that of a window there", cited)
     elif window.document is not None:
         if cited.sequence or cited.line:
-            yield _wrong("it has a sequence or a line, which only windows without a document have", cited)
+            yield wrong("it has a sequence or a line, which only windows without a document have", cited)
         if (cited.cut_start, cited.cut_end) != _edges(document, cited.start, cited.end):
-            yield _wrong("its edges are marked otherwise than its document goes on there", cited)
+            yield wrong("its edges are marked otherwise than its document goes on there", cited)
 
 
 def _edges(document: Document, start: int, end: int) -> tuple[bool, bool]:
@@ -535,13 +534,7 @@ class _Tally:
 def _recounted(receipt: Receipt, tally: _Tally, windows: Iterable[Window]) -> Iterator[Finding]:
     tokens = tally.tokens()
     if tokens != receipt.tokens:
-        yield _wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
+        yield wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
     content = sum(tally.counter.count(window.text) for window in windows)
     if content != receipt.content_tokens:
-        yield _wrong(f"its windows have {content} tokens, not {receipt.content_tokens}")
-
-
-def _wrong(message: str, window: CitedWindow | None = None) -> Finding:
-    if window is None:
-        return Finding("receipt", None, None, None, message)
-    return Finding("receipt", window.path, window.start, window.end, message)
+        yield wrong(f"its windows have {content} tokens, not {receipt.content_tokens}")

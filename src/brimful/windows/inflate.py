@@ -305,7 +305,7 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     return document.time if found is None else found
 
 
-# ---- tide: Which windows do the best hits make while the line between them and the others moves?
+# ---- cache: Which windows do the best hits make while the line between them and the others moves?
 #
 # Packing finds out where the water line lies by trying. From one try to the next most windows stay what they were, so
 # each is made once.

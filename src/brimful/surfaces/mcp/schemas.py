@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
 from urllib.parse import quote
@@ -21,6 +19,7 @@ from brimful.engine import Engine
 from brimful.errors import DocumentError, suggest
 from brimful.receipts.receipt import Receipt
 from brimful.results import Citation, CitedWindow, Correction, FoundPlace, LeftOut, ShownPrior
+from brimful.surfaces.serving import Receipts
 
 # ---- schemas: What does each tool return? Projections of `brimful.surfaces.records`, as models that publish their
 # schema.
@@ -325,39 +324,15 @@ def document_uri(path: str) -> str:
     return f"brimful://documents/{quote(path, safe='/')}"
 
 
-class Receipts:
-    """The receipts that were asked for last, by id; shared by the threads of one server."""
-
-    def __init__(self, most: int = MOST_RECEIPTS) -> None:
-        self._most = most
-        self._kept: OrderedDict[str, Receipt] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, receipt: Receipt) -> None:
-        """Keep one, and let go of the oldest that is too many."""
-        with self._lock:
-            self._kept[receipt.id] = receipt
-            self._kept.move_to_end(receipt.id)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-    def get(self, identity: str) -> Receipt:
-        """One by its id."""
-        with self._lock:
-            found = self._kept.get(identity)
-            if found is not None:
-                self._kept.move_to_end(identity)
-                return found
-            close = suggest(identity[:100], self._kept)
+def receipt_of(receipts: Receipts, identity: str) -> Receipt:
+    """A receipt that this server has given out."""
+    found = receipts.get(identity)
+    if found is None:
         raise DocumentError(
-            f"there is no receipt {identity!r:.100} here; {close}the last {self._most} of this server are kept, "
-            "call get_context for a new one"
+            f"there is no receipt {identity!r:.100} here; {suggest(identity[:100], receipts.ids())}"
+            f"the last {receipts.most} of this server are kept, call get_context for a new one"
         )
-
-    def ids(self) -> list[str]:
-        """The newest first."""
-        with self._lock:
-            return list(reversed(self._kept))
+    return found
 
 
 def read_document(engine: Engine, path: str) -> str:

@@ -30,11 +30,11 @@ from brimful.surfaces.mcp.schemas import (
     MapResult,
     Output,
     PassageResult,
-    Receipts,
     SearchResult,
     receipt_uri,
 )
 from brimful.surfaces.schemas import Texts, typed
+from brimful.surfaces.serving import Receipts
 from brimful.text.spans import Span
 
 # ---- checked: What does a model get that called a tool wrongly? A message that names the value and the remedy.
@@ -345,7 +345,7 @@ class Tools:
         if bool(question) == bool(receipt):
             raise InputError("give a question or a receipt's id to explain, one of the two")
         if receipt:
-            kept = self.receipts.get(receipt)
+            kept = schemas.receipt_of(self.receipts, receipt)
             record = records.cited_record(kept, self.engine.verify(kept, replay=replay))
         else:
             explanation = self.engine.explain(_ask(question, budget, chosen, set))
@@ -383,7 +383,7 @@ class Tools:
         receipt: Annotated[str, Field(min_length=1, max_length=200, description="A receipt's id, of this session.")],
     ) -> Annotated[CallToolResult, CheckedResult]:
         """Each quotation and citation with its verdict."""
-        found = self.engine.check_answer(answer, self.receipts.get(receipt))
+        found = self.engine.check_answer(answer, schemas.receipt_of(self.receipts, receipt))
         result = CheckedResult.of(records.checked_record(found))
         return _answer(result, schemas.checked(result))
 
