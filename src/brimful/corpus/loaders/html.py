@@ -64,16 +64,7 @@ def load_html(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
     decoded = decode(raw, encoding=named)
     page = read_page(decoded.content.decode().removeprefix("\ufeff"), max_chars=settings.max_part_bytes)
     canon = write_page(page, max_bytes=settings.max_text_bytes)
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="markdown",
-        rule=f"html:{decoded.rule}",
-        is_verbatim=False,
-        title=page.title,
-        source_map=canon.source_map,
-    )
+    yield canon.loaded(path, f"html:{decoded.rule}", title=page.title)
 
 
 def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Canon:

@@ -116,6 +116,19 @@ class Canon:
             return None
         return SourceMap(tuple(self._starts), tuple(self._labels), tuple(self._times))
 
+    def loaded(
+        self,
+        path: str,
+        rule: str,
+        *,
+        kind: Kind = "prose",
+        language: str = "markdown",
+        time: int | None = None,
+        title: str | None = None,
+    ) -> Loaded:
+        """The document that this text is."""
+        return Loaded(path, self.content, kind, language, rule, False, time, title, self.source_map)  # noqa: FBT003
+
 
 def fenced(text: str, *, language: str = "") -> str:
     """Text as a Markdown code block whose fence is longer than any run of backticks in it."""

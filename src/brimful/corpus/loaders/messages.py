@@ -44,17 +44,8 @@ def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Lo
         canon.add("\n")
         canon.label(f"part {number}")
         _write_part(part, canon, settings)
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="text",
-        rule="eml",
-        is_verbatim=False,
-        time=_date(message),
-        title=_header(message, "Subject") or None,
-        source_map=canon.source_map,
-    )
+    subject = _header(message, "Subject") or None
+    yield canon.loaded(path, "eml", language="text", time=_date(message), title=subject)
 
 
 def split_mailbox(raw: bytes) -> Iterator[bytes]:
@@ -204,17 +195,8 @@ def load_chat(path: str, *, chat: _Conversation, rule: str, settings: SourceSett
         canon.label(f"message {number}", time=message.time)
         when = f" ({_iso(message.time)})" if message.time is not None else ""
         canon.add(f"{message.speaker}{when}: {message.text}\n\n")
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="markdown",
-        rule=f"{chat.form}:{rule}",
-        is_verbatim=False,
-        time=max((message.time for message in chat.messages if message.time is not None), default=None),
-        title=chat.title,
-        source_map=canon.source_map,
-    )
+    last = max((message.time for message in chat.messages if message.time is not None), default=None)
+    yield canon.loaded(path, f"{chat.form}:{rule}", time=last, title=chat.title)
 
 
 def _elements(text: str) -> Iterator[_Json]:

@@ -34,16 +34,7 @@ def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[L
             canon.add(text.strip("\n") + "\n\n")
         heading = re.search(r"^# +(\S.*)", text, re.MULTILINE) if kind == "markdown" else None
         title = title or (heading[1].strip() if heading else None)
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="markdown",
-        rule=f"ipynb:{decoded.rule}",
-        is_verbatim=False,
-        title=title,
-        source_map=canon.source_map,
-    )
+    yield canon.loaded(path, f"ipynb:{decoded.rule}", title=title)
 
 
 def _cells(notebook: object) -> list[dict[str, object]]:
