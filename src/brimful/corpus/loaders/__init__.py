@@ -53,7 +53,7 @@ def _boxed(family: str, name: str) -> Loader:
 
 _load_html, _load_pdf, _load_office, _load_zip = (
     _later("html", "load_html"),
-    _boxed("pdf", "load_pdf"),
+    _boxed("office", "load_pdf"),
     _boxed("office", "load_office"),
     _boxed("office", "load_zip"),
 )
@@ -63,7 +63,7 @@ _LOADERS: dict[str, Loader] = {
         (_load_html, "html htm xhtml shtml"),
         (_load_pdf, "pdf"),
         (_load_office, "docx pptx xlsx docm pptm xlsm"),
-        (_later("notebooks", "load_notebook"), "ipynb"),
+        (_later("html", "load_notebook"), "ipynb"),
         (_later("messages", "load_message"), "eml"),
     )
     for extension in extensions.split()

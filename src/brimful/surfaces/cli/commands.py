@@ -20,14 +20,14 @@ from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import InputError
+from brimful.errors import USAGE, InputError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
+from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.terminal import copy as put_on_clipboard
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 from brimful.text.vocabularies import tokens_for

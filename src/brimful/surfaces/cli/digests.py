@@ -21,12 +21,12 @@ from brimful.densify.models import model_for
 from brimful.densify.plan import forecast
 from brimful.densify.run import Progress
 from brimful.engine import open as open_store
-from brimful.errors import InputError, StoreError
+from brimful.errors import InputError, StoreError, outcome_of
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.terminal import copy as put_on_clipboard
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 
@@ -123,7 +123,7 @@ def _forecast(document: Document, model: Model, settings: DensifySettings, *, as
 
 
 def _exit(made: Capture) -> int:
-    return FOUND if made.status == "done" else exit_of(made.message.partition(":")[0])
+    return FOUND if made.status == "done" else outcome_of(made.message.partition(":")[0]).exit
 
 
 def _document(file: str) -> Document:

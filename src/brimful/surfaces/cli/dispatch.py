@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from brimful.errors import BrimfulError, suggest
-from brimful.surfaces import outcomes
+from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
 from brimful.surfaces.cli import columns
 from brimful.surfaces.cli.table import (
     ABOUT,
@@ -284,23 +283,11 @@ def _wrapped(text: str, width: int, indent: int) -> Iterator[str]:
 
 FOUND = 0
 NOTHING = 1  # nothing found; for `verify`: something is not as the receipt says
-USAGE = outcomes.USAGE
 PARTIAL = 3  # answered, but something that belongs to the corpus could not be read; `verify`: no source was given
-PROVIDER = outcomes.PROVIDER
-STORAGE = outcomes.STORAGE
 _INTERRUPTED = 130
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
-
-
-def exit_of(code: str) -> int:
-    """The exit code for an error, by the first part of its code.
-
-    >>> exit_of("input.budget"), exit_of("provider.quota"), exit_of("store.full")
-    (2, 4, 5)
-    """
-    return outcomes.outcome_of(code).exit
 
 
 # ---- dispatch: What runs a command? Its module is imported when it is needed, and not before.
@@ -340,7 +327,7 @@ def guarded(words: Sequence[str]) -> int:
         _let_go()
         return FOUND
     except BrimfulError as error:
-        return _complain(str(error), error.code, exit_of(error.code), as_json=as_json)
+        return _complain(str(error), error.code, outcome_of(error.code).exit, as_json=as_json)
     except OSError as error:
         return unwritten(error, as_json=as_json)
     return code

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.classes import dataclass
-from brimful.errors import BrimfulError, InputError, MissingPartError, install
+from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, MissingPartError, install, outcome_of
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask
-from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_of
+from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
@@ -118,7 +118,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         yield Finding("store", "bad" if store else "note", str(error), USAGE)
         return
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error.code))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
         return
     if isinstance(place, Shards):
         yield from _shards_of(place)
@@ -134,7 +134,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         with open_store(place) as engine:
             documents, size = len(engine.columns.documents), engine.size_bytes
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error.code))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
 
@@ -147,7 +147,7 @@ def _shards_of(place: Shards) -> Iterator[Finding]:
         with open_store(place) as engine:
             states = engine.shards
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error.code))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
         return
     yield Finding("store", "good", f"{place}, {len(states)} shards")
     for state, each in zip(states, place.places, strict=True):
@@ -200,7 +200,7 @@ def _vocabulary() -> Iterator[Finding]:
         counter = tokens_for(str(configuration.setting("model").value))
         tokens = counter.count("Filled to the brim.")
     except BrimfulError as error:
-        yield Finding("tokens", "bad", str(error), exit_of(error.code))
+        yield Finding("tokens", "bad", str(error), outcome_of(error.code).exit)
     else:
         exactness = "exact" if counter.exact else "estimated"
         yield Finding("tokens", "good" if tokens else "bad", f"{counter.name}, {exactness}")
@@ -235,7 +235,7 @@ def _server(name: str) -> Finding:
     try:
         answer = model_for(name).complete("Answer with the word yes.", max_output_tokens=16, stop=Stop())
     except BrimfulError as error:
-        return Finding("model", "bad", f"{name}: {error}", exit_of(error.code))
+        return Finding("model", "bad", f"{name}: {error}", outcome_of(error.code).exit)
     return Finding("model", "good", f"{name} answers: {' '.join(answer.text.split())[:40]!r}")
 
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from brimful.errors import BrimfulError, InputError, choose
+from brimful.errors import USAGE, BrimfulError, InputError, choose
 from brimful.store.address import masked
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration as known
 from brimful.surfaces.cli.configuration import DEFAULTS
-from brimful.surfaces.cli.dispatch import FOUND, USAGE
+from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.table import COMMANDS, Command, Option
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.surfaces.cli.views import labelled

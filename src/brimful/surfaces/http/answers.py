@@ -14,10 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from brimful.errors import BrimfulError, ProviderError, suggest
+from brimful.errors import OUTCOMES, BrimfulError, ProviderError, outcome_of, suggest
 from brimful.limits import PATIENCE_SECONDS
 from brimful.patterns import compiled
-from brimful.surfaces.outcomes import OUTCOMES, outcome_of
 from brimful.surfaces.schemas import ProblemBody
 
 # ---- problems: How is an error written down for a program? As problem+json (RFC 9457), by the one table of outcomes.
