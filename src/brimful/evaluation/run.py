@@ -16,7 +16,7 @@ from blake3 import blake3
 from brimful.budget import budget_of
 from brimful.classes import dataclass
 from brimful.errors import InputError, choose
-from brimful.evaluation.axis import Cited, Filled, Range, TokenAxis
+from brimful.evaluation.axis import Filled, Range, TokenAxis
 from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope
 
 # ---- measures: How good is an answer, and is the difference between two answerers real?
@@ -121,22 +121,6 @@ def difference(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Differ
     sums = np.sort(steps[rows].reshape(_RESAMPLES, len(ids)).sum(axis=1))
     low, mean, high = (int(total) / (_MILLIONTHS * len(ids)) for total in (sums[_LOW], steps.sum(), sums[_HIGH]))
     return Difference(mean, low, high, len(ids))
-
-
-__all__ = [
-    "BUDGETS",
-    "MEASURES",
-    "Answerer",
-    "Cited",
-    "MeasureName",
-    "Result",
-    "Row",
-    "Timing",
-    "compare",
-    "evaluate",
-    "percentile",
-    "plot",
-]
 
 
 # ---- run: How does an answerer do on a whole set?
@@ -281,6 +265,7 @@ def evaluate(
     rank where they are first cited. `axis` saves tokenising the documents again where a set is asked often.
 
     >>> from brimful.corpus.documents import Document
+    >>> from brimful.evaluation.axis import Cited
     >>> from brimful.evaluation.sets import Evidence
     >>> tea = EvaluationSet("tea", "qa", (Document("a.txt", "Tea at four."),),
     ...                     (Question("q1", "When?", evidence=(Evidence("a.txt", 4, 11),)),))

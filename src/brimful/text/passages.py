@@ -101,10 +101,14 @@ def front_matter(reading: Reading) -> int:
     return _add_passage(reading, 0, close.end() - 1, "front matter") if close is not None else 0
 
 
+def _end_of(close: re.Pattern[bytes], reading: Reading, found: re.Match[bytes]) -> int:
+    """Behind what closes a block; behind everything where nothing does."""
+    closed = close.search(reading.text, found.end())
+    return closed.end() if closed is not None else len(reading.text)
+
+
 def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
-    sign = found["fence"]
-    close = _closing_fence(sign).search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(_closing_fence(found["fence"]), reading, found)
     start = found.start()
     if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
         last = reading.passages[reading.last_list]
@@ -244,8 +248,7 @@ def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
     kind = _ASCIIDOC.get(sign[:1])
     if kind is None:
         return found.end()
-    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)"), reading, found)
     return _add_passage(reading, found.start(), max(end - 1, 0), kind)
 
 
@@ -260,18 +263,14 @@ _ENVIRONMENTS: dict[bytes, PassageKind] = {
 def _on_begin(reading: Reading, found: re.Match[bytes]) -> int:
     """A block of Org."""
     what = found["what"].lower()
-    close = re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE).search(
-        reading.text, found.end()
-    )
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE), reading, found)
     return _add_passage(reading, found.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
 
 
 def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
     what = found["what"]
     kind = _ENVIRONMENTS[what]
-    close = re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}"), reading, found)
     start = found.start() - 1
     if kind == "list":
         parts = tuple(item.start() - 1 for item in re.compile(rb"\\item\b").finditer(reading.text, found.end(), end))
@@ -281,8 +280,7 @@ def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
 
 def _on_verbatim(reading: Reading, found: re.Match[bytes]) -> int:
     closers = {b"nf": rb"fi", b"EX": rb"EE", b"TS": rb"TE"}
-    close = re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b"), reading, found)
     return _add_passage(reading, found.start(), end - 1, "table" if found["open"] == b"TS" else "code")
 
 
@@ -309,10 +307,8 @@ def _on_element(reading: Reading, found: re.Match[bytes]) -> int:
                 return end
         return found.end()
     if what == b"pre":
-        last = re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE).search(reading.text, found.end())
-        return _add_passage(
-            reading, found.start() - 1, (last.end() if last is not None else len(reading.text)) - 1, "code"
-        )
+        last = _end_of(re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE), reading, found)
+        return _add_passage(reading, found.start() - 1, last - 1, "code")
     reading.opened.append((what, found.start() - 1))
     return found.end()
 
