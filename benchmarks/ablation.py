@@ -14,7 +14,7 @@ from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
 from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.run import score
+from brimful.evaluation.measures import score
 from brimful.evaluation.sets import EvaluationSet
 from brimful.settings import FieldSettings
 

@@ -25,8 +25,8 @@ from brimful import render
 from brimful.assembly.context import Context
 from brimful.engine import Engine
 from brimful.evaluation.axis import Cited, TokenAxis
+from brimful.evaluation.measures import score
 from brimful.evaluation.properties import LEAST_COVERAGE, coverage
-from brimful.evaluation.run import score
 from brimful.evaluation.sets import EvaluationSet, Question
 from brimful.settings import AskSettings, FieldSettings, profiled
 from brimful.text.vocabularies import tokens_for

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimful.evaluation.run import Difference, Result, difference, plot
+from brimful.evaluation.measures import Difference, difference
+from brimful.evaluation.run import Result, plot
 from shared.sets import Asked
 
 WIDTH = 80

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brimful import Document
 from brimful.errors import InputError, MissingPartError
 from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.run import Scores, difference, ndcg, score
+from brimful.evaluation.measures import Scores, difference, ndcg, score
 from brimful.evaluation.sets import Evidence, Question, read_set
 
 WORDS = Document("a.txt", "one two three four five six seven eight nine ten")  # each word one token
@@ -241,7 +241,7 @@ def test_no_difference_is_not_clear():
 def test_an_interval_is_the_same_in_every_process():
     """Neither hash seeds nor random state have a part in it."""
     program = (
-        "from brimful.evaluation.run import difference; "
+        "from brimful.evaluation.measures import difference; "
         "print(difference({f'q{n}': n % 3 / 3 for n in range(50)}, {f'q{n}': n % 7 / 7 for n in range(50)}))"
     )
     runs = [
