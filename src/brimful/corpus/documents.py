@@ -171,7 +171,9 @@ class Document:
         Span(start=4, end=13)
         """
         if not 1 <= first <= last:
-            raise SpanError(f"lines {first} to {last} of {self.path} are none: it needs 1 <= first <= last")
+            raise SpanError(
+                f"lines {first} to {last} of {self.path} are not a range of lines: it needs 1 <= first <= last"
+            )
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
         ends = self._line_ends()

@@ -252,9 +252,9 @@ def test_beyond_loopback_names_must_be_known():
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"question": NaN}', "NaN is no number of JSON"),
-        (b'{"question": "tea", "limit": Infinity}', "Infinity is no number"),
-        (b'{"question": "tea", "limit": -Infinity}', "-Infinity is no number"),
+        (b'{"question": NaN}', "NaN is not a number in JSON"),
+        (b'{"question": "tea", "limit": Infinity}', "Infinity is not a number"),
+        (b'{"question": "tea", "limit": -Infinity}', "-Infinity is not a number"),
         (b'{"question": "tea", "limit": 1e999}', "beyond what a number can hold"),
         (b'{"question": "tea", "limit": ' + b"9" * 5_000 + b"}", "5000 digits"),
         (b'{"question": "tea", "question": "coffee"}', "'question' stands there twice"),

@@ -160,4 +160,4 @@ def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
 def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:
     """Refuse a text that is most likely in an encoding that must be named."""
     if escaped * _MOST_ESCAPED > size and not (settings.allows("encoding") or settings.allows("binary")):
-        raise Refusal("encoding", f"{escaped} of {size} bytes are no UTF-8; name the file's encoding")
+        raise Refusal("encoding", f"{escaped} of {size} bytes are not UTF-8; name the file's encoding")

@@ -33,7 +33,7 @@ def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Lo
     """
     message = email.message_from_bytes(raw)
     if not message.keys():
-        raise Refusal("malformed", "no e-mail: it has no headers")
+        raise Refusal("malformed", "not an e-mail: it has no headers")
     canon = Canon(max_bytes=settings.max_text_bytes)
     canon.label("headers")
     for name in _HEADERS:
@@ -58,7 +58,7 @@ def split_mailbox(raw: bytes) -> Iterator[bytes]:
     """
     starts = [(found.start(), found.end()) for found in _MESSAGE.finditer(raw)]
     if not starts or starts[0][0]:
-        raise Refusal("malformed", "no mailbox: it does not begin with a From line")
+        raise Refusal("malformed", "not a mailbox: it does not begin with a From line")
     for at, (_, start) in enumerate(starts):
         end = starts[at + 1][0] if at + 1 < len(starts) else len(raw)
         yield re.sub(rb"^>(>*From )", rb"\1", raw[start:end], flags=re.MULTILINE)

@@ -59,7 +59,7 @@ def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loa
     """Markdown with one label per heading (Word), slide (PowerPoint) or row (Excel)."""
     kind = _office_format(raw)
     if kind is None:
-        raise Refusal("malformed", "not an Office file: no zip, or without its main part")
+        raise Refusal("malformed", "not an Office file: not a zip, or without its main part")
     title, time = _check_parts(raw, kind, settings)
     try:
         canon = {"docx": _read_docx, "pptx": _read_pptx, "xlsx": _read_xlsx}[kind](raw, settings)

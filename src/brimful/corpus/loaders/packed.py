@@ -39,7 +39,7 @@ def unpack(packing: str, raw: bytes, settings: SourceSettings) -> bytes:
     try:
         return _all(make, raw, most)
     except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
-        raise Refusal("malformed", f"it is no .{packing} that can be unpacked ({error})") from error
+        raise Refusal("malformed", f"it is not a .{packing} that can be unpacked ({error})") from error
 
 
 def _all(make: Callable[[], _Unpacker], raw: bytes, most: int) -> bytes:

@@ -105,7 +105,7 @@ def _settings() -> Iterator[Finding]:
     else:
         yield Finding("config", "good", ", ".join(files) or "defaults; no file is there")
     for name in configuration.unknown_variables():
-        yield Finding("config", "warn", f"{name} is set, but is no setting")
+        yield Finding("config", "warn", f"{name} is set, but is not a setting")
 
 
 def _store(store: str | None) -> Iterator[Finding]:

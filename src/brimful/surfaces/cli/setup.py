@@ -54,7 +54,7 @@ def _show(*, as_json: bool) -> int:
     else:
         show(labelled([(each.key, f"{_written(each.value):<20} {one_line(each.origin)}") for each in found]))
         for each in strangers:
-            say(tint("warn", f"{one_line(each)} is set, but is no setting of this program"))
+            say(tint("warn", f"{one_line(each)} is set, but is not a setting of this program"))
         for each in wrong:
             say(f"{tint('bad', 'brimful:')} {one_line(each)}")
     return USAGE if wrong else FOUND
