@@ -87,10 +87,10 @@ def read_stream(
     return Raw(path, b"".join(blocks))
 
 
-def stream_blocks(stream: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def stream_blocks(stream: BinaryIO) -> Iterator[bytes]:
     """What a stream gives, in blocks; a pipe that breaks is a Refusal."""
     try:
-        while block := stream.read(block_bytes):
+        while block := stream.read(BLOCK_BYTES):
             yield block
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error

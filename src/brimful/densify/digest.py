@@ -142,6 +142,6 @@ class Digest:
         """Whether every range with a word in it reached a partial."""
         return not self.gaps
 
-    def document(self, path: str, *, time: int | None = None) -> Document:
+    def document(self, path: str) -> Document:
         """The digest as a document that a store can take."""
-        return Document(path, self.text, time=time, kind="prose", language="text")
+        return Document(path, self.text, kind="prose", language="text")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal
 
 from blake3 import blake3
 
@@ -31,7 +31,6 @@ BUDGETS = (500, 1000, 2000, 4000)
 
 Answerer = Callable[[str, int, Scope], Sequence[Range]]
 MeasureName = Literal["recall", "full", "precision", "iou", "ndcg"]
-MEASURES: tuple[MeasureName, ...] = get_args(MeasureName)
 _HEADS = {"recall": "recall", "full": "full", "precision": "precision", "iou": "IoU", "ndcg": "nDCG@10"}
 _DIGITS = 6
 

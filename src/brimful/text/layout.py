@@ -262,7 +262,7 @@ def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...
 
     def close() -> None:
         line = opened.pop()
-        definition = definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
+        definition = _definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
         if definition is not None:
             kind, name = definition
             blocks.append(Block(line.start, max(last_end, line.end), kind, line.own, line.end, name, 0))
@@ -281,10 +281,10 @@ def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...
     return nest(blocks)
 
 
-def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
+def _definition_in(words: bytes) -> tuple[BlockKind, str] | None:
     """What a line that opens a block defines, and its name; None where it is no definition.
 
-    >>> definition_in(b"static int go(int n) {"), definition_in(b"if (ready) {")
+    >>> _definition_in(b"static int go(int n) {"), _definition_in(b"if (ready) {")
     (('function', 'go'), None)
     """
     if found := _FUNCTION.match(words):

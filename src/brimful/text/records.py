@@ -45,10 +45,10 @@ def _read_json_lines(content: bytes) -> list[Record]:
     return [_record(content, start, end) for start, end in spans]
 
 
-def read_json(content: bytes) -> list[Record]:
+def _read_json(content: bytes) -> list[Record]:
     r"""Elements of the top array, or of the array that fills most of the top object, or its members.
 
-    >>> [(record.start, record.end) for record in read_json(b'[{"a": 1},\n {"a": 2}]')]
+    >>> [(record.start, record.end) for record in _read_json(b'[{"a": 1},\n {"a": 2}]')]
     [(0, 11), (11, 21)]
     """
     found = _elements(*_signs(content), length=len(content))
@@ -56,7 +56,7 @@ def read_json(content: bytes) -> list[Record]:
 
 
 def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
-    """Where elements begin, as `read_json` finds them, and where anything follows a comma, at any depth.
+    """Where elements begin, as `_read_json` finds them, and where anything follows a comma, at any depth.
 
     >>> [cuts.tolist() for cuts in json_cuts(b'[{"a":1,"b":2},{"a":[3,4]}]')]
     [[15], [8, 15, 23]]
@@ -440,12 +440,12 @@ _LEVEL_REACH = 120
 """How far into a record its level is looked for."""
 
 
-def read_log(content: bytes) -> list[Record]:
+def _read_log(content: bytes) -> list[Record]:
     r"""A record is a line that starts with a time stamp or a level, with the lines that continue it.
 
     Without any such line every line is a record.
 
-    >>> [(log.end, log.category) for log in read_log(b"ERROR no\n  at x\nINFO ok\n")]
+    >>> [(log.end, log.category) for log in _read_log(b"ERROR no\n  at x\nINFO ok\n")]
     [(16, 'ERROR'), (24, 'INFO')]
     """
     text = b"\n" + content
@@ -508,9 +508,9 @@ def _read(content: bytes, language: str | None) -> list[Record]:
     if language == "jsonl":
         return _read_json_lines(content)
     if language == "json":
-        return read_json(content)
+        return _read_json(content)
     if language == "log":
-        return read_log(content)
+        return _read_log(content)
     if language == "xml":
         return _read_xml(content)
     if language in _TOP:

@@ -68,7 +68,7 @@ class Showing:
         return lines[0] if lines else None
 
 
-PLAINLY = Showing()
+_PLAINLY = Showing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _read_back(match: re.Match[str]) -> str:
 def title(path: str, first: Window, showing: Showing) -> str:
     """What names a document and the lines of its first window. One that is shown whole needs no lines.
 
-    >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), PLAINLY)
+    >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), _PLAINLY)
     'notes/tea.md line 12'
     """
     name = _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))

@@ -190,7 +190,7 @@ def _from_file(file: Path, key: str, value: object) -> str | float | None:
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
             raise InputError(f"{os.fspath(file)}: store is {value!r}; a project's store stays within its folder")
         if is_shared:
-            named = named_store(os.fspath(place))
+            named = _named_store(os.fspath(place))
             assert isinstance(named, Path)
             _check_unlinked(named, within=file.parent)
         return os.fspath(place)
@@ -252,10 +252,10 @@ STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
 
-def named_store(name: str) -> Place:
+def _named_store(name: str) -> Place:
     """What `--store` means: a corpus on a server, shards by their list, or a file; a name without a suffix is a folder.
 
-    >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
+    >>> str(_named_store("notes.db")), _named_store(".brimful").name, str(_named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
     """
     if is_address(name):
@@ -277,7 +277,7 @@ def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
 def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
-        return named_store(store)
+        return _named_store(store)
     if adding and (nearest := _nearest()):
         return nearest
     return cached_store(paths)
@@ -291,7 +291,7 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
             raise InputError(f"{' '.join(paths)!r} has no store yet; ask it first: brimful context QUESTION PATH")
         return cached
     if store:
-        place = named_store(store)
+        place = _named_store(store)
         if isinstance(place, Address):
             from brimful.store.postgres import check_there
 

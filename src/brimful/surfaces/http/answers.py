@@ -159,10 +159,10 @@ def written(record: Mapping[str, object]) -> bytes:
 _CHECK_BYTES = 6
 
 
-def cursor_after(name: str, *, of: str) -> str:
+def _cursor_after(name: str, *, of: str) -> str:
     """The cursor for what comes after a name in a list.
 
-    >>> after_cursor(cursor_after("a.md", of="documents"), of="documents")
+    >>> after_cursor(_cursor_after("a.md", of="documents"), of="documents")
     'a.md'
     """
     raw = name.encode()
@@ -185,7 +185,7 @@ def paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
     """A page of a list with the cursor of the one after it, in place of the last name."""
     last = record["last"]
     rest = {name: value for name, value in record.items() if name != "last"}
-    return {**rest, "next": None if last is None else cursor_after(str(last), of=of)}
+    return {**rest, "next": None if last is None else _cursor_after(str(last), of=of)}
 
 
 def _check(raw: bytes, of: str) -> bytes:
