@@ -30,7 +30,7 @@ from brimful.text.spans import Span
 
 CaptureStatus = Literal["pending", "done", "failed"]
 CAPTURED = "capture:"
-_STATUSES: tuple[CaptureStatus, ...] = get_args(CaptureStatus)
+STATUSES: tuple[CaptureStatus, ...] = get_args(CaptureStatus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Captures:
     def list(self, status: CaptureStatus | None = None) -> list[Capture]:
         """All captures, or those of one status, by name."""
         if status is not None:
-            choose(status, _STATUSES, what="status")
+            choose(status, STATUSES, what="status")
         rows = self.memory.rows("SELECT * FROM captures ORDER BY name")
         return [capture for capture in map(_read, rows) if status in (None, capture.status)]
 

@@ -102,7 +102,7 @@ def _make_tool(function: Any, **about: Any) -> CheckedTool:
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-_TextFormat = Literal["plain", "markdown", "xml", "json"]
+TextFormat = Literal["plain", "markdown", "xml", "json"]
 Question = Annotated[
     str,
     Field(
@@ -122,7 +122,7 @@ Searched = Annotated[
         ),
     ),
 ]
-_BudgetTokens = Annotated[
+BudgetTokens = Annotated[
     int,
     Field(
         ge=1,
@@ -130,7 +130,7 @@ _BudgetTokens = Annotated[
         description="Tokens the context may have at most; what you can spare, not your limit.",
     ),
 ]
-_CountedFor = Annotated[
+CountedFor = Annotated[
     str,
     Field(min_length=1, max_length=200, description="Whose tokens are counted: gpt-4o, o200k_base, claude…"),
 ]
@@ -138,7 +138,7 @@ Set = Annotated[
     str,
     Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
 ]
-_NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
+_NARROWED: dict[str, Any] = {"format": TextFormat, "model": CountedFor}
 
 
 def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method], Method]:
@@ -259,7 +259,7 @@ class Tools:
         self,
         *,
         question: Question,
-        budget: _BudgetTokens = DEFAULT_BUDGET,
+        budget: BudgetTokens = DEFAULT_BUDGET,
         condense: Annotated[
             bool, Field(description="Condense what does not fit into a part of the budget, without any model.")
         ] = False,
@@ -337,7 +337,7 @@ class Tools:
         replay: Annotated[
             bool, Field(description="Of a receipt: also ask its question again and compare every field.")
         ] = False,
-        budget: _BudgetTokens = DEFAULT_BUDGET,
+        budget: BudgetTokens = DEFAULT_BUDGET,
         set: Set = "",  # noqa: A002
         **chosen: Any,
     ) -> Annotated[CallToolResult, ExplainResult]:
@@ -360,12 +360,12 @@ class Tools:
     def show_map(
         self,
         *,
-        budget: _BudgetTokens = 2_000,
+        budget: BudgetTokens = 2_000,
         question: Annotated[
             str,
             Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="What to show first; all alike without."),
         ] = "",
-        model: _CountedFor = DEFAULT_MODEL,
+        model: CountedFor = DEFAULT_MODEL,
         path: Annotated[Texts, Field(description=ASKED["path"].help)] = (),  # type: ignore[assignment]
     ) -> Annotated[CallToolResult, MapResult]:
         """The text content is the map itself."""
