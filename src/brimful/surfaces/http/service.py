@@ -188,12 +188,12 @@ class Service:
         return tagged_bytes(request, content, media_type="application/json", root=root)
 
     async def page(
-        self, request: Request, made: Callable[..., Record], limit: int, cursor: str | None, *, of: str
+        self, request: Request, made: Callable[..., Record], limit: int, cursor: str | None, *, of: str, **more: Any
     ) -> Response:
-        """A page of a list: so many after the cursor, with the cursor of the page after it."""
+        """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
         self.check_results(limit, most=self.settings.page_items)
         after = None if cursor is None else after_cursor(cursor, of=of)
-        return await self.tagged(request, lambda: paged(made(self.engine, after=after, limit=limit), of=of))
+        return await self.tagged(request, lambda: paged(made(self.engine, after=after, limit=limit, **more), of=of))
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""
