@@ -43,8 +43,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
     "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
-    "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 6)),
-    "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
+    "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 5)),
+    "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 3)),
+    "find_terms": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "join_strings": (None, (_AT, _AT, _AT, _AT, _SIZE, _BYTE, _AT, _AT)),
     "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
@@ -58,6 +59,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
@@ -172,20 +174,23 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     if not 0 <= size < _MOST_BYTES or len(flags) != 256:
         raise ValueError(f"a text of {size} bytes can't be looked at in one go")
     most = size // 2 + 1
-    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))
-    hashes = np.empty(most, np.uint64)
+    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
     state = np.zeros(3, np.int64)
     multiplier = _multiplier(padded) if multiplier is None else multiplier
-    bits = max((size // 16).bit_length(), 4)
-    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, hashes, state)]
+    bits = max((size // 64).bit_length(), 4)
+    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
     while True:
-        table = np.zeros(1 << bits, np.int32)
+        table = _table(bits)
         if library().find_clumps(padded, size, flags, multiplier, table.ctypes.data, bits, *given):
             break
         bits += 1
     _, count, different = state.tolist()
-    strings = Strings(numbers[:count].copy(), firsts[:different].copy(), lengths[:different].copy())
-    return Clumps(starts[:count].copy(), strings)
+    return Clumps(starts[:count], Strings(numbers[:count], firsts[:different].copy(), lengths[:different].copy()))
+
+
+def _table(bits: int) -> NDArray[np.uint64]:
+    """A cleared table of so many places, sixteen bytes each."""
+    return np.zeros(2 << bits, np.uint64)
 
 
 def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
@@ -195,12 +200,44 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     count = len(starts)
     bits = max(count.bit_length() + 1, 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
-    hashes, table = np.empty(count, np.uint64), np.zeros(1 << bits, np.int32)
+    table = _table(bits)
     multiplier = _multiplier(padded) if multiplier is None else multiplier
-    made = [each.ctypes.data for each in (numbers, firsts, lengths_of, hashes)]
+    made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
     given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier, table.ctypes.data, bits)
     different = library().number_strings(*given, *made)
     return Strings(numbers, firsts[:different].copy(), lengths_of[:different].copy())
+
+
+EDGE_BYTES = 8
+"""Separators that must stand on both sides of the classes of a text, so that every look around stays inside."""
+
+
+def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Where the terms of a folded text start and how many bytes they have, in order of starts, then of lengths.
+
+    Of every byte its class, with EDGE_BYTES separators before and behind.
+    """
+    size = len(text)
+    if len(classes) != size + 2 * EDGE_BYTES or size >= _MOST_BYTES:
+        raise ValueError(f"{size} bytes of text need {size + 2 * EDGE_BYTES} classes, not {len(classes)}")
+    if classes[:EDGE_BYTES].any() or classes[-EDGE_BYTES:].any():
+        raise ValueError("separators must stand on both sides of the classes")
+    text, classes = np.ascontiguousarray(text, np.uint8), np.ascontiguousarray(classes, np.uint8)
+    most = size // 4 + 16
+    while True:
+        starts, lengths = np.empty(most, np.int32), np.empty(most, np.int32)
+        given = (
+            text.ctypes.data,
+            classes.ctypes.data + EDGE_BYTES,
+            size,
+            most,
+            starts.ctypes.data,
+            lengths.ctypes.data,
+        )
+        count = library().find_terms(*given)
+        if count <= most:
+            return starts[:count], lengths[:count]
+        most = count
 
 
 def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
@@ -231,23 +268,37 @@ def join_strings(
     return joined.tobytes(), bounds
 
 
-def place_terms(clumps: Clumps, rows: Numbers, terms: Places, inside: Places, *, offsets: Numbers) -> Places:
-    """Where each term stands: from `offsets[t]` on the places of term t, ascending.
+def place_terms(
+    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
+) -> tuple[Numbers, Places]:
+    """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
 
-    Clump i has the terms `terms[rows[i]:rows[i + 1]]`, each so many bytes inside of it.
+    The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
+    (`origins`, ascending) and which.
     """
-    starts, numbers = clumps.starts, clumps.strings.numbers
-    rows, terms, inside, cursors = _numbers(rows), _places(terms), _places(inside), _numbers(offsets).copy()
-    copies = np.bincount(numbers, minlength=len(rows) - 1)
-    counts = np.bincount(terms, np.repeat(copies, np.diff(rows)), len(offsets) - 1).astype(np.int64)
-    if len(inside) != len(terms) or rows[-1] != len(terms) or len(numbers) != len(starts):
-        raise ValueError("every clump needs its terms, and every term its place")
-    if (np.diff(cursors) != counts).any():
-        raise ValueError("the offsets must leave room for every place of every term")
-    places = np.empty(int(cursors[-1]), np.int32)
-    given = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
-    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given)
-    return places
+    starts, numbers = _places(clumps.starts), _places(clumps.strings.numbers)
+    bounds, inside, terms = _places(bounds), _places(origins).copy(), _places(terms)
+    different = len(clumps.strings.firsts)
+    if len(bounds) != different + 1 or len(inside) != len(terms) or len(numbers) != len(starts):
+        raise ValueError("every clump needs its bounds, and every term its place")
+    if len(terms) and not 0 <= terms.min() <= terms.max() < named:
+        raise ValueError("a place must be that of one of the terms")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < different:
+        raise ValueError("a clump must be one of the different ones")
+    copies, rows, offsets = (
+        np.zeros(different, np.int32),
+        np.empty(different + 1, np.int32),
+        np.zeros(named + 1, np.int64),
+    )
+    given = (numbers.ctypes.data, len(numbers), bounds.ctypes.data, different, inside.ctypes.data, terms.ctypes.data)
+    made = [each.ctypes.data for each in (copies, rows, offsets)]
+    total = library().count_terms(*given, len(terms), named, *made)
+    if total > _MOST_BYTES:
+        raise ValueError(f"{total} places of terms can't be kept in one go")
+    cursors, places = _places(offsets), np.empty(total, np.int32)
+    given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
+    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
+    return offsets, places
 
 
 def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
