@@ -451,7 +451,7 @@ _UNITS_AT_ONCE = 1_024
 @cache
 def default_embedder() -> Embedder | None:
     """The static table, one for the process, where the `semantic` extra is installed; else None."""
-    if find_spec("wordllama") is None or find_spec("tokenizers") is None:
+    if find_spec("wordllama") is None:
         return None
     from brimful.index.embedders import StaticEmbedder
 

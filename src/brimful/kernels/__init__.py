@@ -56,6 +56,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "sum_rows": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT)),
+    "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
+    "sum_units": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
@@ -64,6 +67,11 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "index_pairs": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE)),
+    "word_tokens": (
+        _SIZE,
+        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT, _AT, _AT),
+    ),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 
@@ -474,6 +482,60 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     return found[:count].copy()
 
 
+DIMENSIONS = 256
+"""Numbers of the vector of a term or a unit."""
+
+_MOST_NARROW = (1 << 15) - 1
+
+
+def sum_rows(table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int) -> NDArray[np.int8]:
+    """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
+
+    No number of the table is larger than `largest`, or smaller than its negative.
+    """
+    table, rows, ends = np.ascontiguousarray(table, np.int16), _places(rows), _places(ends)
+    if table.ndim != 2 or table.shape[1] != DIMENSIONS:
+        raise ValueError(f"a table needs rows of {DIMENSIONS} numbers, not the shape {table.shape}")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
+        raise ValueError("a row must be one of the table's")
+    if len(ends) and (ends[0] < 0 or ends[-1] > len(rows) or (np.diff(ends) < 0).any()):
+        raise ValueError("the ends of sums must ascend and lie inside of their rows")
+    if not 0 <= largest <= _MOST_NARROW:
+        raise ValueError(f"no number of 16 bits is as large as {largest}")
+    sums = np.empty((len(ends), DIMENSIONS), np.int8)
+    given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
+    library().sum_rows(*given, sums.ctypes.data)
+    return sums
+
+
+def sum_units(
+    positions: NDArray[Any], offsets: Numbers, units: Numbers, rows: NDArray[np.int8], *, codes: bool
+) -> NDArray[np.int32] | NDArray[np.uint8]:
+    """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
+
+    Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t; a unit goes to the next one.
+    """
+    positions, offsets, units = _places(positions), _numbers(offsets), _numbers(units)
+    rows = np.ascontiguousarray(rows, np.int8)
+    terms, last = len(offsets) - 1, int(positions.max(initial=0))
+    if rows.shape != (terms, DIMENSIONS) or offsets[0] != 0 or offsets[-1] != len(positions):
+        raise ValueError("every term needs its row and its positions")
+    if (np.diff(offsets) < 0).any() or (np.diff(units) < 0).any() or int(positions.min(initial=0)) < 0:
+        raise ValueError("offsets and units must ascend, and no position is negative")
+    blocks, owners = np.empty((last >> 6) + 1, np.int32), np.empty(len(positions), np.int32)
+    bounds, members = np.zeros(len(units) + 1, np.int64), np.empty(len(positions), np.int32)
+    given = (positions.ctypes.data, offsets.ctypes.data, terms, units.ctypes.data, len(units), last)
+    library().terms_of_units(*given, *(each.ctypes.data for each in (blocks, owners, bounds, members)))
+    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, len(units))
+    if codes:
+        found = np.empty((len(units), DIMENSIONS // 8), np.uint8)
+        library().sum_units(*summed, None, found.ctypes.data)
+        return found
+    vectors = np.empty((len(units), DIMENSIONS), np.int32)
+    library().sum_units(*summed, vectors.ctypes.data, None)
+    return vectors
+
+
 def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:
     """The score of each code of 32 bytes: what its bytes add, by place and value; `nothing` for one of zeros alone."""
     codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, len(tables))
@@ -579,3 +641,51 @@ class TokenTable:
         """The number of the token that a text is."""
         found: int = self._find(text, len(text), *self._words)
         return found if found >= 0 else None
+
+
+class WordTokens:
+    """A vocabulary whose pairs are joined in the order of a list: which tokens a word has.
+
+    Token t is `tokens[offsets[t]:offsets[t + 1]]`; `pairs` are rows of two tokens and what they become; `byte_tokens`
+    stand for the bytes of a character that is no token.
+    """
+
+    LONGEST = 256
+    ASKED = -2
+    """For a word of which the kernel is to find out whether it is a token."""
+
+    def __init__(self, tokens: bytes, offsets: Places, pairs: Places, byte_tokens: Places) -> None:
+        offsets, pairs, byte_tokens = _places(offsets), _places(pairs), _places(byte_tokens)
+        slots, most = index_tokens(tokens, offsets), len(offsets) - 1
+        if pairs.ndim != 2 or pairs.shape[1] != 3 or len(byte_tokens) != 256:
+            raise ValueError("pairs are two tokens and what they become, and every byte needs a token")
+        if not 0 <= min(pairs.min(initial=0), byte_tokens.min()) <= max(pairs.max(initial=0), byte_tokens.max()) < most:
+            raise ValueError("pairs must be those of the vocabulary's tokens")
+        bits = max((2 * len(pairs)).bit_length(), 4)
+        table, columns = _table(bits), [np.ascontiguousarray(pairs[:, at]) for at in range(3)]
+        at = [column.ctypes.data for column in columns]
+        if library().index_pairs(*at, len(pairs), table.ctypes.data, bits) < len(pairs):
+            raise ValueError("a pair is in the list twice")
+        codes = np.frombuffer(tokens, np.uint8)
+        self._kept = (codes, offsets, slots, table, byte_tokens)
+        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()))
+        self._given = (*words, slots.ctypes.data, len(slots).bit_length() - 1, table.ctypes.data, bits)
+
+    def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
+        """The tokens of words of a text, one word after the other, and where those of each end.
+
+        `whole` says of each word which token it is, -1 for none; ASKED looks for it, also with an ASCII capital.
+        """
+        starts, lengths, whole = _places(starts), _places(lengths), _places(whole)
+        if not len(starts) == len(lengths) == len(whole):
+            raise ValueError("every word needs a length, and whether it is a token")
+        if len(starts) and (starts.min() < 0 or lengths.min() < 0 or int((starts + lengths).max()) > len(text)):
+            raise ValueError("a word must lie inside its text")
+        if int(lengths.max(initial=0)) > self.LONGEST or int(whole.min(initial=0)) < self.ASKED:
+            raise ValueError(f"a word must have at most {self.LONGEST} bytes")
+        tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
+        ends = np.empty(len(starts), np.int32)
+        given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
+        made = (self._kept[4].ctypes.data, tokens.ctypes.data, ends.ctypes.data)
+        count = library().word_tokens(*given, *self._given, *made)
+        return tokens[:count].copy(), ends

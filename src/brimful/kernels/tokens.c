@@ -302,3 +302,143 @@ EXPORT int64_t find_token(const uint8_t *text, int64_t size, const uint8_t *byte
     const Vocabulary words = {bytes, offsets, count, longest, slots, bits, NULL, NULL};
     return size ? token_of(&words, text, size) : -1;
 }
+
+/* ---- The tokens of single words, by a vocabulary whose pairs are joined in the order of a list. */
+
+enum { MOST_WORD = 256, ASKED = -2, LAST_ASCII = 127 };
+static const uint8_t WORD_SIGN[] = {0xE2, 0x96, 0x81}; /* begins a token that begins a word, and stands for a blank */
+
+typedef struct {
+    uint64_t key; /* both tokens, and 1; 0 where the place is free */
+    int32_t rank, joined;
+} Pair;
+
+static inline uint64_t place_of_pair(uint64_t key, int64_t bits)
+{
+    key *= 0x9E3779B97F4A7C15u;
+    return (key ^ key >> 32) * 0x9E3779B97F4A7C15u >> (64 - bits);
+}
+
+static inline uint64_t pair_key(int32_t left, int32_t right)
+{
+    return ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) + 1;
+}
+
+/* Put pairs of tokens into a table of 2^bits places of sixteen bytes, cleared and at least twice as many: what they
+ * become, and where in the list they stand. Returns how many: fewer where one is there twice. */
+EXPORT int64_t index_pairs(const int32_t *lefts, const int32_t *rights, const int32_t *joined, int64_t count, void *table,
+                           int64_t bits)
+{
+    Pair *pairs = table;
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    for (int64_t rank = 0; rank < count; rank++) {
+        uint64_t key = pair_key(lefts[rank], rights[rank]), at = place_of_pair(key, bits);
+        for (; pairs[at].key; at = (at + 1) & mask)
+            if (pairs[at].key == key)
+                return rank;
+        pairs[at] = (Pair){key, (int32_t)rank, joined[rank]};
+    }
+    return count;
+}
+
+/* Where in the list a pair stands and what it becomes; far behind its end where it is not in it. */
+static inline void look_up(const Pair *pairs, int64_t bits, const int32_t *tokens, int32_t *rank, int32_t *joined)
+{
+    uint64_t mask = ((uint64_t)1 << bits) - 1, key = pair_key(tokens[0], tokens[1]), at = place_of_pair(key, bits);
+    *rank = INT32_MAX;
+    for (; pairs[at].key; at = (at + 1) & mask)
+        if (pairs[at].key == key) {
+            *rank = pairs[at].rank;
+            *joined = pairs[at].joined;
+            return;
+        }
+}
+
+/* Join the pair that stands first in the list, the leftmost of equals, until none is left; returns how many of the
+ * tokens, at least one, remain. */
+static int64_t join_pairs(const Pair *pairs, int64_t bits, int32_t *tokens, int64_t count)
+{
+    int32_t ranks[3 * MOST_WORD + 3], joined[3 * MOST_WORD + 3]; /* of each token and the next one */
+    ranks[count - 1] = joined[count - 1] = 0;
+    for (int64_t at = 0; at + 1 < count; at++)
+        look_up(pairs, bits, tokens + at, ranks + at, joined + at);
+    for (;;) {
+        int64_t best = -1;
+        int32_t least = INT32_MAX;
+        for (int64_t at = 0; at + 1 < count; at++)
+            if (ranks[at] < least) {
+                least = ranks[at];
+                best = at;
+            }
+        if (best < 0)
+            return count;
+        tokens[best] = joined[best];
+        for (int64_t at = best + 1; at + 1 < count; at++) {
+            tokens[at] = tokens[at + 1];
+            ranks[at] = ranks[at + 1];
+            joined[at] = joined[at + 1];
+        }
+        count--;
+        if (best)
+            look_up(pairs, bits, tokens + best - 1, ranks + best - 1, joined + best - 1);
+        if (best + 1 < count)
+            look_up(pairs, bits, tokens + best, ranks + best, joined + best);
+    }
+}
+
+/* The tokens of words, none longer than 256 bytes, each with the sign of a word before it. `whole` says which token a
+ * word is, -1 for none, or -2 where it is to be looked up, as it is and with an ASCII capital. Other words begin as
+ * their characters, one that is no token as its bytes (`byte_tokens`). `tokens` has room for three a byte and three a
+ * word, `ends` gets where those of each word end. Returns how many there are. */
+EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                           const int32_t *whole, const uint8_t *bytes, const int32_t *offsets, int64_t words,
+                           int64_t longest, const uint64_t *slots, int64_t bits, const void *pairs, int64_t pair_bits,
+                           const int32_t *byte_tokens, int32_t *tokens, int32_t *ends)
+{
+    Vocabulary known = {bytes, offsets, words, longest, slots, bits, NULL, NULL};
+    int32_t *out = tokens, letters[LAST_ASCII + 1];
+    for (int code = 0; code <= LAST_ASCII; code++) {
+        uint8_t letter = (uint8_t)code;
+        letters[code] = (int32_t)token_of(&known, &letter, 1);
+    }
+    for (int64_t number = 0; number < count; number++) {
+        uint8_t word[3 * MOST_WORD + 3];
+        int64_t size = 3;
+        memcpy(word, WORD_SIGN, 3);
+        for (int64_t at = starts[number]; at < starts[number] + lengths[number]; at++) {
+            if (text[at] == ' ') {
+                memcpy(word + size, WORD_SIGN, 3);
+                size += 3;
+            } else {
+                word[size++] = text[at];
+            }
+        }
+        int64_t token = whole[number];
+        if (token == ASKED) {
+            token = token_of(&known, word, size);
+            if (token < 0 && size > 3 && word[3] >= 'a' && word[3] <= 'z') {
+                word[3] -= 32;
+                token = token_of(&known, word, size);
+                word[3] += 32;
+            }
+        }
+        if (token >= 0) {
+            *out++ = (int32_t)token;
+        } else {
+            int64_t parts = 0;
+            for (int64_t at = 0, width; at < size; at += width) {
+                width = 1 + (word[at] >= 0xC0) + (word[at] >= 0xE0) + (word[at] >= 0xF0);
+                width = width < size - at ? width : size - at;
+                token = word[at] <= LAST_ASCII ? letters[word[at]] : token_of(&known, word + at, width);
+                if (token >= 0)
+                    out[parts++] = (int32_t)token;
+                else
+                    for (int64_t byte = 0; byte < width; byte++)
+                        out[parts++] = byte_tokens[word[at + byte]];
+            }
+            out += join_pairs(pairs, pair_bits, out, parts);
+        }
+        ends[number] = (int32_t)(out - tokens);
+    }
+    return out - tokens;
+}
