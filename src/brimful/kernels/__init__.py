@@ -381,6 +381,8 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
 
 def count_code(text: bytes, words: bytes) -> int:
     """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
+    if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
+        raise ValueError("words that code begins with have 1 to 31 bytes, and a newline behind each")
     return int(library().count_code(text, len(text), words, len(words)))
 
 

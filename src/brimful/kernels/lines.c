@@ -168,15 +168,22 @@ static int ends_as_code(const uint8_t *line, int64_t end)
     return 0;
 }
 
-/* Whether a line begins with one of the words, of which each has a newline behind it. */
-static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *words, int64_t all)
+enum { MOST_WORD = 31 }; /* bytes of a word that code begins with */
+
+/* Whether a line begins with one of the words, of which each has a newline behind it; `sizes` says for every first byte
+ * of a word, a bit each, how long such words are. */
+static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *words, int64_t all, const uint32_t *sizes)
 {
     int64_t start = 0;
     while (start < size && is_space(line[start]))
         start++;
-    int64_t end = start + (start < size && line[start] == '#');
+    if (start == size || !sizes[line[start]])
+        return 0;
+    int64_t end = start + (line[start] == '#');
     while (end < size && is_word(line[end]))
         end++;
+    if (end - start > MOST_WORD || !(sizes[line[start]] >> (end - start) & 1))
+        return 0;
     for (int64_t at = 0; at < all;) {
         const uint8_t *behind = memchr(words + at, '\n', (size_t)(all - at));
         int64_t length = behind ? behind - (words + at) : all - at;
@@ -187,10 +194,17 @@ static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *word
     return 0;
 }
 
-/* How many lines look like code. */
+/* How many lines look like code: by how they end, or by their first word, one of `words`, of 1 to 31 bytes each with a
+ * newline behind it. */
 EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all)
 {
     int64_t count = 0;
+    uint32_t sizes[256] = {0};
+    for (int64_t at = 0, begin = 0; at < all; at++)
+        if (words[at] == '\n') {
+            sizes[words[begin]] |= (uint32_t)1 << (at - begin);
+            begin = at + 1;
+        }
     for (int64_t start = 0; start < size;) {
         const uint8_t *newline = memchr(text + start, '\n', (size_t)(size - start));
         int64_t stop = newline ? newline - text : size;
@@ -198,7 +212,7 @@ EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *word
         const uint8_t *line = text + start;
         while (end && (line[end - 1] == ' ' || line[end - 1] == '\t' || line[end - 1] == '\r'))
             end--;
-        count += ends_as_code(line, end) || begins_as_code(line, looked, words, all);
+        count += ends_as_code(line, end) || begins_as_code(line, looked, words, all, sizes);
         start = stop + 1;
     }
     return count;

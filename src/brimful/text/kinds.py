@@ -171,6 +171,8 @@ _STAMP = compiled(
     rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
     rb"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:)|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[\]: ]"
 )
+_CPP_SIGNS = (b"class ", b"namespace ", b"template", b"public:", b"std::")
+_CPP = compiled(rb"^[ \t]*(?:class \w|namespace \w|template ?<|public:)|std::", re.MULTILINE)
 _CODE_WORDS = (
     b"import from def class function func fn package using #include #define use const let var return "
     b"public private static if elif else end for while try except "
@@ -211,7 +213,9 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
     >>> kind_of("notes", b'{"a": 1}\n{"a": 2}\n')
     ('data', 'jsonl')
     """
-    name = PurePosixPath(path.replace("\\", "/")).name.lower()
+    name = path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()
+    if name in ("", "."):
+        name = PurePosixPath(path.replace("\\", "/")).name.lower()
     head = content[:SNIFF_BYTES].removeprefix(b"\xef\xbb\xbf")
     complete = len(content) <= SNIFF_BYTES
     extension = _extension(name)
@@ -242,9 +246,8 @@ def _extension(name: str) -> str:
 
 def _refine(known: tuple[Kind, str], head: bytes, *, extension: str, complete: bool) -> tuple[Kind, str]:
     """Settle the few extensions that two formats share."""
-    if extension == "h" and re.search(
-        rb"^[ \t]*(?:class \w|namespace \w|template ?<|public:)|std::", head, re.MULTILINE
-    ):
+    # A plain search is many times faster than a pattern, and of C's headers most have none of these.
+    if extension == "h" and any(sign in head for sign in _CPP_SIGNS) and _CPP.search(head):
         return "code", "cpp"
     if extension == "m" and not re.search(
         rb"^[ \t]*(?:#import|@interface|@implementation|@import)", head, re.MULTILINE

@@ -163,8 +163,11 @@ def _loader(path: str, raw: bytes) -> Loader:
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
     """Stop reading a file that no loader will take. A zip's table stands at its end, so it is read whole."""
-    claimed = _extension(path) in (*_LOADERS, *PACKED) or head.startswith((_ZIP, _PDF))
-    if looks_binary(head) and not claimed and not settings.allows("binary"):
+    if settings.allows("binary"):
+        return
+    extension = _extension(path)
+    claimed = extension in _LOADERS or extension in PACKED or head.startswith((_ZIP, _PDF))
+    if not claimed and looks_binary(head):
         raise Refusal("binary", "its first bytes are those of a binary format")
 
 
