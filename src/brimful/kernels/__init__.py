@@ -32,6 +32,7 @@ ROOM = bytes(8)
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
 
+_MOST_NAMES = 64  # that are looked for at once
 _BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
@@ -48,7 +49,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_terms": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "join_strings": (None, (_AT, _AT, _AT, _AT, _SIZE, _BYTE, _AT, _AT)),
-    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
+    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
+    "divide_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
+    "find_definitions": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
@@ -343,15 +346,42 @@ def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
         raise ValueError("a string must lie inside its text")
 
 
-def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
-    """Of each line of a text with NEWLINES behind it: start, first and last filled place, a colon within reach."""
+SPEAKS, ITEM = 1, 2
+"""What a line may be: a turn of a chat, an item of a list or a row of a table."""
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.uint8]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, whether it SPEAKS or ITEM."""
     size = _size_of_lines(padded, signs)
-    most = padded.count(b"\n", 0, size) + 1
-    starts, firsts, ends = (np.empty(most, np.int64) for _ in range(3))
-    speaks = np.empty(most, np.bool_)
-    given = [each.ctypes.data for each in (starts, firsts, ends, speaks)]
-    count = library().find_lines(padded, size, signs, reach, *given)
-    return starts[:count], firsts[:count], ends[:count], speaks[:count]
+    most, state = size // 24 + 64, np.zeros(1, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = []
+    while not parts or state[0] < size:
+        columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
+        given = [each.ctypes.data for each in (state, *columns)]
+        count = library().find_lines(padded, size, signs, reach, most, *given)
+        parts.append(tuple(column[:count] for column in columns))
+    starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return starts, firsts, ends, marks
+
+
+def find_definitions(
+    padded: bytes, places: Numbers, *, defining: Sequence[bytes], before: Sequence[bytes], most: int
+) -> NDArray[np.bool_]:
+    """Which of some places in a text with NEWLINES behind it begin a definition.
+
+    By a word that does, after up to `most - 1` that may stand before it; of longer ones the first eight bytes.
+    """
+    size, places = len(padded) - len(NEWLINES), _numbers(places)
+    names = [(name + b" ")[:8] for name in (*defining, *before)]
+    if not padded.endswith(NEWLINES) or len(names) > _MOST_NAMES or not all(names) or b"\n" in b"".join(names):
+        raise ValueError("definitions need newlines behind their text, and up to 64 words of one line")
+    if len(places) and not 0 <= places.min() <= places.max() <= size:
+        raise ValueError("a line must lie inside its text")
+    keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
+    sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
+    given = (padded, places.ctypes.data, len(places), keys.ctypes.data, sizes.ctypes.data, len(names), len(defining))
+    library().find_definitions(*given, most, found.ctypes.data)
+    return found
 
 
 def find_sentences(
@@ -377,6 +407,15 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
     kept = np.empty(len(cuts), np.int64)
     given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
     return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+
+
+def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
+    """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
+    units, sections = _numbers(units), _numbers(sections)
+    made = np.empty(len(units) + len(sections), np.int64)
+    given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
+    count = library().divide_cuts(*given, made.ctypes.data)
+    return made[:count] if count >= 0 else None
 
 
 def count_code(text: bytes, words: bytes) -> int:

@@ -7,22 +7,6 @@
 
 #include "kernels.h"
 
-static inline uint64_t word_at(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* The last word of a string, of 1 to 8 bytes: zeros stand behind its end. */
-static inline uint64_t masked(uint64_t word, int64_t bytes)
-{
-    return bytes >= 8 ? word : word & (((uint64_t)1 << 8 * bytes) - 1);
-}
-
 static inline uint64_t hash_of(const uint8_t *at, int64_t length, uint64_t multiplier)
 {
     uint64_t hash = (uint64_t)length;
@@ -111,20 +95,8 @@ typedef struct {
 
 static void open_block(blocks *here, int64_t block)
 {
-    const uint8_t *text = here->text + 64 * block;
-    int64_t left = here->size - 64 * block;
     here->block = block;
-    here->bits = 0;
-    if (left >= 64)
-        for (int word = 0; word < 64; word += 8) {
-            uint64_t bits = 0;
-            for (int byte = 0; byte < 8; byte++)
-                bits |= (uint64_t)(here->flags[text[word + byte]] & CLUMP) << byte;
-            here->bits |= bits << word;
-        }
-    else
-        for (int64_t byte = 0; byte < left; byte++)
-            here->bits |= (uint64_t)(here->flags[text[byte]] & CLUMP) << byte;
+    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, here->flags);
 }
 
 /* The first place from `at` on that is part of a clump, or with `flip` of all ones is not; the end where there is
