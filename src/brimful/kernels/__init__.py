@@ -54,7 +54,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_definitions": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
-    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
+    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
@@ -418,11 +418,20 @@ def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | N
     return made[:count] if count >= 0 else None
 
 
-def count_code(text: bytes, words: bytes) -> int:
-    """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
+def count_code(text: bytes, words: bytes) -> tuple[int, int]:
+    """How many lines of a text look like code, and how many are not blank.
+
+    By how they end, or by a first word: `words`, each with a newline behind it.
+    """
+    _check_words(words)
+    filled = ctypes.c_int64()
+    return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+
+
+@cache
+def _check_words(words: bytes) -> None:
     if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
         raise ValueError("words that code begins with have 1 to 31 bytes, and a newline behind each")
-    return int(library().count_code(text, len(text), words, len(words)))
 
 
 class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)

@@ -290,10 +290,11 @@ static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *word
 }
 
 /* How many lines look like code: by how they end, or by their first word, one of `words`, of 1 to 31 bytes each with a
- * newline behind it. */
-EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all)
+ * newline behind it. `filled` gets how many lines are not blank: only those count. */
+EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled)
 {
     int64_t count = 0;
+    *filled = 0;
     uint32_t sizes[256] = {0};
     for (int64_t at = 0, begin = 0; at < all; at++)
         if (words[at] == '\n') {
@@ -305,10 +306,16 @@ EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *word
         int64_t stop = newline ? newline - text : size;
         int64_t looked = stop - start < LINE_BYTES ? stop - start : LINE_BYTES, end = looked;
         const uint8_t *line = text + start;
+        int64_t first = start;
+        while (first < stop && is_space(text[first]))
+            first++;
+        start = stop + 1;
+        if (first == stop)
+            continue;
+        ++*filled;
         while (end && (line[end - 1] == ' ' || line[end - 1] == '\t' || line[end - 1] == '\r'))
             end--;
         count += ends_as_code(line, end) || begins_as_code(line, looked, words, all, sizes);
-        start = stop + 1;
     }
     return count;
 }
