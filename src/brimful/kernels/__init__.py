@@ -41,6 +41,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
     "pack_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
+    "pack_places": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
     "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
@@ -134,7 +135,8 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
 
     Column i is `columns[offsets[i]:offsets[i + 1]]`.
     """
-    columns, offsets = _numbers(columns), _numbers(offsets)
+    is_narrow, offsets = columns.dtype == np.int32, _numbers(offsets)
+    columns = _places(columns) if is_narrow else _numbers(columns)
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
         raise ValueError("the offsets of columns must ascend and lie inside of them")
     ends = np.zeros(max(len(offsets), 1), np.int64)
@@ -142,7 +144,7 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
     packed = np.empty(widest * len(columns), np.uint8)
     given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
-    size = library().pack_columns(*given, packed.ctypes.data)
+    size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
     if size < 0:
         raise ValueError("the numbers of a column must ascend, from 0 on")
     return packed[:size].tobytes(), ends
@@ -209,13 +211,17 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     starts, lengths = _places(starts), _places(lengths)
     _check_strings(padded, starts, lengths)
     count = len(starts)
-    bits = max(count.bit_length() + 1, 4)
+    bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
-    table = _table(bits)
     multiplier = _multiplier(padded) if multiplier is None else multiplier
     made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
-    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier, table.ctypes.data, bits)
-    different = library().number_strings(*given, *made)
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
+    while True:
+        table = _table(bits)
+        different = library().number_strings(*given, table.ctypes.data, bits, *made)
+        if different >= 0:
+            break
+        bits += 1
     return Strings(numbers, firsts[:different].copy(), lengths_of[:different].copy())
 
 

@@ -172,8 +172,8 @@ EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *fla
     return at >= size;
 }
 
-/* The number of each string; `firsts` and `lengths_of` have room for as many different ones as strings, the cleared
- * table places for twice as many. Returns how many different ones there are. */
+/* The number of each string; `firsts` and `lengths_of` have room for as many different ones as strings. Returns how many
+ * different ones there are, or -1 where they fill more than three quarters of the cleared table: it has to be larger. */
 EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                               uint64_t multiplier, void *table, int64_t bits, int32_t *numbers, int32_t *firsts,
                               int32_t *lengths_of)
@@ -184,8 +184,11 @@ EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const 
         int64_t some = count - first < AT_ONCE ? count - first : AT_ONCE;
         for (int64_t one = 0; one < some; one++)
             all[one] = ask(&known, starts[first + one], lengths[first + one]);
-        for (int64_t one = 0; one < some; one++)
+        for (int64_t one = 0; one < some; one++) {
+            if (known.count >= (int64_t)3 << (bits - 2))
+                return -1;
             numbers[first + one] = number_of(&known, all[one]);
+        }
     }
     return known.count;
 }
@@ -280,9 +283,12 @@ EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t 
 EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
                         const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places)
 {
-    for (int64_t at = 0; at < count; at++)
+    for (int64_t at = 0; at < count; at++) {
+        if (at + AT_ONCE < count)
+            __builtin_prefetch(rows + numbers[at + AT_ONCE]);
         for (int32_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++)
             places[cursors[terms[row]]++] = starts[at] + inside[row];
+    }
 }
 
 /* Where the name ends that begins at `at`: at its newline. */
