@@ -221,22 +221,27 @@ class StaticEmbedder:
         rows = np.empty((len(names), DIMENSIONS), np.int8)
         for first in range(0, len(names), _BLOCK_TERMS):
             block = names[first : first + _BLOCK_TERMS]
-            whole = [
-                WordTokens.ASKED if name[0] < _BEYOND_ASCII else self._token(name.decode("utf-8", "replace"))
-                for name in block
-            ]
-            tokens, ends = self._tokens_of(block, whole)
-            rows[first : first + len(block)] = kernels.sum_rows(self._fine, tokens, ends, largest=self._most)
+            tokens, ends = self._tokens_of(block)
+            kernels.sum_rows(self._fine, tokens, ends, largest=self._most, out=rows[first : first + len(block)])
         return rows
 
-    def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int]) -> tuple[Places, Places]:
-        """The tokens of terms, one after the other, and where those of each end; `whole` are those that are tokens."""
-        known = np.array(whole, np.int32)
-        if (known >= 0).all():
-            return known, np.arange(1, len(known) + 1, dtype=np.int32)
+    def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int] | None = None) -> tuple[Places, Places]:
+        """The tokens of terms, one after the other, and where those of each end.
+
+        `whole` says which are tokens; else the kernel looks, but for words of which the capital is not ASCII's.
+        """
         lengths = np.fromiter(map(len, names), np.int32, len(names))
         starts = np.cumsum(lengths, dtype=np.int32) - lengths
-        return self._pairs.of(b"".join(names), starts, lengths, whole=known)
+        text = b"".join([*names, b"\0"])
+        if whole is not None:
+            known = np.array(whole, np.int32)
+            if (known >= 0).all():
+                return known, np.arange(1, len(known) + 1, dtype=np.int32)
+        else:
+            known = np.full(len(names), WordTokens.ASKED, np.int32)
+            for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
+                known[at] = self._token(names[at].decode("utf-8", "replace"))
+        return self._pairs.of(text, starts, lengths, whole=known)
 
     @cached_property
     def _pairs(self) -> WordTokens:

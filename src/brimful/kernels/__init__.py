@@ -71,10 +71,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
-    "index_pairs": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE)),
+    "index_pairs": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "word_tokens": (
         _SIZE,
-        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT, _AT, _AT),
+        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 4),
     ),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
@@ -544,7 +544,9 @@ DIMENSIONS = 256
 _MOST_NARROW = (1 << 15) - 1
 
 
-def sum_rows(table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int) -> NDArray[np.int8]:
+def sum_rows(
+    table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int, out: NDArray[np.int8] | None = None
+) -> NDArray[np.int8]:
     """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
 
     No number of the table is larger than `largest`, or smaller than its negative.
@@ -558,7 +560,9 @@ def sum_rows(table: NDArray[np.int16], rows: Places, ends: Places, *, largest: i
         raise ValueError("the ends of sums must ascend and lie inside of their rows")
     if not 0 <= largest <= _MOST_NARROW:
         raise ValueError(f"no number of 16 bits is as large as {largest}")
-    sums = np.empty((len(ends), DIMENSIONS), np.int8)
+    sums = np.empty((len(ends), DIMENSIONS), np.int8) if out is None else out
+    if sums.shape != (len(ends), DIMENSIONS) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
+        raise ValueError("every sum needs its place")
     given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
     library().sum_rows(*given, sums.ctypes.data)
     return sums
@@ -713,19 +717,21 @@ class WordTokens:
     def __init__(self, tokens: bytes, offsets: Places, pairs: Places, byte_tokens: Places) -> None:
         offsets, pairs, byte_tokens = _places(offsets), _places(pairs), _places(byte_tokens)
         slots, most = index_tokens(tokens, offsets), len(offsets) - 1
-        if pairs.ndim != 2 or pairs.shape[1] != 3 or len(byte_tokens) != 256:
+        if pairs.ndim != 2 or pairs.shape[1] != 3 or len(byte_tokens) != 256 or most > 1 << 16:
             raise ValueError("pairs are two tokens and what they become, and every byte needs a token")
         if not 0 <= min(pairs.min(initial=0), byte_tokens.min()) <= max(pairs.max(initial=0), byte_tokens.max()) < most:
             raise ValueError("pairs must be those of the vocabulary's tokens")
         bits = max((2 * len(pairs)).bit_length(), 4)
-        table, columns = _table(bits), [np.ascontiguousarray(pairs[:, at]) for at in range(3)]
-        at = [column.ctypes.data for column in columns]
-        if library().index_pairs(*at, len(pairs), table.ctypes.data, bits) < len(pairs):
+        table = np.zeros(1 << bits, np.uint64)
+        lefts, rights, joined = (np.ascontiguousarray(pairs[:, at]) for at in range(3))
+        given = (lefts.ctypes.data, rights.ctypes.data, len(pairs))
+        if library().index_pairs(*given, table.ctypes.data, bits) < len(pairs):
             raise ValueError("a pair is in the list twice")
         codes = np.frombuffer(tokens, np.uint8)
-        self._kept = (codes, offsets, slots, table, byte_tokens)
+        self._kept = (codes, offsets, slots, table, joined, byte_tokens)
         words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()))
-        self._given = (*words, slots.ctypes.data, len(slots).bit_length() - 1, table.ctypes.data, bits)
+        places = (slots.ctypes.data, len(slots).bit_length() - 1, table.ctypes.data, bits)
+        self._given = (*words, *places, joined.ctypes.data, byte_tokens.ctypes.data)
 
     def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
         """The tokens of words of a text, one word after the other, and where those of each end.
@@ -742,6 +748,5 @@ class WordTokens:
         tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
         ends = np.empty(len(starts), np.int32)
         given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
-        made = (self._kept[4].ctypes.data, tokens.ctypes.data, ends.ctypes.data)
-        count = library().word_tokens(*given, *self._given, *made)
+        count = library().word_tokens(*given, *self._given, tokens.ctypes.data, ends.ctypes.data)
         return tokens[:count].copy(), ends

@@ -308,60 +308,57 @@ EXPORT int64_t find_token(const uint8_t *text, int64_t size, const uint8_t *byte
 enum { MOST_WORD = 256, ASKED = -2, LAST_ASCII = 127 };
 static const uint8_t WORD_SIGN[] = {0xE2, 0x96, 0x81}; /* begins a token that begins a word, and stands for a blank */
 
-typedef struct {
-    uint64_t key; /* both tokens, and 1; 0 where the place is free */
-    int32_t rank, joined;
-} Pair;
+/* A place of the table of pairs: both tokens, of sixteen bits each, over where in the list they stand, and 1; 0 where it
+ * is free. */
+static inline uint64_t pair_key(int32_t left, int32_t right)
+{
+    return (uint64_t)left << 48 | (uint64_t)right << 32;
+}
 
 static inline uint64_t place_of_pair(uint64_t key, int64_t bits)
 {
-    key *= 0x9E3779B97F4A7C15u;
-    return (key ^ key >> 32) * 0x9E3779B97F4A7C15u >> (64 - bits);
+    return (key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - bits);
 }
 
-static inline uint64_t pair_key(int32_t left, int32_t right)
+/* Put a list of pairs of tokens, all below 65,536, into a table of 2^bits places, cleared and at least twice as many.
+ * Returns how many: fewer where one is there twice. */
+EXPORT int64_t index_pairs(const int32_t *lefts, const int32_t *rights, int64_t count, uint64_t *pairs, int64_t bits)
 {
-    return ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) + 1;
-}
-
-/* Put pairs of tokens into a table of 2^bits places of sixteen bytes, cleared and at least twice as many: what they
- * become, and where in the list they stand. Returns how many: fewer where one is there twice. */
-EXPORT int64_t index_pairs(const int32_t *lefts, const int32_t *rights, const int32_t *joined, int64_t count, void *table,
-                           int64_t bits)
-{
-    Pair *pairs = table;
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     for (int64_t rank = 0; rank < count; rank++) {
         uint64_t key = pair_key(lefts[rank], rights[rank]), at = place_of_pair(key, bits);
-        for (; pairs[at].key; at = (at + 1) & mask)
-            if (pairs[at].key == key)
+        for (; pairs[at]; at = (at + 1) & mask)
+            if (pairs[at] >> 32 == key >> 32)
                 return rank;
-        pairs[at] = (Pair){key, (int32_t)rank, joined[rank]};
+        pairs[at] = key | (uint64_t)(rank + 1);
     }
     return count;
 }
 
-/* Where in the list a pair stands and what it becomes; far behind its end where it is not in it. */
-static inline void look_up(const Pair *pairs, int64_t bits, const int32_t *tokens, int32_t *rank, int32_t *joined)
+typedef struct {
+    const uint64_t *table;
+    int64_t bits;
+    const int32_t *joined; /* by place in the list: what a pair becomes */
+} Pairs;
+
+/* Where in the list a pair stands; far behind its end where it is not in it. */
+static inline int32_t rank_of(const Pairs *pairs, const int32_t *tokens)
 {
-    uint64_t mask = ((uint64_t)1 << bits) - 1, key = pair_key(tokens[0], tokens[1]), at = place_of_pair(key, bits);
-    *rank = INT32_MAX;
-    for (; pairs[at].key; at = (at + 1) & mask)
-        if (pairs[at].key == key) {
-            *rank = pairs[at].rank;
-            *joined = pairs[at].joined;
-            return;
-        }
+    uint64_t mask = ((uint64_t)1 << pairs->bits) - 1, key = pair_key(tokens[0], tokens[1]);
+    for (uint64_t at = place_of_pair(key, pairs->bits); pairs->table[at]; at = (at + 1) & mask)
+        if (pairs->table[at] >> 32 == key >> 32)
+            return (int32_t)(pairs->table[at] & 0xFFFFFFFF) - 1;
+    return INT32_MAX;
 }
 
 /* Join the pair that stands first in the list, the leftmost of equals, until none is left; returns how many of the
  * tokens, at least one, remain. */
-static int64_t join_pairs(const Pair *pairs, int64_t bits, int32_t *tokens, int64_t count)
+static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int64_t count)
 {
-    int32_t ranks[3 * MOST_WORD + 3], joined[3 * MOST_WORD + 3]; /* of each token and the next one */
-    ranks[count - 1] = joined[count - 1] = 0;
+    int32_t ranks[3 * MOST_WORD + 3]; /* of each token and the next one */
+    ranks[count - 1] = INT32_MAX;
     for (int64_t at = 0; at + 1 < count; at++)
-        look_up(pairs, bits, tokens + at, ranks + at, joined + at);
+        ranks[at] = rank_of(pairs, tokens + at);
     for (;;) {
         int64_t best = -1;
         int32_t least = INT32_MAX;
@@ -372,17 +369,15 @@ static int64_t join_pairs(const Pair *pairs, int64_t bits, int32_t *tokens, int6
             }
         if (best < 0)
             return count;
-        tokens[best] = joined[best];
+        tokens[best] = pairs->joined[least];
         for (int64_t at = best + 1; at + 1 < count; at++) {
             tokens[at] = tokens[at + 1];
             ranks[at] = ranks[at + 1];
-            joined[at] = joined[at + 1];
         }
         count--;
         if (best)
-            look_up(pairs, bits, tokens + best - 1, ranks + best - 1, joined + best - 1);
-        if (best + 1 < count)
-            look_up(pairs, bits, tokens + best, ranks + best, joined + best);
+            ranks[best - 1] = rank_of(pairs, tokens + best - 1);
+        ranks[best] = best + 1 < count ? rank_of(pairs, tokens + best) : INT32_MAX;
     }
 }
 
@@ -392,9 +387,11 @@ static int64_t join_pairs(const Pair *pairs, int64_t bits, int32_t *tokens, int6
  * word, `ends` gets where those of each word end. Returns how many there are. */
 EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                            const int32_t *whole, const uint8_t *bytes, const int32_t *offsets, int64_t words,
-                           int64_t longest, const uint64_t *slots, int64_t bits, const void *pairs, int64_t pair_bits,
-                           const int32_t *byte_tokens, int32_t *tokens, int32_t *ends)
+                           int64_t longest, const uint64_t *slots, int64_t bits, const uint64_t *table,
+                           int64_t pair_bits, const int32_t *joined, const int32_t *byte_tokens, int32_t *tokens,
+                           int32_t *ends)
 {
+    Pairs pairs = {table, pair_bits, joined};
     Vocabulary known = {bytes, offsets, words, longest, slots, bits, NULL, NULL};
     int32_t *out = tokens, letters[LAST_ASCII + 1];
     for (int code = 0; code <= LAST_ASCII; code++) {
@@ -436,7 +433,7 @@ EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int
                     for (int64_t byte = 0; byte < width; byte++)
                         out[parts++] = byte_tokens[word[at + byte]];
             }
-            out += join_pairs(pairs, pair_bits, out, parts);
+            out += join_pairs(&pairs, out, parts);
         }
         ends[number] = (int32_t)(out - tokens);
     }
