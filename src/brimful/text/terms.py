@@ -119,18 +119,34 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
+    clumps, text, bounds = _clumped(content)
+    names, numbers, origins = _named(text)
+    offsets, places = kernels.place_terms(clumps, bounds, origins, numbers, named=len(names))
+    return Terms(names, offsets, places)
+
+
+# What only one step needs is let go of behind it: a segment's text is long.
+
+
+def _clumped(content: bytes) -> tuple[Clumps, bytes, Places]:
+    """The clumps of a text, the different ones as one text, and where each of those begins in it."""
     padded = content + ROOM
     clumps = clumps_of(padded)
     different = clumps.strings
-    text, bounds = kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
+    return clumps, *kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
+
+
+def _named(text: bytes) -> tuple[list[bytes], Places, Places]:
+    """The different terms of a text in their order; of each occurrence which one it is, and where it stands."""
     folded, starts, lengths, origins = _terms_in(text)
     terms = kernels.number_strings(folded, starts, lengths)
     order = kernels.sort_strings(folded, terms.firsts, terms.lengths)
     names, _ = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    offsets, places = kernels.place_terms(clumps, bounds, origins, rank.take(terms.numbers), named=len(order))
-    return Terms(names.split(b"\n")[:-1], offsets, places)
+    found = names.split(b"\n")
+    found.pop()
+    return found, rank.take(terms.numbers), origins
 
 
 def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
