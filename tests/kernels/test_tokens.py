@@ -172,7 +172,7 @@ def test_words_are_joined_by_a_list_of_pairs(data, words):
             pairs.append(pair)
             tokens += [] if "".join(pair) in tokens else ["".join(pair)]
     numbers = {token: number for number, token in enumerate(tokens)}
-    rows = np.array([(numbers[a], numbers[b], numbers[a + b]) for a, b in pairs], np.int32).reshape(-1, 3)
+    rows = "\n".join(" ".join(pair) for pair in pairs).encode()
     parts = [token.encode() for token in tokens]
     table = kernels.WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), rows, np.arange(256))
     lengths = np.array([len(word.encode()) for word in words], np.int32)
@@ -192,12 +192,16 @@ def test_words_are_joined_by_a_list_of_pairs(data, words):
 
 def test_words_outside_their_text_are_refused():
     """No kernel reads beyond a text, or a word that is longer than its room."""
-    table = kernels.WordTokens(bytes(range(256)), np.arange(257), np.zeros((0, 3), np.int32), np.arange(256))
+    words = bytes(range(256))
+    table = kernels.WordTokens(words, np.arange(257), b"", np.arange(256))
     for start, length, whole in ((0, 4, -1), (-1, 1, -1), (0, -1, -1), (0, 1, -3)):
         with pytest.raises(ValueError, match=r"inside its text|at most"):
             table.of(b"tea", np.array([start]), np.array([length]), whole=np.array([whole]))
     with pytest.raises(ValueError, match="at most 256"):
         table.of(b"t" * 300, np.array([0]), np.array([257]), whole=np.array([-1]))
-    for pairs in ([[0, 1, 256]], [[0, 1, 2], [0, 1, 3]], [[0, 1]]):
+    given = (words + b"te", np.array([*range(257), 258]))
+    found, _ = kernels.WordTokens(*given, b"t e\n", np.arange(256)).of(b"te", [0], [2], whole=[-1])
+    assert found.tolist() == [*"\u2581".encode(), 256]
+    for pairs in (b"t x", b"t", b"te ", b" te", b"t  e", b"\n", b"t e\nt e", b"t" * 300 + b" " + b"e" * 300):
         with pytest.raises(ValueError, match="pair"):
-            kernels.WordTokens(bytes(range(256)), np.arange(257), np.array(pairs), np.arange(256))
+            kernels.WordTokens(*given, pairs, np.arange(256))

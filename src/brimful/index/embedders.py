@@ -248,13 +248,12 @@ class StaticEmbedder:
         """Which tokens a word has that is none by itself."""
         words = self._vocabulary
         try:
-            pairs = [each.split(" ") if isinstance(each, str) else each for each in self._read()["model"]["merges"]]
-            joined = np.array([(words[left], words[right], words[left + right]) for left, right in pairs], np.int32)
+            pairs = [each if isinstance(each, str) else " ".join(each) for each in self._read()["model"]["merges"]]
             byte_tokens = np.array([words[f"<0x{byte:02X}>"] for byte in range(256)], np.int32)
             parts = [word.encode() for word in sorted(words, key=words.__getitem__)]
             if sorted(words.values()) != list(range(len(words))):
                 raise ValueError("the numbers of tokens have gaps")
-            return WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), joined, byte_tokens)
+            return WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), "\n".join(pairs).encode(), byte_tokens)
         except (ValueError, KeyError, TypeError) as error:
             raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 

@@ -71,7 +71,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
-    "index_pairs": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
+    "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "word_tokens": (
         _SIZE,
         (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 4),
@@ -706,7 +706,7 @@ class TokenTable:
 class WordTokens:
     """A vocabulary whose pairs are joined in the order of a list: which tokens a word has.
 
-    Token t is `tokens[offsets[t]:offsets[t + 1]]`; `pairs` are rows of two tokens and what they become; `byte_tokens`
+    Token t is `tokens[offsets[t]:offsets[t + 1]]`; `pairs` are lines of two tokens, a blank between; `byte_tokens`
     stand for the bytes of a character that is no token.
     """
 
@@ -714,24 +714,25 @@ class WordTokens:
     ASKED = -2
     """For a word of which the kernel is to find out whether it is a token."""
 
-    def __init__(self, tokens: bytes, offsets: Places, pairs: Places, byte_tokens: Places) -> None:
-        offsets, pairs, byte_tokens = _places(offsets), _places(pairs), _places(byte_tokens)
+    def __init__(self, tokens: bytes, offsets: Places, pairs: bytes, byte_tokens: Places) -> None:
+        offsets, byte_tokens = _places(offsets), _places(byte_tokens)
         slots, most = index_tokens(tokens, offsets), len(offsets) - 1
-        if pairs.ndim != 2 or pairs.shape[1] != 3 or len(byte_tokens) != 256 or most > 1 << 16:
-            raise ValueError("pairs are two tokens and what they become, and every byte needs a token")
-        if not 0 <= min(pairs.min(initial=0), byte_tokens.min()) <= max(pairs.max(initial=0), byte_tokens.max()) < most:
-            raise ValueError("pairs must be those of the vocabulary's tokens")
-        bits = max((2 * len(pairs)).bit_length(), 4)
-        table = np.zeros(1 << bits, np.uint64)
-        lefts, rights, joined = (np.ascontiguousarray(pairs[:, at]) for at in range(3))
-        given = (lefts.ctypes.data, rights.ctypes.data, len(pairs))
-        if library().index_pairs(*given, table.ctypes.data, bits) < len(pairs):
-            raise ValueError("a pair is in the list twice")
-        codes = np.frombuffer(tokens, np.uint8)
+        if len(byte_tokens) != 256 or most > 1 << 16 or not 0 <= byte_tokens.min() <= byte_tokens.max() < most:
+            raise ValueError("a vocabulary has up to 65,536 tokens, one of them for every byte")
+        lines = pairs.count(b"\n") + bool(pairs and not pairs.endswith(b"\n"))
+        bits = max((2 * lines).bit_length(), 4)
+        codes, table, joined = (
+            np.frombuffer(tokens, np.uint8),
+            np.zeros(1 << bits, np.uint64),
+            np.empty(lines, np.int32),
+        )
+        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()), slots.ctypes.data)
+        given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
+        read = library().index_pairs(pairs, len(pairs), *given)
+        if read < lines:
+            raise ValueError(f"pair {read} of a list is none of two tokens that become one, or is there twice")
         self._kept = (codes, offsets, slots, table, joined, byte_tokens)
-        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()))
-        places = (slots.ctypes.data, len(slots).bit_length() - 1, table.ctypes.data, bits)
-        self._given = (*words, *places, joined.ctypes.data, byte_tokens.ctypes.data)
+        self._given = (*given, byte_tokens.ctypes.data)
 
     def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
         """The tokens of words of a text, one word after the other, and where those of each end.

@@ -320,19 +320,39 @@ static inline uint64_t place_of_pair(uint64_t key, int64_t bits)
     return (key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - bits);
 }
 
-/* Put a list of pairs of tokens, all below 65,536, into a table of 2^bits places, cleared and at least twice as many.
- * Returns how many: fewer where one is there twice. */
-EXPORT int64_t index_pairs(const int32_t *lefts, const int32_t *rights, int64_t count, uint64_t *pairs, int64_t bits)
+/* Put a list of pairs of tokens into a table of 2^bits places, cleared and at least twice as many; `joined` gets what
+ * each becomes. A line of the text is a pair, a blank between the two; the vocabulary has at most 65,536 tokens.
+ * Returns how many lines were read: all, unless one is no pair of tokens, becomes none, or is there twice. */
+EXPORT int64_t index_pairs(const uint8_t *text, int64_t size, const uint8_t *bytes, const int32_t *offsets, int64_t words,
+                           int64_t longest, const uint64_t *slots, int64_t slot_bits, uint64_t *pairs, int64_t bits,
+                           int32_t *joined)
 {
+    Vocabulary known = {bytes, offsets, words, longest, slots, slot_bits, NULL, NULL};
     uint64_t mask = ((uint64_t)1 << bits) - 1;
-    for (int64_t rank = 0; rank < count; rank++) {
-        uint64_t key = pair_key(lefts[rank], rights[rank]), at = place_of_pair(key, bits);
+    int64_t rank = 0;
+    for (int64_t start = 0; start < size; rank++) {
+        uint8_t both[2 * MOST_WORD];
+        const uint8_t *line = text + start, *newline = memchr(line, '\n', (size_t)(size - start));
+        int64_t length = newline ? newline - line : size - start;
+        const uint8_t *blank = memchr(line, ' ', (size_t)length);
+        int64_t first = blank ? blank - line : 0, second = length - first - 1;
+        if (!first || second < 1 || length > 2 * MOST_WORD)
+            return rank;
+        memcpy(both, line, (size_t)first);
+        memcpy(both + first, blank + 1, (size_t)second);
+        int64_t left = token_of(&known, line, first), right = token_of(&known, blank + 1, second);
+        int64_t token = token_of(&known, both, first + second);
+        if (left < 0 || right < 0 || token < 0)
+            return rank;
+        uint64_t key = pair_key((int32_t)left, (int32_t)right), at = place_of_pair(key, bits);
         for (; pairs[at]; at = (at + 1) & mask)
             if (pairs[at] >> 32 == key >> 32)
                 return rank;
         pairs[at] = key | (uint64_t)(rank + 1);
+        joined[rank] = (int32_t)token;
+        start += length + 1;
     }
-    return count;
+    return rank;
 }
 
 typedef struct {
