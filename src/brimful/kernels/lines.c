@@ -79,13 +79,15 @@ static int is_among(uint32_t key, const uint32_t *keys, int64_t count)
 }
 
 /* Whether a full stop belongs to a single letter, a number of up to two digits or an abbreviation, whose letters are
- * the bytes of a key, the last one highest. */
+ * the bytes of a key, the last one highest; or to the two dots that begin a directive, `.. note::`. */
 static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t stop, const uint32_t *keys, int64_t count)
 {
     uint8_t before[6] = {0}; /* what each of the bytes before it is */
     uint32_t key = 0;
     for (int step = 1; step <= 5 && step <= stop; step++)
         before[step] = signs[text[stop - step]];
+    if (stop && text[stop - 1] == '.' && (stop == 1 || before[2] & (BLANK | NEWLINE)))
+        return 1;
     if (before[1] & LETTER && !(before[2] & (LETTER | DIGIT)))
         return 1;
     if (before[1] & DIGIT && !(before[2] & DIGIT && before[3] & DIGIT) && !(before[2] & LETTER))

@@ -57,6 +57,9 @@ MOST_PLACES = 200_000
 BELOW = (0.8, 0.5)
 """What the two units below the first line of a definition have of what it is worth."""
 
+CLEARLY = 0.5
+"""From where on a document counts as named by a question (`called_by`)."""
+
 Scores = NDArray[np.float64]
 
 
@@ -125,7 +128,9 @@ def relevance(
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
-    counts = [_counts(each, chosen) for each in term_hits]
+    found = [_counts(each, chosen) for each in term_hits]
+    named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
+    counts = [_beside_name(columns, *each, rows, named >= CLEARLY) for each in zip(term_hits, found, strict=True)]
     above = Headings(columns, chosen)
     told = [_heading_counts(above, each, settings) + _called(columns, each, rows, settings) for each in term_hits]
     near = _Surroundings(chosen)
@@ -144,8 +149,7 @@ def relevance(
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
     if pointed_at and settings.frame:
         lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
-    if settings.called:
-        lexical = lexical + settings.called * called_by(columns, term_hits)[rows]
+    lexical = lexical + settings.called * named[rows]
     lexical = lexical * _known_share(columns, term_hits, lacking)
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
@@ -159,7 +163,7 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
-    has = np.array([count > 0 for count in counts], bool).reshape(len(term_hits), len(chosen))
+    has = np.array([count > 0 for count in found], bool).reshape(len(term_hits), len(chosen))
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
@@ -269,6 +273,17 @@ def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
     for weight, places in term_hits.places:
         counts += weight * chosen.counts(places)
     return counts
+
+
+def _beside_name(
+    columns: CorpusColumns, term_hits: TermHits, counts: Numbers, rows: Numbers, is_named: NDArray[np.bool_]
+) -> Numbers:
+    """How often a word counts in each unit: not where its document is clearly called by it, which says it for all."""
+    called = np.zeros(len(is_named), bool)
+    for name in term_hits.names:
+        called[columns.path_names.of(name)[0]] = True
+    called &= is_named
+    return np.where(called[rows], 0, counts) if called.any() else counts
 
 
 def _heading_counts(above: Headings, term_hits: TermHits, settings: FieldSettings) -> Numbers:

@@ -220,6 +220,8 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
     complete = len(content) <= SNIFF_BYTES
     extension = _extension(name)
     known = _NAMES.get(name) or _EXTENSIONS.get(extension)
+    if known == ("prose", "text") and (not extension or extension in _WEAK) and _is_rst(b"\n" + head):
+        return "prose", "rst"
     if known is not None and extension not in _WEAK:
         return _refine(known, head, extension=extension, complete=complete)
     if head.startswith(b"#!"):
@@ -266,6 +268,9 @@ def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
     return [line for line in lines if line and not line.isspace()]
 
 
+_DIRECTIVE = compiled(rb"\n\.\. (?:[\w+-]+(?::[\w+-]+)*::|_[^\n]+:)")
+_UNDERLINE = compiled(rb"\n([=~^\"'`*+-])\1{2,}[ \t\r]*\n")
+_ROLE = compiled(rb":[\w.+-]+(?::[\w.+-]+)*:`")
 _QUOTED = compiled(rb'"[^"]*"')
 _SEPARATED = compiled(rb"[\t,;|]")
 
@@ -341,6 +346,8 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
             return "code", language
         if coded * 2 >= filled:
             return "code", None
+    if _is_rst(b"\n" + head):
+        return "prose", "rst"
     return "prose", "markdown" if _is_markdown(b"\n" + head) else "text"
 
 
@@ -351,6 +358,13 @@ def code_lines(text: bytes) -> tuple[int, int]:
     (2, 3)
     """
     return kernels.count_code(text, _CODE_WORDS)
+
+
+def _is_rst(text: bytes) -> bool:
+    """Is there a directive, a target or a role, and a second sign? Many projects call such files `.txt`."""
+    directive = b"\n.. " in text and _DIRECTIVE.search(text) is not None
+    role = b":`" in text and _ROLE.search(text) is not None
+    return (directive or role) and (directive is role or _UNDERLINE.search(text) is not None)
 
 
 def _is_markdown(text: bytes) -> bool:
