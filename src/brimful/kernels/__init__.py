@@ -56,6 +56,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
+    "can_be_wide": (_SIZE, ()),
+    "lay_out_codes": (None, (_AT, _SIZE, _AT)),
+    "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
+    "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
@@ -432,6 +436,54 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     scores = np.empty(len(codes), np.int16)
     library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
     return scores
+
+
+_CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
+
+
+class Planes:
+    """Codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+
+    A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the lower half of each byte; a
+    code scores `base` and twice what they have for it. `wide` says whether instructions for 32 codes at once are used,
+    where there are such.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], *, wide: bool = True) -> None:
+        codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
+        self._count = len(codes)
+        self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
+        self._wide = int(wide and library().can_be_wide() != 0)
+        library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def near(self, tables: NDArray[np.uint8], *, base: int, least: int) -> tuple[Numbers, NDArray[np.int16]]:
+        """The codes that score so much at least, ascending, and their scores; codes of zeros are not among them."""
+        tables = _halves(tables, base)
+        found, scores = np.empty(self._count, np.int64), np.empty(self._count, np.int16)
+        given = (self._planes.ctypes.data, self._count, tables.ctypes.data, base, least, self._wide)
+        made = library().near_codes(*given, found.ctypes.data, scores.ctypes.data)
+        return found[:made].copy(), scores[:made].copy()
+
+    def scores(self, numbers: Numbers, tables: NDArray[np.uint8], *, base: int, nothing: int) -> Numbers:
+        """The scores of some ascending codes; `nothing` for those of zeros alone."""
+        tables, numbers = _halves(tables, base), _numbers(numbers)
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self._count:
+            raise ValueError(f"there are {self._count} codes, and others were asked for")
+        scores = np.empty(len(numbers), np.int64)
+        given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
+        library().score_planes(*given, self._wide, scores.ctypes.data)
+        return scores
+
+
+def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
+    """The tables of a question, with their size and values checked."""
+    tables = np.ascontiguousarray(tables, np.uint8)
+    if tables.shape != (2 * _CODE_BYTES, 16) or tables.max() > _MOST_HALF or abs(base) > 1 << 14:
+        raise ValueError(f"a question has 64 tables of 16 numbers up to {_MOST_HALF}, not {tables.shape}")
+    return tables
 
 
 class Anchors:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
-from brimful.index.vectors import NOTHING, similarities
+from brimful.index.vectors import NOTHING
 from brimful.search.columns import CorpusColumns, Headings, Ids, union
 from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
@@ -365,10 +365,9 @@ def _semantic(
     columns: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
 ) -> Scores:
     """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
-    codes = columns.codes(units) if meaning is not None and settings.meaning else None
-    if codes is None or meaning is None or not len(units):
+    found = columns.likeness(units, meaning) if meaning is not None and settings.meaning else None
+    if found is None or not len(units):
         return np.zeros(len(units))
-    found = similarities(codes, meaning).astype(np.int64)
     known = found != NOTHING
     found = np.where(known, found, int(found[known].min(initial=0)))
     around = near.sums(found, settings.near_reach) // near.counts(settings.near_reach)

@@ -148,9 +148,20 @@ def unpacked(packed: bytes, *, most: int) -> bytes:
                 f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
                 "restore the store, or index the sources again"
             )
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=stated) if stated else b""
+        return _decompressor().decompress(packed, max_output_size=stated) if stated else b""
     except zstandard.ZstdError as error:
         raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
+
+
+_of_thread = threading.local()
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """One for each thread: to make one takes longer than to unpack a blob by it."""
+    if not hasattr(_of_thread, "decompressor"):
+        _of_thread.decompressor = zstandard.ZstdDecompressor()
+    found: zstandard.ZstdDecompressor = _of_thread.decompressor
+    return found
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -481,6 +492,10 @@ class BlobReader:
     def codes(self, segment: int, place: int) -> Codes:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
+
+    def all_codes(self, segment: int, count: int) -> list[Codes]:
+        """The first so many blobs of unit codes; none of them is kept here, since whoever asks for all keeps them."""
+        return [self._read_codes(key_of(segment, CODES, place)) for place in range(count)]
 
     def _read_codes(self, key: int) -> Codes:
         packed = self.blob(key)
