@@ -60,6 +60,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "lay_out_codes": (None, (_AT, _SIZE, _AT)),
     "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
+    "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
@@ -484,6 +486,59 @@ def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
     if tables.shape != (2 * _CODE_BYTES, 16) or tables.max() > _MOST_HALF or abs(base) > 1 << 14:
         raise ValueError(f"a question has 64 tables of 16 numbers up to {_MOST_HALF}, not {tables.shape}")
     return tables
+
+
+_SIGN_WORDS, _LONGEST_RUN = 4, 8
+
+
+class RunSets:
+    """Texts as sets of runs of words, and which of those before it each shares much with.
+
+    `marks` says what each byte is: 0 between words, 1 inside of one, 2 the first of another.
+
+    >>> marks = bytes(byte not in b" ." for byte in range(256))
+    >>> sets = RunSets(marks, run=2, share=0.6)
+    >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
+    [[], [(0, 1.0)], [], []]
+    """
+
+    def __init__(self, marks: bytes, *, run: int, share: float) -> None:
+        if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
+            raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
+        self._marks, self._run, self._share = marks, run, share
+        self._count = 0
+        self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
+        self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
+        self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+
+    def add(self, text: bytes) -> list[tuple[int, float]]:
+        """The earlier texts that share at least about so much of the shorter one's runs, and how much."""
+        number, first = self._count, int(self._offsets[self._count])
+        self._make_room(first + len(text))
+        signs = self._signs.ctypes.data
+        given = (text, len(text), self._marks, self._run, self._sets.ctypes.data + 8 * first)
+        size = library().hash_runs(*given, signs + 8 * _SIGN_WORDS * number)
+        self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
+        self._count += 1
+        out = (self._found.ctypes.data, self._shared.ctypes.data)
+        sets = (self._sets.ctypes.data, self._offsets.ctypes.data, signs, self._misses.ctypes.data)
+        made = library().alike_sets(*sets, number, *out)
+        pairs = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True)
+        return [(other, shared / min(size, self._size(other))) for other, shared in pairs]
+
+    def _size(self, number: int) -> int:
+        return int(self._offsets[number + 1] - self._offsets[number])
+
+    def _make_room(self, hashes: int) -> None:
+        """For one more text, and so many hashes in all."""
+        while hashes > len(self._sets):
+            self._sets = np.concatenate((self._sets, self._sets))
+        if self._count == len(self._misses):
+            self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
+            self._signs = np.concatenate((self._signs, self._signs))
+            self._misses, self._found, self._shared = (
+                np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
+            )
 
 
 class Anchors:
