@@ -62,6 +62,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
@@ -148,6 +149,23 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     values = np.empty(library().packed_count(at, len(codes)), np.int64)
     library().unpack_numbers(at, len(codes), sums, values.ctypes.data)
     return values
+
+
+def unpack_column(packed: bytes, *, first: int, last: int, skipped: int, count: int) -> Numbers:
+    """So many numbers of `packed[first:last]` behind the first ones, each with those of its column before it added.
+
+    There are fewer where the bytes end before.
+
+    >>> packed, _ = pack_columns(np.array([5, 900, 7, 8]), np.array([0, 2, 4]))
+    >>> unpack_column(packed, first=0, last=len(packed), skipped=2, count=2).tolist()
+    [7, 8]
+    """
+    if not 0 <= first <= last <= len(packed) or skipped < 0 or not 0 <= count <= last - first:
+        raise ValueError(f"{count} numbers behind {skipped} are not in bytes {first} to {last} of {len(packed)}")
+    values = np.empty(count, np.int64)
+    at = np.frombuffer(packed, np.uint8).ctypes.data if packed else 0
+    made = library().unpack_column(at + first, last - first, skipped, count, values.ctypes.data)
+    return values[:made]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
