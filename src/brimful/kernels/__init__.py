@@ -36,6 +36,7 @@ _BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
+_REAL = ctypes.c_double
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
@@ -62,6 +63,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
+    "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
@@ -456,6 +459,54 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     scores = np.empty(len(codes), np.int16)
     library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
     return scores
+
+
+class WeighedUnits:
+    """Units in runs, with how often words stand in each and what is said of them above it, in thousandths.
+
+    A row of `counts` and `told` is a word, a column a unit; `firsts` and `lasts` name the first and the last unit of
+    the run that each is in. What surrounds a unit ends with its run.
+    """
+
+    def __init__(self, counts: Numbers, told: Numbers, firsts: Numbers, lasts: Numbers, sizes: Numbers) -> None:
+        self.counts, self.told = _numbers(counts), _numbers(told)
+        self._firsts, self._lasts, self._sizes = _numbers(firsts), _numbers(lasts), _numbers(sizes)
+        self._words, self._units = self.counts.shape
+        if self.told.shape != self.counts.shape or {len(firsts), len(lasts), len(sizes)} != {self._units}:
+            raise ValueError("every unit needs its counts, its run and its size")
+        at = np.arange(self._units)
+        inside = (self._firsts >= 0) & (self._firsts <= at) & (at <= self._lasts) & (self._lasts < self._units)
+        if not inside.all():
+            raise ValueError("a unit must lie inside of its run")
+        self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
+        self._damped = np.empty(self._units)
+
+    def scores(
+        self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
+    ) -> NDArray[np.float64]:
+        """What each unit and so many neighbours on both sides are worth; the best is worth one."""
+        given, scores = self._worths(worths, reach), np.empty(self._units)
+        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
+        room = [each.ctypes.data for each in (given, measures, self._around, self._damped, self._covered, scores)]
+        units = [each.ctypes.data for each in (self._firsts, self._lasts, self._sizes)]
+        library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
+        return scores
+
+    def covered(self, worths: Sequence[float], *, reach: int) -> float:
+        """What the words are worth that the unit with most of them has around it."""
+        given = self._worths(worths, reach)
+        room = [each.ctypes.data for each in (given, self._around, self._covered)]
+        runs = (self._firsts.ctypes.data, self._lasts.ctypes.data)
+        return float(library().most_covered(*self._given, *runs, reach, *room))
+
+    @property
+    def _given(self) -> tuple[int, int, int, int]:
+        return self.counts.ctypes.data, self.told.ctypes.data, self._words, self._units
+
+    def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
+        if len(worths) != self._words or reach < 0:
+            raise ValueError(f"{self._words} words need as many worths, and a reach from 0 on")
+        return np.array(worths, np.float64)
 
 
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
