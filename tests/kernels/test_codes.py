@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from brimful import kernels
-from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, ComparedCodes, _halves_of, similarities
+from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, ComparedCodes, HalfTables, similarities
 
 BITS = 6
 MOST = (1 << (BITS - 1)) - 1
@@ -59,7 +59,7 @@ QUERIES = arrays(np.int64, DIMENSIONS, elements=st.integers(-(1 << 20), 1 << 20)
 def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
     """All at once or some of them, with wide instructions or without, in whole groups of 32 or not."""
     wanted = by_planes(codes, query)
-    tables, base = _halves_of(query)
+    tables, base = HalfTables.of(query)
     planes = kernels.Planes(codes, wide=wide)
     found, scores = planes.near(tables, base=base, least=least)
     near = np.flatnonzero((wanted >= least) & (wanted != NOTHING))
@@ -73,15 +73,15 @@ def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
 def test_compared_codes_say_what_similarities_say(codes, query):
     """The same scores as code by code, and nothing of codes that say nothing."""
     compared, wanted = ComparedCodes(codes), similarities(codes, query)
-    assert compared.scores(np.arange(len(codes)), query).tolist() == wanted.tolist()
-    assert compared.near(query, least=NOTHING)[0].tolist() == np.flatnonzero(wanted != NOTHING).tolist()
+    assert compared.scores(np.arange(len(codes)), HalfTables.of(query)).tolist() == wanted.tolist()
+    assert compared.near(HalfTables.of(query), least=NOTHING)[0].tolist() == np.flatnonzero(wanted != NOTHING).tolist()
 
 
 def test_the_largest_scores_fit_in_planes():
     """A question of extremes and codes that agree or disagree in every dimension."""
     codes = np.array([[255] * CODE_BYTES, [0] * (CODE_BYTES - 1) + [1]] * 20, np.uint8)
     for query in (np.full(DIMENSIONS, 1 << 40), np.full(DIMENSIONS, -(1 << 40))):
-        scores = ComparedCodes(codes).scores(np.arange(40), query)
+        scores = ComparedCodes(codes).scores(np.arange(40), HalfTables.of(query))
         assert scores.tolist() == similarities(codes, query).tolist() == by_planes(codes, query).tolist()
 
 

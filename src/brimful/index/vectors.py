@@ -101,13 +101,35 @@ def similarities(codes: Codes, query: Numbers) -> NDArray[np.int16]:
     return kernels.score_codes(codes, tables, nothing=NOTHING)
 
 
+class HalfTables(NamedTuple):
+    """A question as codes are compared with it: what each half byte of one adds, from 0 on; `base` comes to twice that.
+
+    >>> HalfTables.of(np.ones(DIMENSIONS, np.int64)).tables[0, :4].tolist()
+    [0, 31, 31, 62]
+    """
+
+    tables: NDArray[np.uint8]
+    base: int
+
+    @classmethod
+    def of(cls, query: Numbers) -> HalfTables:
+        """The tables of a question's vector."""
+        rounded = _rounded(query)
+        sums = rounded.reshape(-1, 4) @ _HALF_BITS
+        least = sums.min(axis=1, keepdims=True)
+        return cls((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
+
+
+_HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
+
+
 class ComparedCodes:
     """Codes that are compared with many questions: `near` and `scores` say what `similarities` says.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20
-    >>> compared = ComparedCodes(codes_of(np.eye(2, DIMENSIONS)))
-    >>> [column.tolist() for column in compared.near(query, least=0)], compared.scores(np.arange(2), query).tolist()
+    >>> asked, compared = HalfTables.of(query), ComparedCodes(codes_of(np.eye(2, DIMENSIONS)))
+    >>> [column.tolist() for column in compared.near(asked, least=0)], compared.scores(np.arange(2), asked).tolist()
     ([[0], [46]], [46, -46])
     """
 
@@ -117,25 +139,14 @@ class ComparedCodes:
     def __len__(self) -> int:
         return len(self._planes)
 
-    def near(self, query: Numbers, *, least: int) -> tuple[Numbers, Numbers]:
+    def near(self, asked: HalfTables, *, least: int) -> tuple[Numbers, Numbers]:
         """The codes that are so much alike to a question at least, ascending, and their scores."""
-        tables, base = _halves_of(query)
-        found, scores = self._planes.near(tables, base=base, least=max(least, NOTHING + 1))
+        found, scores = self._planes.near(asked.tables, base=asked.base, least=max(least, NOTHING + 1))
         return found, scores.astype(np.int64)
 
-    def scores(self, ids: Numbers, query: Numbers) -> Numbers:
+    def scores(self, ids: Numbers, asked: HalfTables) -> Numbers:
         """The scores of some ascending codes; `NOTHING` for those of which no term is known."""
-        tables, base = _halves_of(query)
-        return self._planes.scores(ids, tables, base=base, nothing=NOTHING)
-
-
-def _halves_of(query: Numbers) -> tuple[NDArray[np.uint8], int]:
-    """What each half byte of a code adds to a question's score, from 0 on, and what comes to twice the sum of it."""
-    rounded = _rounded(query)
-    bits = np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1
-    sums = rounded.reshape(-1, 4) @ bits.T
-    least = sums.min(axis=1, keepdims=True)
-    return (sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum())
+        return self._planes.scores(ids, asked.tables, base=asked.base, nothing=NOTHING)
 
 
 def chance_score(query: Numbers) -> int:

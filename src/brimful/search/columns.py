@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from brimful import kernels
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, chance_score, similarities
+from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, HalfTables, chance_score, similarities
 from brimful.kernels import Columns
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
@@ -361,12 +361,12 @@ class CorpusColumns:
         if "_compared" not in self.__dict__:
             codes = self.codes(units)
             return None if codes is None else similarities(codes, meaning).astype(np.int64)
-        found = np.empty(len(units), np.int64)
+        found, asked = np.empty(len(units), np.int64), HalfTables.of(meaning)
         bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
         for segment, compared, (low, high) in zip(self.segments, self._compared, pairwise(bounds), strict=True):
             if compared is None:
                 return None
-            found[low:high] = compared.scores(units[low:high] - segment.first, meaning)
+            found[low:high] = compared.scores(units[low:high] - segment.first, asked)
         return found
 
     def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
@@ -376,10 +376,11 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
+        asked = HalfTables.of(meaning)
         for segment, codes in zip(self.segments, self._compared, strict=True):
             if codes is None:
                 continue
-            found, likeness = codes.near(meaning, least=least)
+            found, likeness = codes.near(asked, least=least)
             if allowed is not None:
                 kept = allowed[self.rows[found + segment.first]]
                 found, likeness = found[kept], likeness[kept]

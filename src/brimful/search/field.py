@@ -165,7 +165,7 @@ def relevance(
     kept = scores > 0
     kept[chosen.units.searchsorted(extra)] = True  # the candidates hold all of them
     found = np.flatnonzero(kept)
-    order = found[np.lexsort((offsets[found], rows[found], -scores[found]))]
+    order = found[np.argsort(near.places(rows, offsets)[found] - scores[found] * len(kept))]  # no two are equal
     return Field(
         chosen.units[order],
         scores[order],
@@ -416,6 +416,15 @@ class _Surroundings:
 
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
         return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1
+
+    def places(self, rows: Numbers, offsets: Numbers) -> Numbers:
+        """Which place each unit has among all, by document and offset: inside of its run it has that already."""
+        begins = np.flatnonzero(self.firsts == self._at)
+        order = np.lexsort((offsets[begins], rows[begins]))
+        sizes = np.diff(begins, append=len(self._at))
+        moved = np.empty(len(begins), np.int64)
+        moved[order] = np.cumsum(sizes[order]) - sizes[order] - begins[order]
+        return self._at + np.repeat(moved, sizes)
 
     def sums(self, values: Numbers, reach: int) -> Numbers:
         """The sum of the values of each unit and its neighbours."""
