@@ -58,6 +58,9 @@ MOST_PLACES = 200_000
 BELOW = (0.8, 0.5)
 """What the two units below the first line of a definition have of what it is worth."""
 
+CLEARLY = 0.5
+"""From where on a document counts as named by a question (`called_by`)."""
+
 Scores = NDArray[np.float64]
 
 
@@ -126,8 +129,9 @@ def relevance(
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
+    named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    weighed = _weighed(columns, chosen, term_hits, near, settings)
+    has, weighed = _weighed(columns, chosen, term_hits, near, named >= CLEARLY, settings)
     lexical = settings.document * documents[rows]
     for reach, share in (
         (0, settings.unit),
@@ -143,8 +147,7 @@ def relevance(
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
     if pointed_at and settings.frame:
         lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
-    if settings.called:
-        lexical = lexical + settings.called * called_by(columns, term_hits)[rows]
+    lexical = lexical + settings.called * named[rows]
     lexical = lexical * _known_share(columns, term_hits, lacking)
     total = near.spread(lexical + alike, settings.spread)
     best = np.zeros(len(documents))
@@ -158,7 +161,6 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
-    has = weighed.counts > 0
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
@@ -182,15 +184,19 @@ def _weighed(
     chosen: Candidates,
     term_hits: Sequence[TermHits],
     near: _Surroundings,
+    is_named: NDArray[np.bool_],
     settings: FieldSettings,
-) -> WeighedUnits:
-    """How often each word stands in each unit, and what the headings above it and its document's name say of it."""
+) -> tuple[NDArray[np.bool_], WeighedUnits]:
+    """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
     counts, told = (np.empty((len(term_hits), len(chosen)), np.int64) for _ in range(2))
+    has = np.empty(counts.shape, bool)
     above = Headings(columns, chosen)
     for at, each in enumerate(term_hits):
-        counts[at] = _counts(each, chosen)
+        found = _counts(each, chosen)
+        has[at] = found > 0
+        counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
         told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
-    return WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
+    return has, WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
 
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
@@ -286,6 +292,17 @@ def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
     for weight, places in term_hits.places:
         counts += weight * chosen.counts(places)
     return counts
+
+
+def _beside_name(
+    columns: CorpusColumns, term_hits: TermHits, counts: Numbers, rows: Numbers, is_named: NDArray[np.bool_]
+) -> Numbers:
+    """How often a word counts in each unit: not where its document is clearly called by it, which says it for all."""
+    called = np.zeros(len(is_named), bool)
+    for name in term_hits.names:
+        called[columns.path_names.of(name)[0]] = True
+    called &= is_named
+    return np.where(called[rows], 0, counts) if called.any() else counts
 
 
 def _heading_counts(above: Headings, term_hits: TermHits, settings: FieldSettings) -> Numbers:
