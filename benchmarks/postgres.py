@@ -54,17 +54,19 @@ def main() -> int:
         if "ingest" in options.parts:
             tables.append(_ingests(scratch, server, options.ingest_megabytes))
             _tell(tables, facts, dry=options.dry)
-        corpus = lay_out(scratch / "all", megabytes=options.megabytes)
-        places = _stores(scratch, server)
-        asked = [each for kind in questions(scratch / "all", options.questions).values() for each in kind]
-        if "ask" in options.parts:
-            passages = Hybrid(server, "speed")
-            passages.fill(_texts(scratch / "all"))
-            tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
-            _tell(tables, facts, dry=options.dry)
-        if "clients" in options.parts:
-            tables.append(_clients(places, asked, megabytes=corpus.megabytes))
-            _tell(tables, facts, dry=options.dry)
+        for megabytes in options.megabytes:
+            folder = scratch / f"all{megabytes:.0f}"
+            corpus = lay_out(folder, megabytes=megabytes)
+            places = _stores(folder, server)
+            asked = [each for kind in questions(folder, options.questions).values() for each in kind]
+            if "ask" in options.parts:
+                passages = Hybrid(server, f"speed{megabytes:.0f}")
+                passages.fill(_texts(folder))
+                tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
+                _tell(tables, facts, dry=options.dry)
+            if "clients" in options.parts:
+                tables.append(_clients(places, asked, megabytes=corpus.megabytes))
+                _tell(tables, facts, dry=options.dry)
         if "recall" in options.parts:
             tables += _recall(server, options.limit)
             _tell(tables, facts, dry=options.dry)
@@ -114,19 +116,19 @@ def _parts(scratch: Path) -> list[str]:
 # ---- questions
 
 
-def _stores(scratch: Path, server: Any) -> dict[str, Any]:
+def _stores(folder: Path, server: Any) -> dict[str, Any]:
     """One corpus on each kind of store: indexed once, then copied."""
     import brimful
     from brimful.store.opening import opened
     from brimful.store.upkeep import copy
 
     places = {
-        "SQLite": str(scratch / "file.db"),
-        "PostgreSQL": server.address("one"),
-        f"{SHARDS} shards": [server.address(f"shard{number}") for number in range(SHARDS)],
+        "SQLite": f"{folder}.db",
+        "PostgreSQL": server.address(f"{folder.name}-one"),
+        f"{SHARDS} shards": [server.address(f"{folder.name}-shard{number}") for number in range(SHARDS)],
     }
     with brimful.open(places["SQLite"]) as engine:
-        engine.add(scratch / "all")
+        engine.add(folder)
     for name in list(places)[1:]:
         with opened(places["SQLite"]) as source, opened(places[name]) as target:
             copy(source, target)
@@ -280,6 +282,7 @@ class Hybrid:
                     some = []
         if some:
             self._send(some)
+        run("SET maintenance_work_mem = '2GB'")  # a graph that does not fit is built many times more slowly
         run(f"CREATE INDEX ON {self._table} USING gin (words)")
         run(f"CREATE INDEX ON {self._table} USING hnsw (meaning vector_cosine_ops) WITH (m = 8, ef_construction = 32)")
         run(f"ANALYZE {self._table}")
@@ -382,7 +385,7 @@ def _p95(seconds: Sequence[float]) -> float:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=float, default=100, help="of the corpus that is asked")
+    parser.add_argument("--megabytes", type=float, nargs="*", default=[100], help="of the corpora that are asked")
     parser.add_argument("--ingest-megabytes", type=float, default=20, help="of the corpus that writers share")
     parser.add_argument("--questions", type=int, default=12, help="of each kind")
     parser.add_argument("--cold", type=int, default=8, help="questions that a new engine is opened for")

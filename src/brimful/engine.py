@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -221,7 +221,7 @@ class Engine:
         with self._changing(), self._states.alone():  # what others read must not be overwritten
             self._store.purge()
         with self.corpus() as corpus:
-            if self._memory_path.exists():
+            if self._store.keeps_answers() or digests_of(self.path).exists():
                 self._captures.purge(corpus.columns.documents.paths)
 
     @contextmanager
@@ -436,18 +436,14 @@ class Engine:
 
     @property
     def memory(self) -> Memory:
-        """What models have answered, and the captures: a file beside the store, made when first needed."""
-        from brimful.densify.memory import Memory
+        """What models have answered, and the captures: on a corpus's server, or in a file beside the store."""
+        from brimful.densify.memory import memory_of
 
         self._states.check_open()
         with self._memory_lock:
             if self._memory is None:
-                self._memory = Memory(self._memory_path)
+                self._memory = memory_of(self._store)
             return self._memory
-
-    @cached_property
-    def _memory_path(self) -> Path:
-        return digests_of(self.path)
 
     @property
     def _captures(self) -> Captures:

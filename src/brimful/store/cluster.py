@@ -207,6 +207,7 @@ class RayStore(Store):
         raise StoreError("copies are made without Ray; run brimful copy")
 
     add = _handed_on("add")
+    answers = _handed_on("answers")
     bucket_bytes = _handed_on("bucket_bytes")
     claim = _handed_on("claim")
     claim_folder = _handed_on("claim_folder")
@@ -215,6 +216,8 @@ class RayStore(Store):
     give_up = _handed_on("give_up")
     is_empty = _handed_on("is_empty")
     is_free = _handed_on("is_free")
+    keep_answers = _handed_on("keep_answers")
+    keeps_answers = _handed_on("keeps_answers")
     model = _handed_on("model")
     origins = _handed_on("origins")
     own_files = _handed_on("own_files")

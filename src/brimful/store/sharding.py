@@ -26,9 +26,9 @@ from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreacha
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Bytes
-from brimful.store.address import Address, Shards
+from brimful.store.address import Address, Shards, is_on_server
 from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
-from brimful.store.format import Cursor
+from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
@@ -625,6 +625,27 @@ class ShardedStore(Store):
     def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
         """Forget a model's vectors of all texts but these."""
         return self._first().retain_vectors(model, keys)
+
+    # ---- what models answered lies in the first shard that is on a server; where all are files, beside their list
+
+    def _answering(self) -> Store:
+        servers = (number for number, place in enumerate(self.path.places) if isinstance(place, Address))
+        store = self._reached(next(servers, 0))
+        if store is None:
+            raise self._down()
+        return store
+
+    def keeps_answers(self) -> bool:
+        """Whether one of the shards keeps them."""
+        return is_on_server(self.path) and self._answering().keeps_answers()
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement on them."""
+        return self._answering().answers(statement, values)
+
+    def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
+        """Some statements on them."""
+        self._answering().keep_answers(statements)
 
     def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:  # noqa: ARG002
         raise StoreError("each shard is written by itself")

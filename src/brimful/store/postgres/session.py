@@ -401,9 +401,9 @@ def prepared(connection: Connection, address: Address, *, make: bool) -> tuple[i
             f"{layout.LEAST_SERVER // 10_000} or later is needed"
         )
     version = _version(connection, address)
+    if version is None and not make:
+        raise InputError(f"there is no store at {address}; make it: brimful add PATH --store ADDRESS")
     if version is None or version < layout.VERSION:
-        if not make:
-            raise InputError(f"there is no store at {address}; make it: brimful add PATH --store ADDRESS")
         _migrate(connection, address)
     elif version > layout.VERSION:
         raise StoreVersionError(
@@ -434,14 +434,28 @@ def _migrate(connection: Connection, address: Address) -> None:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
         version = _version(connection, address)
+        if version is not None and version < layout.VERSION and not _owns(connection):
+            raise StoreAccessError(
+                f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
+                "them up to date by opening a corpus: brimful status --store ADDRESS"
+            )
         if version is None:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             connection.execute(layout.first())
             _index_terms(connection)
             version = 1
         for number in range(version + 1, layout.VERSION + 1):
-            connection.execute(layout.MIGRATIONS[number])
+            connection.execute(layout.later(number))
             connection.execute("UPDATE versions SET version = %s", (number,))
+
+
+def _owns(connection: Connection) -> bool:
+    """Whether this role may change the tables."""
+    statement = (
+        "SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = 'versions'::regclass"
+    )
+    row = connection.execute(statement).fetchone()
+    return bool(row and row[0])
 
 
 def _index_terms(connection: Connection) -> None:

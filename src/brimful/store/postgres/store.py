@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import psycopg
 from blake3 import blake3
@@ -20,7 +20,15 @@ from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
-from brimful.store.postgres.session import Connection, KeptBlobs, PostgresCursor, connected, prepared, translated
+from brimful.store.postgres.session import (
+    WAIT_SECONDS,
+    Connection,
+    KeptBlobs,
+    PostgresCursor,
+    connected,
+    prepared,
+    translated,
+)
 from brimful.store.snapshot import StoredSegment, StoredSnapshot
 from brimful.store.store import Store
 from brimful.store.writing import Row
@@ -269,6 +277,27 @@ class PostgresStore(Store):
             with self._beside.transaction():
                 cursor.take_turn()
                 yield cursor
+
+    # ---- what models answered
+
+    def keeps_answers(self) -> bool:
+        """Whether this role may write them here; a standby and a role that may only ask have a file instead."""
+        statement = "SELECT has_table_privilege('all_partials', 'INSERT') AND NOT pg_catalog.pg_is_in_recovery()"
+        with self._reading() as cursor:
+            return bool(cursor.fetch(statement)[0][0])
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement, beside whoever writes documents."""
+        with self._remembering(write=False) as cursor:
+            return cursor.fetch(statement, values)
+
+    def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
+        """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
+        with self._remembering(write=False) as cursor, cast("PostgresCursor", cursor).connection.transaction():
+            cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+            cursor.fetch("SELECT pg_advisory_xact_lock(?)", (self._key("answers"),))
+            for statement, values in statements:
+                cursor.execute(statement, values)
 
     def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
         """Fill the table of terms anew; returns how many there are."""

@@ -164,14 +164,18 @@ ACTIONS = ("roles", "terms")
 
 def copy(*, source: str, target: str, delete: bool, as_json: bool, quiet: bool) -> int:
     """Copy a store, and say what was done."""
+    from brimful.densify.memory import copy_answers
+
     places = store_to_ask(source), store_to_fill(target, (), adding=False)
     if str(places[0]) == str(places[1]):
         raise InputError(f"{one_line(str(places[0]))} can't be copied to itself; name another store")
     with opened(places[0]) as one, opened(places[1]) as two, progress("copying") as advance:
         done = copied(one, two, delete=delete, progress=None if quiet else advance)
-    record = {"source": str(places[0]), "target": str(places[1]), **done._asdict()}
+        answers = copy_answers(one, two)
+    record = {"source": str(places[0]), "target": str(places[1]), **done._asdict(), "answers": answers}
     said = (
-        f"{done.copied:,} documents copied, {done.unchanged:,} were there, {done.deleted:,} deleted; root {done.root}\n"
+        f"{done.copied:,} documents copied, {done.unchanged:,} were there, {done.deleted:,} deleted; "
+        f"{answers:,} answers of models and captures copied; root {done.root}\n"
     )
     show(records.as_json(record) if as_json else said)
     return FOUND if done.copied + done.unchanged else NOTHING
