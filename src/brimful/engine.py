@@ -36,6 +36,7 @@ from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.store import place_below
 
 if TYPE_CHECKING:
+    from brimful.assembly.citing import Checked
     from brimful.corpus.sources import Found as FoundFile
     from brimful.densify.captures import Capture, Captures
     from brimful.densify.digest import Digest
@@ -283,7 +284,15 @@ class Engine:
     text = _of_corpus(Corpus.text)
     origins = _of_corpus(Corpus.origins)
     cite = _of_corpus(Corpus.cite)
-    check_answer = _of_corpus(Corpus.check_answer)
+
+    def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
+        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows.
+
+        The windows are read from the store; those that it has no more as they were cited are named in `changed`.
+        """
+        cited = Receipt.of(receipt)
+        with self.corpus(partial=bool(cited.missing)) as corpus:
+            return corpus.check_answer(answer, cited)
 
     # ---- questions
 

@@ -255,6 +255,10 @@ class Snapshot(Protocol):
         """The shards that this moment goes without, since they can't be reached."""
         ...
 
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in one of them."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...

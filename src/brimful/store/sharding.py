@@ -213,10 +213,15 @@ class ShardedSnapshot:
 
     def prove(self, path: str) -> Proof:
         """That a document is under the root: its shard knows the bucket, all of them the tree above."""
-        shard = part_of(path, self.parts)
-        if shard == NOBODY:
-            raise ShardDownError(f"{path!r:.200} may lie in {', '.join(self.missing)}, which can't be reached")
-        return self._shards[shard].prove(path, above=self._above)
+        self.check_held(path)
+        return self._shards[part_of(path, self.parts)].prove(path, above=self._above)
+
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in a shard that can't be reached."""
+        if part_of(path, self.parts) == NOBODY:
+            raise ShardDownError(
+                f"{path!r:.200} may lie in {', '.join(self.missing)}, which can't be reached; ask again when it is back"
+            )
 
     @cached_property
     def _above(self) -> list[list[bytes]]:

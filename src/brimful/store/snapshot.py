@@ -439,6 +439,9 @@ class StoredSnapshot:
     missing: tuple[str, ...] = ()
     """Shards that could not be reached: none, in a store that is whole."""
 
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in a shard that can't be reached."""
+
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")

@@ -325,6 +325,7 @@ _CORPUS = (
             Option("question", ("--question",), "Show first what this question is about.", metavar="QUESTION"),
             _plain("path"),
             _plain("model"),
+            _plain("partial"),
             _COPY,
             _STORE,
             _JSON,
@@ -344,7 +345,12 @@ _CORPUS = (
                 takes_many=True,
             ),
         ),
-        (_switch("lines", "--lines", "Count the lines too, which reads the documents."), _STORE, _JSON),
+        (
+            _switch("lines", "--lines", "Count the lines too, which reads the documents."),
+            _plain("partial"),
+            _STORE,
+            _JSON,
+        ),
     ),
     Command(
         "get",
@@ -356,7 +362,7 @@ _CORPUS = (
                 "place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", is_needed=True
             ),
         ),
-        (_COPY, _STORE, _JSON),
+        (_plain("partial"), _COPY, _STORE, _JSON),
     ),
     Command(
         "remove",

@@ -146,8 +146,8 @@ def _keep(house: Service, receipt: Receipt | None) -> None:
 def _found(house: Service, body: SearchRequest) -> records.Record:
     house.check_question(body.question)
     house.check_results(body.limit, most=house.settings.results)
-    with house.engine.one_state():
-        chosen = body.model_dump(exclude=_BESIDE)
+    chosen = body.model_dump(exclude=_BESIDE)
+    with house.engine.one_state(partial=chosen["partial"]):
         field = FieldSettings(priors=chosen.pop("priors"))
         found = house.engine.search(body.question, limit=body.limit, field=field, **chosen)
         record = records.found_record(house.engine, found)
@@ -181,13 +181,13 @@ def _mapped(house: Service, body: MapRequest) -> records.Record:
     house.check_budget(body.budget)
     if body.question is not None:
         house.check_question(body.question)
-    with house.engine.one_state():
+    with house.engine.one_state(partial=body.partial):
         drawn = house.engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
         return {**records.map_record(drawn), "root": house.engine.root}
 
 
 def _cited(house: Service, body: CiteRequest) -> records.Record:
-    with house.engine.one_state():
+    with house.engine.one_state(partial=body.partial):
         cited = house.engine.cite(body.place)
         assert cited.document is not None
         return records.passage_record(house.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
