@@ -67,6 +67,25 @@ def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[byt
             raise Refusal("changing", "written to while it was read; add it again later")
 
 
+def fetched_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The same of a file that fsspec opens."""
+    files, path = opened_elsewhere(found.location)
+    left = found.size
+    try:
+        with files.open(path, "rb") as stream:
+            while block := stream.read(block_bytes):
+                left -= len(block)
+                yield block
+    except Exception as error:  # each kind of place has errors of its own
+        raise _unreadable(error) from error
+    if left:
+        raise Refusal("changing", "written to while it was read; add it again later")
+
+
+def _unreadable(error: Exception) -> Refusal:
+    return Refusal("unreadable", f"{type(error).__name__}: {error}"[:200])
+
+
 def read_stream(
     stream: BinaryIO | None = None, *, path: str = "stdin", settings: SourceSettings | None = None
 ) -> Raw | Skipped:
@@ -136,7 +155,7 @@ def _fetched(found: Found, settings: SourceSettings, refuse: Callable[[bytes], N
     except Refusal:
         raise
     except Exception as error:  # each kind of place has errors of its own
-        raise Refusal("unreadable", f"{type(error).__name__}: {error}"[:200]) from error
+        raise _unreadable(error) from error
     if len(content) != found.size:
         raise _ChangedError
     return Raw(found.path, content, found.place)

@@ -76,11 +76,10 @@ class LongDocument:
 
 def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """A file as a long text; one that does not hold still is tried again, then skipped."""
-    from brimful.corpus.reading import read_blocks
+    from brimful.corpus.reading import fetched_blocks, read_blocks
 
-    if is_remote(found.location):
-        return None  # it is fetched whole
-    return streamed(found.path, partial(read_blocks, found), settings=settings)
+    blocks = fetched_blocks if is_remote(found.location) else read_blocks
+    return streamed(found.path, partial(blocks, found), settings=settings)
 
 
 def streamed(path: str, source: Source, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:

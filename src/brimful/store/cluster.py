@@ -11,11 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from brimful.corpus.streaming import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address
@@ -23,6 +25,7 @@ from brimful.store.format import Cursor, Sealed, Value
 from brimful.store.opening import opened_alone
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.store.writing import Entry
 
 RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
@@ -206,7 +209,22 @@ class RayStore(Store):
         """The same of copies."""
         raise StoreError("copies are made without Ray; run brimful copy")
 
-    add = _handed_on("add")
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store documents; the actor reads long ones itself, where it can."""
+        added: int = self.ask("call", "add", ([self._portable(entry) for entry in entries],), {})
+        return added
+
+    def _portable(self, entry: Entry) -> Entry:
+        """A document that another process can read: of one that only this one can, its bytes go along."""
+        document = entry.document
+        if isinstance(document, LongDocument):
+            try:
+                self._ray.cloudpickle.dumps(document.blocks)
+            except (TypeError, ValueError):
+                content = b"".join(document.blocks())
+                return replace(entry, document=replace(document, blocks=partial(iter, (content,))))
+        return entry
+
     answers = _handed_on("answers")
     bucket_bytes = _handed_on("bucket_bytes")
     claim = _handed_on("claim")
