@@ -271,7 +271,8 @@ class Hybrid:
         run = self._connection.execute
         run("CREATE EXTENSION IF NOT EXISTS vector")
         run(
-            f"CREATE TABLE {self._table} (path text, low int, high int, body text, words tsvector, meaning vector(256))"
+            f"CREATE TABLE {self._table} (path text, low int, high int, body text, meaning vector(256), "
+            "words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)"
         )
         some: list[tuple[str, int, int, str]] = []
         for path, content in documents:
@@ -295,7 +296,6 @@ class Hybrid:
         ):
             for each, vector in zip(some, vectors, strict=True):
                 sent.write_row((*each, "[" + ",".join(f"{value:.4g}" for value in vector) + "]"))
-        self._connection.execute(f"UPDATE {self._table} SET words = to_tsvector('english', body) WHERE words IS NULL")
 
     def ask(self, question: str, tokens: int = BUDGET) -> list[tuple[str, int, int]]:
         """The passages that fill a budget, best first, four bytes a token."""

@@ -175,6 +175,21 @@ def test_what_was_read_of_a_segment_is_not_fetched_again(address):
         assert len(engine._store.kept._blobs) > 5
 
 
+def test_a_question_costs_few_round_trips(address):
+    """The rows and proofs of all documents that are cited come together, not one by one."""
+    with brimful.open(address) as engine:
+        engine.add_documents([Document(f"d{n}.md", f"Tea number {n} is served at four. " * 3) for n in range(60)])
+        engine.context("What warms the caches?", budget=400)
+        with engine.corpus() as corpus:
+            before = corpus.snapshot.cursor.trips
+            made = engine.context("Which tea is served?", budget=2_000)
+            trips = corpus.snapshot.cursor.trips - before
+        cited = {window.path for window in made.windows}
+        assert len(cited) > 15
+        assert trips < 12
+        assert list(engine.verify(made.receipt)) == []
+
+
 def test_kept_blobs_are_bounded():
     """The oldest are let go of; the two kinds that are written anew are never kept."""
     kept = cursors.KeptBlobs(100)

@@ -8,7 +8,9 @@ error, and the next one is answered. Where actors run, how they are reached and 
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -21,7 +23,7 @@ from brimful.corpus.streaming import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address
-from brimful.store.format import Cursor, Sealed, Value
+from brimful.store.format import Cursor, ReadAhead, Sealed, Value
 from brimful.store.opening import opened_alone
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -30,6 +32,8 @@ from brimful.store.writing import Entry
 RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
 _LOOK_SECONDS = 0.2
+_MOST_WAITING = 256
+"""Blobs of some ten kilobytes that came before they were asked for."""
 _AT_ONCE = 8
 """Calls that an actor takes at a time."""
 _NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
@@ -120,6 +124,11 @@ class ShardServer:
             raise StoreUnreachableError("the snapshot was held by an actor that is no more; ask again")
         found = getattr(self._held[number].cursor, name)(*given)
         return list(found) if name == "each" else found
+
+    def blobs(self, number: int, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        """Those of some blobs that a snapshot has, with their seals."""
+        found = ((key, self.read(number, "sealed", ("blobs", key))) for key in keys)
+        return {key: blob for key, blob in found if blob is not None}
 
     def end(self, number: int) -> None:
         """Let go of a snapshot or a turn."""
@@ -276,18 +285,25 @@ class RayStore(Store):
 class _RemoteCursor:
     """The cursor of a snapshot that an actor holds."""
 
+    is_far = True
+
     def __init__(self, store: RayStore) -> None:
         self._store = store
         self._number: int | None = store.ask("begin")
         self.is_lost = False
         self.trips = 0
+        self._ahead, self._came = ReadAhead(), OrderedDict[int, tuple[bytes, bytes]]()  # with others, not asked for yet
+        self._lock = threading.Lock()
 
     def _ask(self, name: str, *given: Any) -> Any:
+        return self._call("read", name, given)
+
+    def _call(self, name: str, *given: Any) -> Any:
         if self._number is None:
             raise StoreError(f"this snapshot of {self._store.path} was closed; ask again")
         self.trips += 1
         try:
-            return self._store.ask("read", self._number, name, given, wait=False)
+            return self._store.ask(name, self._number, *given, wait=False)
         except StoreUnreachableError:
             self.is_lost = True
             raise
@@ -302,9 +318,21 @@ class _RemoteCursor:
         return iter(self._ask("each", statement))
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
-        """Bytes with their seal."""
-        found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
-        return found
+        """Bytes with their seal; blobs come with those that are asked for next."""
+        if table == "maps":
+            found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
+            return found
+        with self._lock:
+            known = self._came.pop(key, None)
+            wanted = () if known is not None else [each for each in self._ahead.near(key) if each not in self._came]
+        if known is None:
+            came: dict[int, tuple[bytes, bytes]] = self._call("blobs", wanted)
+            known = came.pop(key, None)
+            with self._lock:
+                self._came.update(came)
+                while len(self._came) > _MOST_WAITING:
+                    self._came.popitem(last=False)
+        return known
 
     def size_bytes(self) -> int:
         """How much room the store takes."""

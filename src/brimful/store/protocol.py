@@ -259,6 +259,10 @@ class Snapshot(Protocol):
         """Raise where a document may lie in one of them."""
         ...
 
+    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
+        """Be told which documents will be asked for; whoever is far away fetches them at once."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...

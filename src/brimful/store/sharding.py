@@ -136,6 +136,15 @@ class ShardedSnapshot:
         found = None if shard == NOBODY else self._shards[shard].row(path)
         return None if found is None else self._numbered(found, shard)
 
+    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
+        """Be told which documents will be asked for."""
+        own: dict[int, list[str]] = {}
+        for path in paths:
+            own.setdefault(part_of(path, self.parts), []).append(path)
+        for shard, some in sorted(own.items()):
+            if shard != NOBODY:
+                self._shards[shard].expect(some, proofs=proofs)
+
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
         return self._documents

@@ -27,22 +27,7 @@ from brimful.errors import (
 )
 from brimful.patterns import compiled
 from brimful.store.address import Address
-from brimful.store.format import (
-    CARDS,
-    EXTENTS,
-    FIRSTS,
-    HEADS,
-    LITTLE,
-    SECTIONS,
-    UNITS,
-    ChangedError,
-    Cursor,
-    Sealed,
-    Value,
-    key_of,
-    kind_of_key,
-    segment_of,
-)
+from brimful.store.format import CARDS, EXTENTS, ChangedError, Cursor, ReadAhead, Sealed, Value, kind_of_key
 from brimful.store.postgres import layout
 from brimful.store.store import new_store
 
@@ -153,6 +138,8 @@ class KeptBlobs:
 class PostgresCursor:
     """The statements of a store on one connection."""
 
+    is_far = True
+
     def __init__(
         self,
         connection: Connection,
@@ -169,7 +156,7 @@ class PostgresCursor:
         self._waiting_bytes = 0
         self._incoming = False
         self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
-        self._next, self._ahead = 0, _TOGETHER
+        self._ahead = ReadAhead()
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
@@ -227,15 +214,11 @@ class PostgresCursor:
         return known
 
     def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
-        """A blob with those that are asked for next: the columns of its segment, or its neighbours."""
-        if kind_of_key(key) in _COLUMNS:
-            first = key_of(segment_of(key), 0)
-            wanted = [first + key_of(0, kind) for kind in _COLUMNS]
-            return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
-        first = key - key % _TOGETHER
-        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if first == self._next else _TOGETHER
-        self._next = first + self._ahead
-        return self._fetched("blobs", "key >= %s AND key < %s", (first, self._next))
+        """A blob with those that are asked for next."""
+        wanted = self._ahead.near(key)
+        if isinstance(wanted, range):
+            return self._fetched("blobs", "key >= %s AND key < %s", (wanted.start, wanted.stop))
+        return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
 
     def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
         self.trips += 1
@@ -342,10 +325,6 @@ _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
 _CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""
-_COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
-"""The kinds of which a segment has one blob; a question reads nearly all of them."""
-_TOGETHER, _MOST_AHEAD = 4, 32
-"""So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
 
 
 # ---- session: How is a session begun, and how do tables and corpora come to be? Texts with a NUL are kept, too.
