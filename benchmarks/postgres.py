@@ -60,8 +60,9 @@ def main() -> int:
             places = _stores(folder, server)
             asked = [each for kind in questions(folder, options.questions).values() for each in kind]
             if "ask" in options.parts:
-                passages = Hybrid(server, f"speed{megabytes:.0f}")
-                passages.fill(_texts(folder))
+                passages = None if options.no_peer else Hybrid(server, f"speed{megabytes:.0f}")
+                if passages is not None:
+                    passages.fill(_texts(folder))
                 tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
                 _tell(tables, facts, dry=options.dry)
             if "clients" in options.parts:
@@ -135,7 +136,9 @@ def _stores(folder: Path, server: Any) -> dict[str, Any]:
     return places
 
 
-def _ask(places: dict[str, Any], passages: "Hybrid", asked: list[str], *, cold: int, megabytes: float) -> report.Table:
+def _ask(
+    places: dict[str, Any], passages: "Hybrid | None", asked: list[str], *, cold: int, megabytes: float
+) -> report.Table:
     import brimful
 
     table = report.Table(
@@ -163,9 +166,10 @@ def _ask(places: dict[str, Any], passages: "Hybrid", asked: list[str], *, cold: 
                 trips[1].append(count["trips"])
                 kilobytes.append(count["bytes"] / 1_000)
         _add(table, store, colds, warms, trips, kilobytes)
-    colds = [_timed(lambda question=each: passages.again().ask(question)) for each in asked[:cold]]
-    warms = [_timed(lambda question=each: passages.ask(question)) for each in asked]
-    _add(table, "tsvector + pgvector", colds, warms, ([1] * cold, [1] * len(asked)), [BUDGET * 4 / 1_000])
+    if passages is not None:
+        colds = [_timed(lambda question=each: passages.again().ask(question)) for each in asked[:cold]]
+        warms = [_timed(lambda question=each: passages.ask(question)) for each in asked]
+        _add(table, "tsvector + pgvector", colds, warms, ([1] * cold, [1] * len(asked)), [BUDGET * 4 / 1_000])
     return table
 
 
@@ -391,6 +395,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--cold", type=int, default=8, help="questions that a new engine is opened for")
     parser.add_argument("--limit", type=int, default=60, help="questions of each evaluation set")
     parser.add_argument("--parts", nargs="+", default=["ingest", "ask", "clients", "recall"], help="which to measure")
+    parser.add_argument("--no-peer", action="store_true", help="leave the hybrid out of the questions: it fills slowly")
     parser.add_argument("--dry", action="store_true", help="write no files")
     return parser.parse_args()
 
