@@ -413,7 +413,7 @@ def _migrate(connection: Connection, address: Address) -> None:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
         version = _version(connection, address)
-        if version is not None and version < layout.VERSION and not _owns(connection):
+        if version is not None and version < layout.VERSION and not owns_tables(connection):
             raise StoreAccessError(
                 f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
                 "them up to date by opening a corpus: brimful status --store ADDRESS"
@@ -421,14 +421,14 @@ def _migrate(connection: Connection, address: Address) -> None:
         if version is None:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             connection.execute(layout.first())
-            _index_terms(connection)
+            index_terms(connection)
             version = 1
         for number in range(version + 1, layout.VERSION + 1):
             connection.execute(layout.later(number))
             connection.execute("UPDATE versions SET version = %s", (number,))
 
 
-def _owns(connection: Connection) -> bool:
+def owns_tables(connection: Connection) -> bool:
     """Whether this role may change the tables."""
     statement = (
         "SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = 'versions'::regclass"
@@ -437,7 +437,7 @@ def _owns(connection: Connection) -> bool:
     return bool(row and row[0])
 
 
-def _index_terms(connection: Connection) -> None:
+def index_terms(connection: Connection) -> None:
     """Where the server has pg_trgm, words are found by likeness and by any part."""
     found = connection.execute(
         "SELECT nspname FROM pg_catalog.pg_opclass AS kind JOIN pg_catalog.pg_namespace AS place "
@@ -445,7 +445,8 @@ def _index_terms(connection: Connection) -> None:
     ).fetchone()
     if found is not None:
         kind = sql.Identifier(found[0], "gin_trgm_ops")
-        connection.execute(sql.SQL("CREATE INDEX terms_by_likeness ON all_terms USING gin (term {})").format(kind))
+        made = "CREATE INDEX IF NOT EXISTS terms_by_likeness ON all_terms USING gin (term {})"
+        connection.execute(sql.SQL(made).format(kind))
 
 
 def _corpus(connection: Connection, address: Address, *, make: bool) -> tuple[int, str]:

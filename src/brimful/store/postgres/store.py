@@ -27,6 +27,8 @@ from brimful.store.postgres.session import (
     KeptBlobs,
     PostgresCursor,
     connected,
+    index_terms,
+    owns_tables,
     prepared,
     translated,
 )
@@ -344,6 +346,8 @@ class PostgresStore(Store):
         """Fill the table of terms anew; returns how many there are."""
         count = 0
         with self._writing() as cursor:
+            if owns_tables(self._connection):  # pg_trgm may have come since they were made
+                index_terms(self._connection)
             cursor.execute("DELETE FROM terms")
             each = iter(counted)
             while batch := list(islice(each, at_once)):
