@@ -3,6 +3,9 @@
 import io
 import json
 import shutil
+import socket
+import subprocess
+import sys
 import threading
 import time
 from itertools import count
@@ -87,6 +90,19 @@ def test_ray_serves_shards_of_a_cluster_that_answers(tmp_path):
     pytest.importorskip("ray")
     with pytest.raises(InputError, match="brimful shard add"):
         brimful.open(tmp_path / "one.db", ray="auto")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]  # nobody listens there any more
+    connect = f"""
+import brimful
+try:
+    brimful.open([{str(tmp_path / "a.db")!r}, {str(tmp_path / "b.db")!r}], ray="127.0.0.1:{port}")
+except brimful.BrimfulError as error:
+    print(error.code, error)
+"""
+    done = subprocess.run([sys.executable, "-c", connect], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"store.unreachable no Ray cluster answers at '127.0.0.1:{port}'")
+    assert "start one: ray start --head" in done.stdout
+    assert not list(tmp_path.glob("*.db"))
 
 
 def _node(store):

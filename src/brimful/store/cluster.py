@@ -8,6 +8,7 @@ error, and the next one is answered. Where actors run, how they are reached and 
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections import OrderedDict
@@ -31,7 +32,7 @@ from brimful.store.writing import Entry
 
 RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
-_LOOK_SECONDS = 0.2
+_LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
 _MOST_WAITING = 256
 """Blobs of some ten kilobytes that came before they were asked for."""
 _AT_ONCE = 8
@@ -47,13 +48,21 @@ def connect(address: str) -> Any:
         raise MissingPartError(f"ray is not installed; install it: {install('ray')}") from error
     if not ray.is_initialized():
         try:
+            _look_for(address)
             ray.init(address=address, namespace="brimful", log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             said = " ".join(str(error).split())[:200]
             raise StoreUnreachableError(
                 f"no Ray cluster answers at {address!r} ({said}); start one: ray start --head"
             ) from None
     return ray
+
+
+def _look_for(address: str) -> None:
+    """Raise where nothing listens at HOST:PORT, which Ray would look for by the minute."""
+    host, mark, port = address.rpartition(":")
+    if mark and "/" not in address and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
 
 
 _actors = count()
