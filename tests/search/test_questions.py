@@ -147,6 +147,26 @@ def test_a_question_that_names_a_document_is_answered_from_it(ask):
     assert context.windows[0].path == "AMERICANEXPRESS_2019_10K.txt"
 
 
+def test_what_a_name_says_its_passages_need_not_say_again(ask):
+    """In the document that is asked about, its own name in a passage tells nothing: the rest of the question does."""
+    texts = {
+        "ACME_2019_10K.txt": f"{FILLER * 9}Acme Corp thanks the friends of Acme in 2019 for 2019. {FILLER * 20}"
+        f"Goodwill rose to nine million. {FILLER * 9}",
+        "BOLT_2019_10K.txt": f"{FILLER * 9}Goodwill fell to three million. {FILLER * 9}",
+    }
+    windows = ask(texts)("What was the goodwill of Acme in FY2019?", budget=40).windows
+    assert "Goodwill rose" in max(windows, key=lambda window: window.score).text
+
+
+def test_letters_and_digits_that_no_text_writes_together_are_looked_for_apart(ask):
+    """`FY2021` where only the year stands is no missing word, and answers; an unknown code is still named."""
+    texts = {"report.txt": f"{FILLER * 3}The fiscal year (FY) 2021 had a tax rate of nine percent. {FILLER * 3}"}
+    context = ask(texts)("How does the rate in FY2021 compare?", budget=60)
+    assert "nine percent" in context.text
+    assert context.relevance.missing == ("compare",)
+    assert ask(texts)("what is the rate in E2021?", budget=60).relevance.missing == ("e2021",)
+
+
 DATES = ["2024-05-12", "12.05.2024", "12 May 2024", "May 12, 2024", "12th May 2024", "2024/05/12", "12. Mai 2024"]
 
 

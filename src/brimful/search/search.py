@@ -120,11 +120,13 @@ MOST_MISSING = 16
 MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
-LEAST_BESIDE = 20_000
+LEAST_BESIDE = 100_000
 """Units whose codes take longer to compare than a thread to be asked for it."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
+_RUN = compiled(rb"[a-z]+|[0-9]+")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _BLOCK_BYTES = 4_096
@@ -225,6 +227,7 @@ def understand(
     allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
         return Understood(columns, query, settings, allowed)
+    query = _in_parts(columns, query)
     forms = _forms(columns, query)
     repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=columns.languages)
@@ -348,6 +351,29 @@ def with_matches(columns: CorpusColumns, found: Found) -> Found:
         return replace(hit, matches=tuple((hit.start + a, hit.start + b) for a, b in matches_in(text, names)))
 
     return replace(found, hits=tuple(placed(hit) for hit in found.hits))
+
+
+def _in_parts(columns: CorpusColumns, query: Query) -> Query:
+    """The question with letters and digits apart where the corpus never writes them as one: `FY2018`, `2018`.
+
+    Only where all of them stand somewhere and none is a single character: `E1234` is not what `1234` is.
+    """
+    written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
+    for whole in query.terms:
+        if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or _stands(columns, whole.term):
+            continue
+        runs = _RUN.findall(whole.term)
+        if all(len(run) > 1 and _stands(columns, run) for run in runs):
+            written |= {whole.term: True, **dict.fromkeys(runs, False)}
+    return (
+        replace(query, terms=tuple(replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms))
+        if written
+        else query
+    )
+
+
+def _stands(columns: CorpusColumns, term: bytes) -> bool:
+    return bool(columns.census(term) or len(columns.titles.of(term)))
 
 
 def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
@@ -504,6 +530,7 @@ def _term_hits(
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
+    scraps = {run for whole in query.terms for run in _RUN.findall(whole.term) if len(run) < 3 and run != whole.term}
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
@@ -522,6 +549,8 @@ def _term_hits(
         weight = settings.asking if is_stop_word(asked, columns.languages) else 1.0
         if asked in parts:
             weight *= settings.part
+        if asked in scraps:  # two letters of a longer word mean something else elsewhere
+            weight = min(weight, settings.asking)
         times = repeated.get(asked, 1)
         weight *= times * (settings.repeated + 1) / (times + settings.repeated)
         if settings.common:
