@@ -54,17 +54,20 @@ def main() -> int:
         if "ingest" in options.parts:
             tables.append(_ingests(scratch, server, options.ingest_megabytes))
             _tell(tables, facts, dry=options.dry)
-        corpus = lay_out(scratch / "all", megabytes=options.megabytes)
-        places = _stores(scratch, server)
-        asked = [each for kind in questions(scratch / "all", options.questions).values() for each in kind]
-        if "ask" in options.parts:
-            passages = Hybrid(server, "speed")
-            passages.fill(_texts(scratch / "all"))
-            tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
-            _tell(tables, facts, dry=options.dry)
-        if "clients" in options.parts:
-            tables.append(_clients(places, asked, megabytes=corpus.megabytes))
-            _tell(tables, facts, dry=options.dry)
+        for megabytes in options.megabytes:
+            folder = scratch / f"all{megabytes:.0f}"
+            corpus = lay_out(folder, megabytes=megabytes)
+            places = _stores(folder, server)
+            asked = [each for kind in questions(folder, options.questions).values() for each in kind]
+            if "ask" in options.parts:
+                passages = None if options.no_peer else Hybrid(server, f"speed{megabytes:.0f}")
+                if passages is not None:
+                    passages.fill(_texts(folder))
+                tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
+                _tell(tables, facts, dry=options.dry)
+            if "clients" in options.parts:
+                tables.append(_clients(places, asked, megabytes=corpus.megabytes))
+                _tell(tables, facts, dry=options.dry)
         if "recall" in options.parts:
             tables += _recall(server, options.limit)
             _tell(tables, facts, dry=options.dry)
@@ -114,26 +117,28 @@ def _parts(scratch: Path) -> list[str]:
 # ---- questions
 
 
-def _stores(scratch: Path, server: Any) -> dict[str, Any]:
+def _stores(folder: Path, server: Any) -> dict[str, Any]:
     """One corpus on each kind of store: indexed once, then copied."""
     import brimful
     from brimful.store.opening import opened
     from brimful.store.upkeep import copy
 
     places = {
-        "SQLite": str(scratch / "file.db"),
-        "PostgreSQL": server.address("one"),
-        f"{SHARDS} shards": [server.address(f"shard{number}") for number in range(SHARDS)],
+        "SQLite": f"{folder}.db",
+        "PostgreSQL": server.address(f"{folder.name}-one"),
+        f"{SHARDS} shards": [server.address(f"{folder.name}-shard{number}") for number in range(SHARDS)],
     }
     with brimful.open(places["SQLite"]) as engine:
-        engine.add(scratch / "all")
+        engine.add(folder)
     for name in list(places)[1:]:
         with opened(places["SQLite"]) as source, opened(places[name]) as target:
             copy(source, target)
     return places
 
 
-def _ask(places: dict[str, Any], passages: "Hybrid", asked: list[str], *, cold: int, megabytes: float) -> report.Table:
+def _ask(
+    places: dict[str, Any], passages: "Hybrid | None", asked: list[str], *, cold: int, megabytes: float
+) -> report.Table:
     import brimful
 
     table = report.Table(
@@ -161,9 +166,10 @@ def _ask(places: dict[str, Any], passages: "Hybrid", asked: list[str], *, cold: 
                 trips[1].append(count["trips"])
                 kilobytes.append(count["bytes"] / 1_000)
         _add(table, store, colds, warms, trips, kilobytes)
-    colds = [_timed(lambda question=each: passages.again().ask(question)) for each in asked[:cold]]
-    warms = [_timed(lambda question=each: passages.ask(question)) for each in asked]
-    _add(table, "tsvector + pgvector", colds, warms, ([1] * cold, [1] * len(asked)), [BUDGET * 4 / 1_000])
+    if passages is not None:
+        colds = [_timed(lambda question=each: passages.again().ask(question)) for each in asked[:cold]]
+        warms = [_timed(lambda question=each: passages.ask(question)) for each in asked]
+        _add(table, "tsvector + pgvector", colds, warms, ([1] * cold, [1] * len(asked)), [BUDGET * 4 / 1_000])
     return table
 
 
@@ -269,7 +275,8 @@ class Hybrid:
         run = self._connection.execute
         run("CREATE EXTENSION IF NOT EXISTS vector")
         run(
-            f"CREATE TABLE {self._table} (path text, low int, high int, body text, words tsvector, meaning vector(256))"
+            f"CREATE TABLE {self._table} (path text, low int, high int, body text, meaning vector(256), "
+            "words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)"
         )
         some: list[tuple[str, int, int, str]] = []
         for path, content in documents:
@@ -280,6 +287,7 @@ class Hybrid:
                     some = []
         if some:
             self._send(some)
+        run("SET maintenance_work_mem = '2GB'")  # a graph that does not fit is built many times more slowly
         run(f"CREATE INDEX ON {self._table} USING gin (words)")
         run(f"CREATE INDEX ON {self._table} USING hnsw (meaning vector_cosine_ops) WITH (m = 8, ef_construction = 32)")
         run(f"ANALYZE {self._table}")
@@ -292,7 +300,6 @@ class Hybrid:
         ):
             for each, vector in zip(some, vectors, strict=True):
                 sent.write_row((*each, "[" + ",".join(f"{value:.4g}" for value in vector) + "]"))
-        self._connection.execute(f"UPDATE {self._table} SET words = to_tsvector('english', body) WHERE words IS NULL")
 
     def ask(self, question: str, tokens: int = BUDGET) -> list[tuple[str, int, int]]:
         """The passages that fill a budget, best first, four bytes a token."""
@@ -383,12 +390,13 @@ def _p95(seconds: Sequence[float]) -> float:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=float, default=100, help="of the corpus that is asked")
+    parser.add_argument("--megabytes", type=float, nargs="*", default=[100], help="of the corpora that are asked")
     parser.add_argument("--ingest-megabytes", type=float, default=20, help="of the corpus that writers share")
     parser.add_argument("--questions", type=int, default=12, help="of each kind")
     parser.add_argument("--cold", type=int, default=8, help="questions that a new engine is opened for")
     parser.add_argument("--limit", type=int, default=60, help="questions of each evaluation set")
     parser.add_argument("--parts", nargs="+", default=["ingest", "ask", "clients", "recall"], help="which to measure")
+    parser.add_argument("--no-peer", action="store_true", help="leave the hybrid out of the questions: it fills slowly")
     parser.add_argument("--dry", action="store_true", help="write no files")
     return parser.parse_args()
 

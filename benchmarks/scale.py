@@ -135,9 +135,11 @@ def _memory(place: Path, asked: list[str]) -> int:
 # ---- the simulation
 
 
-def simulated(megabytes: float, *, batch: int) -> tuple[int, float]:
+def simulated(megabytes: float, *, batch: int | None = None) -> tuple[int, float]:
     """How many segments merging leaves, and how often a byte of text is written, by the store's own rules."""
-    from brimful.store.writing import FANOUT, LARGEST_BYTES, tier_of
+    from brimful.store.writing import FANOUT, LARGEST_BYTES, SEGMENT_BYTES, tier_of
+
+    batch = batch or SEGMENT_BYTES
 
     tiers: dict[int, list[int]] = {}
     full, written, left = 0, 0, int(megabytes * MB)
@@ -225,7 +227,7 @@ def on_paper(measured: list[Measured]) -> tuple[report.Table, report.Table, repo
         )
     fits = {name: fitted(measured, name) for name in _FITTED}
     last = measured[-1]
-    segments, _ = simulated(last.megabytes, batch=4 << 20)
+    segments, _ = simulated(last.megabytes)
     model = report.Table(
         "Model",
         ("figure", "for an empty corpus", "each MB", f"says of {last.megabytes:.0f} MB", "measured", "off by"),
@@ -276,7 +278,7 @@ def _large(measured: list[Measured]) -> report.Table:
     for size in sizes.values():
         megabytes = size / MB
         shards = max(-(-size // SHARD_BYTES), 1)
-        per_shard, writes = simulated(min(megabytes / shards, 20_000), batch=4 << 20)
+        per_shard, writes = simulated(min(megabytes / shards, 20_000))
         segments = per_shard * shards * max(megabytes / shards / 20_000, 1)
         stored = fits["stored_bytes"].at(megabytes)
         cpu_hours = fits["index_cpu"].at(megabytes) / 3_600

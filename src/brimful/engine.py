@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -30,6 +30,7 @@ from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.store import place_below
 
 if TYPE_CHECKING:
+    from brimful.assembly.citing import Checked
     from brimful.corpus.sources import Found as FoundFile
     from brimful.densify.captures import Capture, Captures
     from brimful.densify.digest import Digest
@@ -211,7 +212,7 @@ class Engine:
         with self._changing(), self._states.alone():  # what others read must not be overwritten
             self._store.purge()
         with self.corpus() as corpus:
-            if self._memory_path.exists():
+            if self._store.keeps_answers() or digests_of(self.path).exists():
                 self._captures.purge(corpus.columns.documents.paths)
 
     @contextmanager
@@ -273,7 +274,15 @@ class Engine:
     text = _of_corpus(Corpus.text)
     origins = _of_corpus(Corpus.origins)
     cite = _of_corpus(Corpus.cite)
-    check_answer = _of_corpus(Corpus.check_answer)
+
+    def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
+        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows.
+
+        The windows are read from the store; those that it has no more as they were cited are named in `changed`.
+        """
+        cited = Receipt.of(receipt)
+        with self.corpus(partial=bool(cited.missing)) as corpus:
+            return corpus.check_answer(answer, cited)
 
     # ---- questions
 
@@ -426,18 +435,14 @@ class Engine:
 
     @property
     def memory(self) -> Memory:
-        """What models have answered, and the captures: a file beside the store, made when first needed."""
-        from brimful.densify.memory import Memory
+        """What models have answered, and the captures: on a corpus's server, or in a file beside the store."""
+        from brimful.densify.memory import memory_of
 
         self._states.check_open()
         with self._memory_lock:
             if self._memory is None:
-                self._memory = Memory(self._memory_path)
+                self._memory = memory_of(self._store)
             return self._memory
-
-    @cached_property
-    def _memory_path(self) -> Path:
-        return digests_of(self.path)
 
     @property
     def _captures(self) -> Captures:

@@ -223,6 +223,11 @@ class Corpus:
         """The state root: one hash over path, time and content of all documents."""
         return self.snapshot.root.hex()
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The shards that it goes without, since they can't be reached; none unless that was asked for."""
+        return self.snapshot.missing
+
     # ---- what it holds
 
     def length(self, path: str) -> int | None:
@@ -234,14 +239,22 @@ class Corpus:
         """A stored document, whole."""
         check_path(path)
         if self.snapshot.row(path) is None:
+            self.snapshot.check_held(path)
             close = close_part(path, self.columns.documents.paths)
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
         return self._documents.many(self.snapshot, [path], as_stored=False)[path]
 
-    def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
+    def documents(
+        self,
+        path: str | Sequence[str] = (),
+        *,
+        lines: bool = False,
+        partial: bool = False,  # noqa: ARG002  (an engine takes a corpus without the shards that can't be reached)
+    ) -> tuple[Listed, ...]:
         """The stored documents by path, or those whose path has one of some parts or fits one of some patterns.
 
-        Nothing of their text is read, unless their `lines` are to be counted.
+        Nothing of their text is read, unless their `lines` are to be counted. `partial` goes without shards that can't
+        be reached.
         """
         found = tuple(self.columns.documents.listed(row) for row in self._rows(path))
         return tuple(each._replace(lines=self._line_count(each)) for each in found) if lines else found
@@ -371,15 +384,27 @@ class Corpus:
         question: str | None = None,
         model: str = DEFAULT_MODEL,
         path: str | Sequence[str] = (),
+        partial: bool = False,  # noqa: ARG002  (an engine takes a corpus without the shards that can't be reached)
     ) -> CorpusMap:
         """What the corpus holds, within a budget: files with their headings and definitions, as indented lines.
 
         Every file is named before any is opened; with a question, the documents that it finds come first, opened, and
-        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several.
+        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several. `partial`
+        goes without shards that can't be reached, and the first line says so.
         """
+        whole, counter = budget_of(budget).available, tokens_for(model)
+        notice = notice_part("plain", self.missing) if self.missing else ""
+        drawn = self._drawn(max(whole - counter.count(notice), 0), question, model, path)
+        text = notice + drawn.text
+        if counter.count(text) > whole:  # a budget that holds no more than the notice, if that
+            text, drawn = "", replace(drawn, files=0, names=0, files_left_out=drawn.files + drawn.files_left_out)
+        return replace(drawn, text=text, tokens=counter.count(text), budget=whole, missing=self.missing)
+
+    def _drawn(self, room: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
+        """A map without a word on what is missing."""
         from brimful.assembly.outline_map import by_importance, draw, inside  # its rules take a while to load
 
-        room, counter = budget_of(budget).available, tokens_for(model)
+        counter = tokens_for(model)
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))
         found = None if question is None else self.search(question, limit=_MAPPED, path=_several(path))
@@ -435,7 +460,7 @@ class Corpus:
         drawn, mapped = None, 0
         if settings.map_percent:
             share = max(whole.available * settings.map_percent // 100, 1)
-            drawn = self.map(budget=share, question=ask.question, model=settings.model, path=settings.path).text or None
+            drawn = self._drawn(share, ask.question, settings.model, settings.path).text or None
             mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
         if self.snapshot.missing:
             mapped += counter.count(notice_part(settings.format, self.snapshot.missing)) + (0 if mapped else slack)

@@ -4,6 +4,7 @@ import fsspec
 import pytest
 
 import brimful
+from brimful.corpus.skips import SourceSettings
 from brimful.errors import DocumentError
 
 
@@ -79,3 +80,48 @@ def test_a_file_that_cannot_be_read_keeps_what_was_stored(files, tmp_path, monke
             ("notes/tea.md", "unreadable")
         ]
         assert engine.document("notes/tea.md").content == b"# Tea\n\nTea is served at four.\n"
+
+
+def test_a_long_file_elsewhere_is_read_in_blocks(files, tmp_path, monkeypatch):
+    """More than may be held at once; the documents are those of the same files on a disk."""
+    monkeypatch.setattr("brimful.ingest.folders.LONG_BYTES", 10_000)
+    texts = {
+        "tea.txt": "".join(f"Tea number {number} is served at four.\n" for number in range(2_000)).encode(),
+        "alt.txt": "".join(f"Käse Nummer {number} ist da.\n" for number in range(2_000)).encode("utf-16"),
+    }
+    (tmp_path / "notes").mkdir()
+    for name, content in texts.items():
+        files.pipe(f"/long/notes/{name}", content)
+        (tmp_path / "notes" / name).write_bytes(content)
+    settings = SourceSettings(max_whole_bytes=20_000)
+    with brimful.open(tmp_path / "a.db") as remote, brimful.open(tmp_path / "b.db") as local:
+        assert remote.add("memory://long/notes", settings=settings).added == 2
+        assert local.add(tmp_path / "notes", settings=settings).added == 2
+        for path in ("notes/tea.txt", "notes/alt.txt"):
+            assert remote.document(path).content == local.document(path).content
+        files.pipe("/long/notes/tea.txt", texts["tea.txt"] + b"Coffee at ten.\n")
+        assert remote.add("memory://long/notes", settings=settings).changed == 1
+        assert "Coffee at ten." in remote.context("When is coffee?", budget=50).text
+
+
+def test_a_long_file_that_breaks_off_is_left_out(files, tmp_path, monkeypatch):
+    """One that is shorter than it was listed, or that the place refuses, is skipped with its reason, and nothing of it
+    stays.
+    """
+    monkeypatch.setattr("brimful.ingest.folders.LONG_BYTES", 10_000)
+    files.pipe("/long/tea.txt", b"Tea is served at four.\n" * 2_000)
+    found = files.find
+
+    def listed(path, **named):
+        return {name: {**facts, "size": facts["size"] + 1} for name, facts in found(path, **named).items()}
+
+    with brimful.open(tmp_path / "store.db") as engine:
+        monkeypatch.setattr(type(files), "find", lambda _, path, **named: listed(path, **named))
+        assert [each.reason for each in engine.add("memory://long").skipped] == ["changing"]
+
+        def refused(*_given, **_named):
+            raise PermissionError("not yours")
+
+        monkeypatch.setattr(type(files), "_open", refused)
+        assert [each.reason for each in engine.add("memory://long").skipped] == ["unreadable"]
+        assert engine.documents() == ()

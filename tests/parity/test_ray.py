@@ -1,6 +1,11 @@
 """Three shards served by Ray on two nodes: the same bytes as one store, files indexed by tasks, a node that dies."""
 
+import io
 import json
+import shutil
+import socket
+import subprocess
+import sys
 import threading
 import time
 from itertools import count
@@ -9,11 +14,17 @@ from urllib.request import Request, urlopen
 import pytest
 
 import brimful
+from brimful.corpus.reading import LongDocument, streamed_file
+from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.corpus.sources import root_of, walk
 from brimful.errors import InputError, StoreUnreachableError
+from brimful.ingest.texts import ingest_stream
 from brimful.store.opening import place_of
+from brimful.store.writing import Entry
 from brimful.surfaces import serving as shared
 from brimful.surfaces.cli import main
 from brimful.surfaces.http import serve
+from brimful.testing import FakeModel
 
 from .corpus import documents
 from .test_stores import KINDS, compare
@@ -79,6 +90,19 @@ def test_ray_serves_shards_of_a_cluster_that_answers(tmp_path):
     pytest.importorskip("ray")
     with pytest.raises(InputError, match="brimful shard add"):
         brimful.open(tmp_path / "one.db", ray="auto")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]  # nobody listens there any more
+    connect = f"""
+import brimful
+try:
+    brimful.open([{str(tmp_path / "a.db")!r}, {str(tmp_path / "b.db")!r}], ray="127.0.0.1:{port}")
+except brimful.BrimfulError as error:
+    print(error.code, error)
+"""
+    done = subprocess.run([sys.executable, "-c", connect], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"store.unreachable no Ray cluster answers at '127.0.0.1:{port}'")
+    assert "start one: ray start --head" in done.stdout
+    assert not list(tmp_path.glob("*.db"))
 
 
 def _node(store):
@@ -93,6 +117,57 @@ def _answered(engine, question):
             return engine.context(question, budget=300).text
         except StoreUnreachableError:
             assert time.monotonic() < until
+
+
+def test_long_files_and_addresses_under_ray(cluster, folder, tmp_path, postgres_server, monkeypatch):
+    """A folder by its path and by an address that fsspec opens, with texts too long to be held, files that no task
+    reads and a stream that only this process has: the documents and answers of one file. A long one that changes while
+    an actor reads it is left out.
+    """
+    for module in ("folders", "texts"):
+        monkeypatch.setattr(f"brimful.ingest.{module}.LONG_BYTES", 30_000)
+    long = "".join(f"Ledger line {number}: nobody paid for the tea.\n" for number in range(4_000))
+    (folder / "ledger.txt").write_text(long)
+    (folder / "käse.txt").write_bytes(long.replace("tea", "Käse").encode("utf-16"))
+    (folder / "blob.bin").write_bytes(bytes(range(256)) * 400)
+    settings = SourceSettings(max_whole_bytes=60_000)
+    number = next(_numbers)
+    places = [tmp_path / "a.db", *(postgres_server.address(f"ray-{number}-{name}") for name in "bc")]
+    with brimful.open(tmp_path / "one.db") as file, brimful.open(places, ray=cluster.address) as shards:
+        reports = [
+            engine.add(place, settings=settings)
+            for engine in (file, shards)
+            for place in (folder, _elsewhere(folder, tmp_path))
+        ]
+        for mine, theirs in zip(reports[:2], reports[2:], strict=True):
+            assert (mine.added, mine.skipped) == (theirs.added, theirs.skipped)
+            assert mine.added > 2
+        for engine in (file, shards):
+            ingest_stream(engine._store, "stream.txt", io.BytesIO(f"Streamed. {long}".encode()))
+            engine.add_text("note.txt", f"Noted. {long}")
+            engine.capture(
+                "Tea is served at four in the garden. The weather is fine. " * 20, name="visit", model=FakeModel()
+            )
+        assert [each.path for each in file.documents()] == [each.path for each in shards.documents()]
+        for path in ("given/ledger.txt", "given/käse.txt", "copy/ledger.txt", "stream.txt", "note.txt"):
+            assert file.document(path).content == shards.document(path).content
+        assert shards.captures() == file.captures()
+        assert compare([file, shards], seed=33, most=2 * KINDS)
+
+        actor = shards._store._of("given/ledger.txt")
+        gone = streamed_file(next(each for each in walk(root_of(folder)) if each.path == "ledger.txt"))
+        document = LongDocument.of("given/ledger.txt", gone)
+        (folder / "ledger.txt").write_text("Changed.")
+        with pytest.raises(Refusal, match="changing"):
+            actor.add([Entry(document)])
+        assert shards.document("given/ledger.txt").content.decode() == long
+
+
+def _elsewhere(folder, tmp_path):
+    """A copy of a folder, as an address."""
+    if not (tmp_path / "copy").exists():
+        shutil.copytree(folder, tmp_path / "copy")
+    return f"file://{tmp_path}/copy"
 
 
 def test_the_program_indexes_and_serves_in_a_cluster(cluster, folder, tmp_path, monkeypatch, capsys):

@@ -20,6 +20,7 @@ from brimful.errors import (
     MissingPartError,
     StoreAccessError,
     StoreBusyError,
+    StoreFullError,
     StoreUnreachableError,
     StoreVersionError,
 )
@@ -173,6 +174,21 @@ def test_what_was_read_of_a_segment_is_not_fetched_again(address):
         engine.context("Which cup7 has tea?", budget=300)
         assert engine._states.now().snapshot._cursor.trips < first + 12
         assert len(engine._store.kept._blobs) > 5
+
+
+def test_a_question_costs_few_round_trips(address):
+    """The rows and proofs of all documents that are cited come together, not one by one."""
+    with brimful.open(address) as engine:
+        engine.add_documents([Document(f"d{n}.md", f"Tea number {n} is served at four. " * 3) for n in range(60)])
+        engine.context("What warms the caches?", budget=400)
+        with engine.corpus() as corpus:
+            before = corpus.snapshot.cursor.trips
+            made = engine.context("Which tea is served?", budget=2_000)
+            trips = corpus.snapshot.cursor.trips - before
+        cited = {window.path for window in made.windows}
+        assert len(cited) > 15
+        assert trips < 12
+        assert list(engine.verify(made.receipt)) == []
 
 
 def test_kept_blobs_are_bounded():
@@ -396,6 +412,76 @@ def test_a_database_that_is_not_there_is_named(postgres_server):
     text = postgres_server.address().replace("@/postgres?", "@/elsewhere?")
     said = refusal(text, StoreAccessError, "no such database.*createdb")
     assert PASSWORD not in said
+
+
+def test_a_deadlock_is_tried_again(postgres_server, address):
+    """A commit that the server ends for the sake of another one is made anew; nobody sees that it was."""
+    with PostgresStore(address) as store, postgres_server.connect() as other, postgres_server.connect() as looking:
+        store.add([entry("a.md", "Tea.")])
+        other.execute("SET deadlock_timeout = '10min'")  # so that it is not this one that gives way
+        other.execute("BEGIN")
+        other.execute("SELECT number FROM brimful.corpora WHERE number = %s FOR UPDATE", (store.corpus,))
+        ended = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        adding = threading.Thread(target=store.add, args=([entry("b.md", "Coffee. " * 500)],))
+        adding.start()
+        waits = (
+            "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+            "WHERE NOT granted AND application_name = 'brimful'"
+        )
+        while looking.execute(waits).fetchone() == (0,):
+            threading.Event().wait(0.02)
+        before = looking.execute(ended).fetchone()[0]
+        other.execute("LOCK TABLE brimful.all_blobs IN SHARE MODE")  # which that commit has written into
+        other.execute("ROLLBACK")
+        adding.join(60)
+        assert not adding.is_alive()
+        looking.execute("SELECT pg_stat_force_next_flush()")
+        for _ in range(500):
+            if looking.execute(ended).fetchone()[0] > before:
+                break
+            threading.Event().wait(0.02)
+        assert looking.execute(ended).fetchone()[0] == before + 1
+        with store.snapshot() as now:
+            assert [row.path for row in now.rows()] == ["a.md", "b.md"]
+        assert verify(address) == []
+
+
+@pytest.fixture
+def no_room(postgres_server):
+    """Have the server refuse every blob of a corpus as a full disk does; until the test ends."""
+    with postgres_server.connect() as owner:
+
+        def full(corpus):
+            owner.execute(
+                "CREATE FUNCTION brimful.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
+            )
+            owner.execute(
+                "CREATE TRIGGER no_room BEFORE INSERT ON brimful.all_blobs FOR EACH ROW "
+                f"WHEN (NEW.corpus = {corpus}) EXECUTE FUNCTION brimful.full()"
+            )
+
+        yield full, lambda: owner.execute("DROP FUNCTION IF EXISTS brimful.full CASCADE")
+        owner.execute("DROP FUNCTION IF EXISTS brimful.full CASCADE")
+
+
+def test_a_server_without_room_is_named(no_room, address):
+    """Where it can't keep another byte the commit is refused, nothing of it is seen, and the next one is made."""
+    full, make_room = no_room
+    with brimful.open(address) as engine:
+        engine.add_text("a.md", "Tea is served at four.")
+        root = engine.root
+        full(engine._store.corpus)
+        for path in ("b.md", "a.md"):
+            with pytest.raises(StoreFullError, match="free some disk space, the last commit stands"):
+                engine.add_text(path, "Coffee.")
+        assert engine.root == root
+        assert "at four" in engine.context("When is tea?", budget=100).text
+    make_room()
+    with brimful.open(address) as engine:
+        engine.add_text("b.md", "Coffee.")
+        assert len(engine.documents()) == 2
+    assert verify(address) == []
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path):

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -395,3 +396,53 @@ def test_a_batch_that_was_indexed_before_a_move_is_refused(tmp_path):
             store.write(prepared)
         store.add([Entry(document) for document in GIVEN])
     assert sum(held(file)) == len(GIVEN)
+
+
+def test_a_partial_map_is_marked(broken):
+    """Its first line says what it goes without, within the budget; a map of all shards says nothing."""
+    from brimful.text.vocabularies import tokens_for
+
+    engine, gone, bring_back = broken
+    with pytest.raises(ShardDownError):
+        engine.map(budget=300)
+    for budget in (1, 5, 20, 40, 80, 300):
+        drawn = engine.map(budget=budget, question="Which tea is served?", partial=True)
+        assert drawn.missing == (gone,)
+        assert drawn.tokens == tokens_for(drawn.model).count(drawn.text) <= drawn.budget == budget
+        assert not drawn.text or drawn.text.startswith(f"[PARTIAL: without {gone}]\n")
+    assert drawn.files > 5
+    bring_back()
+    whole = engine.map(budget=300, question="Which tea is served?", partial=True)
+    assert whole.missing == ()
+    assert "PARTIAL" not in whole.text
+
+
+def test_partial_listings_and_documents(broken):
+    """Lists hold what can be reached; a document that may lie in the shard that is down is never said to be unknown."""
+    engine, gone, bring_back = broken
+    with engine.one_state(partial=True) as corpus:
+        assert corpus.missing == (gone,)
+        there = {each.path for each in engine.documents()}
+    assert there == {each.path for each in engine.documents(partial=True)}
+    with pytest.raises(ShardDownError):
+        engine.documents()
+    bring_back()
+    every = {each.path for each in engine.documents()}
+    assert 0 < len(there) < len(every)
+    Path(gone).rename(f"{gone}-again")
+    with brimful.open(engine.path) as again, again.one_state(partial=True):
+        for path in sorted(every):
+            if path in there:
+                assert again.document(path).content
+            else:
+                with pytest.raises(ShardDownError, match=f"may lie in {gone}, which can't be reached"):
+                    again.document(path)
+
+
+def test_an_answer_to_a_partial_context_is_checked(broken):
+    """Against a receipt that names what is missing, while it is missing."""
+    engine, _, _ = broken
+    made = engine.context("Which tea is served?", budget=200, partial=True)
+    number = made.windows[0].path.removeprefix("notes/").removesuffix(".md")
+    checked = engine.check_answer(f'It says "Tea number {number} is served."', made.receipt)
+    assert (checked.holds, len(checked.quotations)) == (True, 1)

@@ -6,11 +6,13 @@ import psycopg
 import pytest
 
 import brimful
+from brimful.densify.captures import Captures
 from brimful.errors import BrimfulError, InputError, StoreAccessError
 from brimful.store.address import Address
 from brimful.store.postgres import PostgresStore
 from brimful.store.postgres.layout import COLUMNS, roles
 from brimful.store.upkeep import verify
+from brimful.text.spans import Span
 
 SECRET = "saffron"
 TABLES = [f"all_{name}" for name in COLUMNS]
@@ -40,6 +42,9 @@ def tenants(postgres_server):
         ada.add_text("tea.md", "Tea is served at four.")
         for number in range(30):
             bob.add_text(f"recipe-{number}.md", f"The recipe number {number} needs {SECRET}.")
+        bob.memory.keep(b"key", SECRET, recipe=b"r", source=b"s", span=Span(0, 9))
+        bob.memory.keep_limit("endpoint", "model", "named", 900)
+        Captures(bob.memory).capture(f"The cook hides the {SECRET}. " * 9, name="talk")
     yield SimpleNamespace(address=address, numbers=numbers, server=postgres_server)
     assert verify(Address.of(address("bob", "bob"))) == []
 

@@ -60,11 +60,36 @@ def test_a_shard_that_is_down_is_named_everywhere(brimful, team):
     assert "partial: without b.db" in said
     code, out, _ = brimful("context", "Which tea is served?", "--store", "team.toml", "--partial", "--json")
     assert (code, json.loads(out)["missing"]) == (3, ["b.db"])
+    for command in (("search", "tea"), ("map",), ("ls",), ("get", "notes/1.md")):
+        code, out, said = brimful(*command, "--store", "team.toml")
+        assert (code, out) == (5, ""), command
+        assert "b.db" in said
     assert "b.db  down: b.db is not there" in brimful("status", "--store", "team.toml")[1]
     assert listed(brimful)[0] == 3
     code, out, _ = brimful("doctor", "--store", "team.toml")
     assert code == 5
     assert "b.db is down" in " ".join(out.split())
+
+
+def test_lists_without_a_shard_say_so(brimful, team):
+    """`search`, `map`, `ls` and `get` with --partial: exit code 3, the shard on standard error and in the record."""
+    every = brimful("ls", "--store", "team.toml")[1].split()
+    (team.parent / "b.db").rename(team.parent / "away")
+    for command in (("search", "tea"), ("map",), ("ls",)):
+        code, out, said = brimful(*command, "--store", "team.toml", "--partial")
+        assert (code, bool(out)) == (3, True), command
+        assert "partial: without b.db" in said
+        code, out, _ = brimful(*command, "--store", "team.toml", "--partial", "--json")
+        assert (code, json.loads(out)["missing_shards"]) == (3, ["b.db"])
+    assert brimful("map", "--store", "team.toml", "--partial")[1].startswith("[PARTIAL: without b.db]\n")
+    there = brimful("ls", "--store", "team.toml", "--partial")[1].split()
+    assert 0 < len(there) < len(every)
+    assert brimful("get", there[0], "--store", "team.toml", "--partial")[0] == 0
+    code, _, said = brimful(
+        "get", next(each for each in every if each not in there), "--store", "team.toml", "--partial"
+    )
+    assert code == 5
+    assert "may lie in b.db, which can't be reached" in said
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ class CorpusMap:
     files: int  # that are named
     names: int  # headings and definitions that are shown
     files_left_out: int
+    missing: tuple[str, ...] = ()  # shards that could not be asked: the first line says so
 
 
 Item = tuple[int, int]

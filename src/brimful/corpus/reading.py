@@ -70,6 +70,25 @@ def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[byt
             raise Refusal("changing", "written to while it was read; add it again later")
 
 
+def fetched_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The same of a file that fsspec opens."""
+    files, path = opened_elsewhere(found.location)
+    left = found.size
+    try:
+        with files.open(path, "rb") as stream:
+            while block := stream.read(block_bytes):
+                left -= len(block)
+                yield block
+    except Exception as error:  # each kind of place has errors of its own
+        raise _unreadable(error) from error
+    if left:
+        raise Refusal("changing", "written to while it was read; add it again later")
+
+
+def _unreadable(error: Exception) -> Refusal:
+    return Refusal("unreadable", f"{type(error).__name__}: {error}"[:200])
+
+
 def read_stream(
     stream: BinaryIO | None = None, *, path: str = "stdin", settings: SourceSettings | None = None
 ) -> Raw | Skipped:
@@ -139,7 +158,7 @@ def _fetched(found: Found, settings: SourceSettings, refuse: Callable[[bytes], N
     except Refusal:
         raise
     except Exception as error:  # each kind of place has errors of its own
-        raise Refusal("unreadable", f"{type(error).__name__}: {error}"[:200]) from error
+        raise _unreadable(error) from error
     if len(content) != found.size:
         raise _ChangedError
     return Raw(found.path, content, found.place)
@@ -236,9 +255,8 @@ class LongDocument:
 
 def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """A file as a long text; one that does not hold still is tried again, then skipped."""
-    if is_remote(found.location):
-        return None  # it is fetched whole
-    return streamed(found.path, partial(read_blocks, found), settings=settings)
+    blocks = fetched_blocks if is_remote(found.location) else read_blocks
+    return streamed(found.path, partial(blocks, found), settings=settings)
 
 
 def streamed(path: str, source: Source, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:

@@ -87,7 +87,7 @@ def name_of(text: str | Document) -> str:
 
 
 class Captures:
-    """The captures in a memory's file."""
+    """The captures in a memory."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -139,17 +139,16 @@ class Captures:
 
     def get(self, name: str) -> Capture:
         """One capture by its name."""
-        rows = self.memory.rows("SELECT * FROM captures WHERE name = ?", (name,))
-        if not rows:
+        row = next(self.memory.captures(name), None)
+        if row is None:
             raise DocumentError(f"there is no capture {name!r}; list them for the names")
-        return _read(rows[0])
+        return _read(row)
 
     def list(self, status: CaptureStatus | None = None) -> list[Capture]:
         """All captures, or those of one status, by name."""
         if status is not None:
             choose(status, STATUSES, what="status")
-        rows = self.memory.rows("SELECT * FROM captures ORDER BY name")
-        return [capture for capture in map(_read, rows) if status in (None, capture.status)]
+        return [capture for capture in map(_read, self.memory.captures()) if status in (None, capture.status)]
 
     def purge(self, stored: Collection[str]) -> None:
         """Leave no byte of any partial, nor of a done capture whose document is not among those stored."""
@@ -165,7 +164,7 @@ class Captures:
         )
         values = (capture.name, capture.model, capture.status, capture.message, capture.original.content)
         row = (*values, capture.digest, sources)
-        self.memory.write("INSERT OR REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, seal_of(*row)))
+        self.memory.keep_capture((*row, seal_of(*row)))
         return capture
 
 

@@ -1,43 +1,78 @@
 """What has been answered already?
 
 A partial is remembered by its recipe (prompt, model, what was asked for) and content, and by its place in its source,
-so that a run that was killed, or cut its parts anew, asks only for what is missing. One SQLite file, committed at each
-answer; a row whose checksum fails is treated as never written.
+so that a run that was killed, or cut its parts anew, asks only for what is missing. Committed at each answer, in a
+SQLite file, or in the store of a corpus that lies on a server; a row whose checksum fails is treated as never written.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import apsw
 from blake3 import blake3
 
 from brimful.classes import dataclass
-from brimful.errors import StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.store.address import Address, is_on_server
 from brimful.store.format import Value, fetch, seal_of
+from brimful.store.opening import digests_of
+from brimful.store.store import Store
 from brimful.text.spans import Span
 
+PIECE_BYTES = 1 << 20
+"""What one fetch brings of a text at most."""
+
+MOST_BYTES = 1 << 30
+"""What a text has at most."""
+
 _APPLICATION_ID = 0x4252_444D  # "BRDM"
+_VERSION = 1
 _BUSY_MILLISECONDS = 10_000
 _TABLES = """
-CREATE TABLE IF NOT EXISTS partials (key BLOB PRIMARY KEY, text TEXT NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS partials (key BLOB PRIMARY KEY, text BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (
-    recipe BLOB NOT NULL, source BLOB NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, key BLOB NOT NULL,
-    PRIMARY KEY (recipe, source, start, end)
+    recipe BLOB NOT NULL, source BLOB NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, key BLOB NOT NULL,
+    PRIMARY KEY (recipe, source, start, "end")
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS limits (
     endpoint TEXT NOT NULL, model TEXT NOT NULL, kind TEXT NOT NULL, tokens INTEGER NOT NULL,
     PRIMARY KEY (endpoint, model, kind)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS captures (
-    name TEXT PRIMARY KEY, model TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
-    original BLOB NOT NULL, digest TEXT NOT NULL, sources TEXT NOT NULL, seal BLOB NOT NULL
+    name TEXT PRIMARY KEY, model TEXT NOT NULL, status TEXT NOT NULL, message BLOB NOT NULL,
+    original BLOB NOT NULL, digest BLOB NOT NULL, sources BLOB NOT NULL, seal BLOB NOT NULL
 ) WITHOUT ROWID;
 """
+_BYTES = """
+UPDATE partials SET text = CAST(text AS BLOB) WHERE typeof(text) = 'text';
+UPDATE captures SET message = CAST(message AS BLOB), digest = CAST(digest AS BLOB), sources = CAST(sources AS BLOB);
+"""
+"""Files of version 0 hold texts as such; a piece of one is cut by characters, not by bytes."""
+
+Statement = tuple[str, Sequence[Value]]
+_KEYS = {
+    "partials": ("key",),
+    "places": ("recipe", "source", "start", '"end"'),
+    "limits": ("endpoint", "model", "kind"),
+    "captures": ("name",),
+}
+
+
+class Answers(Protocol):
+    """Who keeps the rows: a file, or a store."""
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        ...
+
+    def keep_answers(self, statements: Sequence[Statement]) -> None:
+        """Some statements, all of them or none, committed when this returns."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +84,7 @@ class Remembered:
 
 
 class Memory:
-    """One file of answers, shared by threads and processes; without a path it lives as long as the object.
+    """Answers in a file or a store, shared by threads and processes; without either they live as long as the object.
 
     >>> with Memory() as memory:
     ...     memory.keep(memory.key(b"recipe", ["Tea at four."]), "Tea.")
@@ -57,7 +92,222 @@ class Memory:
     'Tea.'
     """
 
-    def __init__(self, path: Path | str | None = None) -> None:
+    def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
+        self._file = _File(path) if store is None else None
+        self._kept: Answers = self._file if store is None else store  # type: ignore[assignment]  # one is there
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; a store is closed by whoever opened it."""
+        if self._file is not None:
+            self._file.close()
+
+    # ---- partials
+
+    @staticmethod
+    def key(recipe: bytes, texts: Sequence[str]) -> bytes:
+        """What an answer is kept under: the recipe and the texts it was given, in order."""
+        hasher = blake3(recipe)
+        for text in texts:
+            raw = text.encode()
+            hasher.update(len(raw).to_bytes(8, "big") + raw)
+        return hasher.digest()
+
+    def find(self, key: bytes) -> str | None:
+        """The answer kept under a key."""
+        for _, seal, text in self._texts("partials", ("key", "seal"), ("text",), "WHERE key = ?", (key,)):
+            return text if seal == seal_of(key, text) else None
+        return None
+
+    def keep(
+        self, key: bytes, text: str, *, recipe: bytes = b"", source: bytes = b"", span: Span | None = None
+    ) -> None:
+        """Keep an answer, and the place that it condenses; committed when this returns."""
+        statements = _replacing("partials", (key, text.encode(), seal_of(key, text)))
+        if span is not None:
+            statements += _replacing("places", (recipe, source, span.start, span.end, key))
+        self._kept.keep_answers(statements)
+
+    def places(self, recipe: bytes, source: bytes) -> list[Remembered]:
+        """Partials of this source that do not overlap, the longest reach first where several begin alike."""
+        rows = self._texts(
+            "partials JOIN places USING (key)",
+            ("key", "seal", "start", '"end"'),
+            ("text",),
+            'WHERE recipe = ? AND source = ? ORDER BY start, "end" DESC',
+            (recipe, source),
+        )
+        found: list[Remembered] = []
+        reached = 0
+        for key, seal, start, end, text in rows:
+            if start >= reached and seal == seal_of(key, text):
+                found.append(Remembered(Span(start, end), text))
+                reached = end
+        return found
+
+    # ---- limits
+
+    def limit(self, endpoint: str, model: str, kind: str) -> int | None:
+        """A number of tokens that was learnt: `named` by an error, or `overflowed`, the smallest that was too much."""
+        rows = self.rows(
+            "SELECT tokens FROM limits WHERE endpoint = ? AND model = ? AND kind = ?", (endpoint, model, kind)
+        )
+        return int(rows[0][0]) if rows else None
+
+    def keep_limit(self, endpoint: str, model: str, kind: str, tokens: int) -> None:
+        """Remember a limit; of what overflowed, the smallest counts."""
+        known = self.limit(endpoint, model, kind)
+        if kind == "overflowed" and known is not None and known <= tokens:
+            return
+        self._kept.keep_answers(_replacing("limits", (endpoint, model, kind, tokens)))
+
+    def purge(self) -> None:
+        """Leave no byte of any answer in the file, no row of one in the store; limits and captures stay."""
+        if self._file is not None:
+            self._file.purge()
+        else:
+            self._kept.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
+
+    def forget(self) -> None:
+        """Leave nothing: neither answers nor limits nor captures."""
+        self._kept.keep_answers([(f"DELETE FROM {table}", ()) for table in ("captures", "limits")])  # noqa: S608
+        self.purge()
+
+    # ---- captures: rows whose meaning `captures` knows
+
+    def captures(self, name: str | None = None) -> Iterator[tuple[Any, ...]]:
+        """What is written of one capture, or of all, by name: its values, then their seal."""
+        chosen, values = ("", ()) if name is None else ("WHERE name = ? ", (name,))
+        plain, texts = ("name", "model", "status", "seal"), ("message", "original", "digest", "sources")
+        for row in self._bodies("captures", plain, texts, f"{chosen}ORDER BY name", values):
+            name, model, status, seal, message, original, digest, sources = row
+            yield name, model, status, _text(message), original, _text(digest), _text(sources), seal
+
+    def keep_capture(self, row: Sequence[Any]) -> None:
+        """Write one down, in the place of the one of its name."""
+        packed = [each.encode() if at in _CAPTURED_TEXTS else each for at, each in enumerate(row)]
+        self._kept.keep_answers(_replacing("captures", packed))
+
+    # ---- rows
+
+    def write(self, statement: str, values: Sequence[Value]) -> None:
+        """One statement, committed when this returns."""
+        self._kept.keep_answers([(statement, values)])
+
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        return self._kept.answers(statement, values)
+
+    def _texts(
+        self, table: str, plain: Sequence[str], texts: Sequence[str], rest: str, values: Sequence[Value]
+    ) -> Iterator[tuple[Any, ...]]:
+        for row in self._bodies(table, plain, texts, rest, values):
+            yield (*row[: len(plain)], *map(_text, row[len(plain) :]))
+
+    def _bodies(
+        self, table: str, plain: Sequence[str], bodies: Sequence[str], rest: str, values: Sequence[Value]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows, of long values their lengths first, with as much as one fetch may bring, then the rest in pieces."""
+        own, key = table.partition(" ")[0], plain[0]
+        asked = ", ".join([*plain, *(f"octet_length({each}), substr({each}, 1, {PIECE_BYTES})" for each in bodies)])
+        for row in self.rows(f"SELECT {asked} FROM {table} {rest}", values):  # noqa: S608 - names of ours
+            found = []
+            for number, name in enumerate(bodies):
+                length, first = row[len(plain) + 2 * number :][:2]
+                if length > MOST_BYTES:
+                    raise CorruptError(f"a row of {own} has {length} bytes; purge() forgets what models answered")
+                pieces = [first or b""]  # SQLite has no piece of nothing
+                for start in range(PIECE_BYTES, length, PIECE_BYTES):
+                    statement = f"SELECT substr({name}, {start + 1}, {PIECE_BYTES}) FROM {own} WHERE {key} = ?"  # noqa: S608
+                    pieces += [data for (data,) in self.rows(statement, (row[0],))]
+                found.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            yield (*row[: len(plain)], *found)
+
+    # ---- moving
+
+    def take_from(self, other: Memory, *, replace: bool = True) -> int:
+        """Keep what another memory holds and this one does not; returns how many answers and captures came.
+
+        A capture of a name that is here already is replaced, or stays as it is.
+        """
+        known = {key for (key,) in self.rows("SELECT key FROM partials")}
+        count = 0
+        for (key,) in other.rows("SELECT key FROM partials ORDER BY key"):
+            if key not in known and (text := other.find(key)) is not None:
+                self.keep(key, text)
+                count += 1
+        for row in other.rows("SELECT endpoint, model, kind, tokens FROM limits ORDER BY endpoint, model, kind"):
+            self.keep_limit(*row)
+        rows = other.rows(f"SELECT {', '.join(_KEYS['places'])}, key FROM places")  # noqa: S608 - names of ours
+        self._kept.keep_answers([each for row in rows for each in _replacing("places", row)])
+        held = dict(self.rows("SELECT name, seal FROM captures"))
+        for row in other.captures():
+            if row[0] not in held or (replace and held[row[0]] != row[-1]):
+                self.keep_capture(row)
+                count += 1
+        return count
+
+
+_CAPTURED_TEXTS = (3, 5, 6)
+
+
+def _replacing(table: str, row: Sequence[Value]) -> list[Statement]:
+    """What puts a row in the place of the one of its key, on any engine."""
+    keys = _KEYS[table]
+    same = " AND ".join(f"{key} = ?" for key in keys)
+    return [
+        (f"DELETE FROM {table} WHERE {same}", row[: len(keys)]),  # noqa: S608 - names of ours
+        (f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row),  # noqa: S608
+    ]
+
+
+def _text(raw: bytes | str) -> str:
+    """A text as it was kept; of a damaged one something that no seal fits to."""
+    return raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+
+
+def memory_of(store: Store) -> Memory:
+    """The memory of a corpus: in its store where that is a server's, or in a file beside it.
+
+    What a file of this machine has from before, a server's memory takes over, once. A role that may not write there
+    keeps its answers in that file.
+    """
+    file = digests_of(store.path)
+    if not store.keeps_answers():
+        if isinstance(store.path, Address):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return Memory(file)
+    memory = Memory(store=store)
+    if file.exists():
+        with Memory(file) as before:
+            memory.take_from(before, replace=False)
+        file.replace(file.with_name(f"{file.name}-moved"))
+    return memory
+
+
+def copy_answers(source: Store, target: Store) -> int:
+    """Bring what models answered for one corpus, and its captures, to another; returns how many were new there."""
+    if is_on_server(source.path):
+        with memory_of(target) as memory:
+            return memory.take_from(Memory(store=source))
+    file = digests_of(source.path)
+    if not file.exists():
+        return 0
+    with Memory(file) as before, memory_of(target) as memory:
+        return memory.take_from(before)
+
+
+class _File:
+    """Rows in a SQLite file, or in memory."""
+
+    def __init__(self, path: Path | str | None) -> None:
         self.path = path
         self._lock = threading.Lock()
         try:
@@ -75,102 +325,37 @@ class Memory:
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         with self._connection:
+            ((version,),) = fetch(cursor, "PRAGMA user_version")
+            if version > _VERSION:
+                raise StoreVersionError(f"{self.path} was written by a newer Brimful; update this one")
             cursor.execute(_TABLES)
-            cursor.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            if found and version < _VERSION:
+                cursor.execute(_BYTES)
+            cursor.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
-    # ---- partials
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        with self._lock, _store_errors(self.path):
+            return fetch(self._connection.cursor(), statement, values)
 
-    @staticmethod
-    def key(recipe: bytes, texts: Sequence[str]) -> bytes:
-        """What an answer is kept under: the recipe and the texts it was given, in order."""
-        hasher = blake3(recipe)
-        for text in texts:
-            raw = text.encode()
-            hasher.update(len(raw).to_bytes(8, "big") + raw)
-        return hasher.digest()
-
-    def find(self, key: bytes) -> str | None:
-        """The answer kept under a key."""
-        rows = self._rows("SELECT text, seal FROM partials WHERE key = ?", (key,))
-        return str(rows[0][0]) if rows and rows[0][1] == seal_of(key, rows[0][0]) else None
-
-    def keep(
-        self, key: bytes, text: str, *, recipe: bytes = b"", source: bytes = b"", span: Span | None = None
-    ) -> None:
-        """Keep an answer, and the place that it condenses; committed when this returns."""
+    def keep_answers(self, statements: Sequence[Statement]) -> None:
+        """Some statements, all of them or none."""
         with self._lock, _store_errors(self.path), self._connection:
-            cursor = self._connection.cursor()
-            cursor.execute("INSERT OR REPLACE INTO partials VALUES (?, ?, ?)", (key, text, seal_of(key, text)))
-            if span is not None:
-                row = (recipe, source, span.start, span.end, key)
-                cursor.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?)", row)
-
-    def places(self, recipe: bytes, source: bytes) -> list[Remembered]:
-        """Partials of this source that do not overlap, the longest reach first where several begin alike."""
-        rows = self._rows(
-            "SELECT start, end, key, text, seal FROM places JOIN partials USING (key) "
-            "WHERE recipe = ? AND source = ? ORDER BY start, end DESC",
-            (recipe, source),
-        )
-        found: list[Remembered] = []
-        reached = 0
-        for start, end, key, text, seal in rows:
-            if start >= reached and seal == seal_of(key, text):
-                found.append(Remembered(Span(start, end), text))
-                reached = end
-        return found
-
-    # ---- limits
-
-    def limit(self, endpoint: str, model: str, kind: str) -> int | None:
-        """A number of tokens that was learnt: `named` by an error, or `overflowed`, the smallest that was too much."""
-        rows = self._rows(
-            "SELECT tokens FROM limits WHERE endpoint = ? AND model = ? AND kind = ?", (endpoint, model, kind)
-        )
-        return int(rows[0][0]) if rows else None
-
-    def keep_limit(self, endpoint: str, model: str, kind: str, tokens: int) -> None:
-        """Remember a limit; of what overflowed, the smallest counts."""
-        known = self.limit(endpoint, model, kind)
-        if kind == "overflowed" and known is not None and known <= tokens:
-            return
-        self.write("INSERT OR REPLACE INTO limits VALUES (?, ?, ?, ?)", (endpoint, model, kind, tokens))
+            for statement, values in statements:
+                self._connection.cursor().execute(statement, values)
 
     def purge(self) -> None:
-        """Leave no byte of any answer in the file; limits and captures stay."""
+        """Leave no byte of any answer in the file."""
         with self._lock, _store_errors(self.path):
             cursor = self._connection.cursor()
             cursor.execute("PRAGMA secure_delete = ON")
             cursor.execute("BEGIN IMMEDIATE; DELETE FROM places; DELETE FROM partials; COMMIT")
             cursor.execute("VACUUM")
             fetch(cursor, "PRAGMA wal_checkpoint(TRUNCATE)")
-
-    # ---- rows, for captures too
-
-    def write(self, statement: str, values: Sequence[Value]) -> None:
-        """One statement, committed when this returns."""
-        with self._lock, _store_errors(self.path), self._connection:
-            self._connection.cursor().execute(statement, values)
-
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement."""
-        return list(self._rows(statement, values))
-
-    def _rows(self, statement: str, values: Sequence[Value]) -> list[tuple[Any, ...]]:
-        with self._lock, _store_errors(self.path):
-            return fetch(self._connection.cursor(), statement, values)
 
 
 class _store_errors:  # noqa: N801 - used as a block

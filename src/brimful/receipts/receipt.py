@@ -305,6 +305,7 @@ def _mapping(value: object, where: str) -> Mapping[str, object]:
 def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     sources = {each.path: each.source for each in context.digests}
+    snapshot.expect({sources.get(window.path, window.path) for window in context.windows}, proofs=True)
     for window in context.windows:
         path = sources.get(window.path, window.path)
         row = rows.get(path) or snapshot.row(path)

@@ -99,6 +99,11 @@ Place = Path | Address | Shards
 """Where a corpus lies: in a file, on a server, or on several of them."""
 
 
+def is_on_server(place: Place) -> bool:
+    """Whether a corpus, or a part of it, lies on a server."""
+    return isinstance(place, Address) or (isinstance(place, Shards) and any(map(is_on_server, place.places)))
+
+
 _SHAPE = "write postgresql://USER@HOST:PORT/DATABASE?corpus=NAME"
 
 

@@ -8,25 +8,33 @@ error, and the next one is answered. Where actors run, how they are reached and 
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from brimful.corpus.reading import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address
-from brimful.store.format import Cursor, Sealed, Value
+from brimful.store.format import Cursor, ReadAhead, Sealed, Value
 from brimful.store.opening import opened_alone
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.store.writing import Entry
 
 RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
-_LOOK_SECONDS = 0.2
+_LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
+_MOST_WAITING = 256
+"""Blobs of some ten kilobytes that came before they were asked for."""
 _AT_ONCE = 8
 """Calls that an actor takes at a time."""
 _NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
@@ -40,13 +48,21 @@ def connect(address: str) -> Any:
         raise MissingPartError(f"ray is not installed; install it: {install('ray')}") from error
     if not ray.is_initialized():
         try:
+            _look_for(address)
             ray.init(address=address, namespace="brimful", log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             said = " ".join(str(error).split())[:200]
             raise StoreUnreachableError(
                 f"no Ray cluster answers at {address!r} ({said}); start one: ray start --head"
             ) from None
     return ray
+
+
+def _look_for(address: str) -> None:
+    """Raise where nothing listens at HOST:PORT, which Ray would look for by the minute."""
+    host, mark, port = address.rpartition(":")
+    if mark and "/" not in address and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
 
 
 _actors = count()
@@ -117,6 +133,11 @@ class ShardServer:
             raise StoreUnreachableError("the snapshot was held by an actor that is no more; ask again")
         found = getattr(self._held[number].cursor, name)(*given)
         return list(found) if name == "each" else found
+
+    def blobs(self, number: int, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        """Those of some blobs that a snapshot has, with their seals."""
+        found = ((key, self.read(number, "sealed", ("blobs", key))) for key in keys)
+        return {key: blob for key, blob in found if blob is not None}
 
     def end(self, number: int) -> None:
         """Let go of a snapshot or a turn."""
@@ -206,7 +227,23 @@ class RayStore(Store):
         """The same of copies."""
         raise StoreError("copies are made without Ray; run brimful copy")
 
-    add = _handed_on("add")
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store documents; the actor reads long ones itself, where it can."""
+        added: int = self.ask("call", "add", ([self._portable(entry) for entry in entries],), {})
+        return added
+
+    def _portable(self, entry: Entry) -> Entry:
+        """A document that another process can read: of one that only this one can, its bytes go along."""
+        document = entry.document
+        if isinstance(document, LongDocument):
+            try:
+                self._ray.cloudpickle.dumps(document.blocks)
+            except (TypeError, ValueError):
+                content = b"".join(document.blocks())
+                return replace(entry, document=replace(document, blocks=partial(iter, (content,))))
+        return entry
+
+    answers = _handed_on("answers")
     bucket_bytes = _handed_on("bucket_bytes")
     claim = _handed_on("claim")
     claim_folder = _handed_on("claim_folder")
@@ -215,6 +252,8 @@ class RayStore(Store):
     give_up = _handed_on("give_up")
     is_empty = _handed_on("is_empty")
     is_free = _handed_on("is_free")
+    keep_answers = _handed_on("keep_answers")
+    keeps_answers = _handed_on("keeps_answers")
     model = _handed_on("model")
     origins = _handed_on("origins")
     own_files = _handed_on("own_files")
@@ -255,18 +294,25 @@ class RayStore(Store):
 class _RemoteCursor:
     """The cursor of a snapshot that an actor holds."""
 
+    is_far = True
+
     def __init__(self, store: RayStore) -> None:
         self._store = store
         self._number: int | None = store.ask("begin")
         self.is_lost = False
         self.trips = 0
+        self._ahead, self._came = ReadAhead(), OrderedDict[int, tuple[bytes, bytes]]()  # with others, not asked for yet
+        self._lock = threading.Lock()
 
     def _ask(self, name: str, *given: Any) -> Any:
+        return self._call("read", name, given)
+
+    def _call(self, name: str, *given: Any) -> Any:
         if self._number is None:
             raise StoreError(f"this snapshot of {self._store.path} was closed; ask again")
         self.trips += 1
         try:
-            return self._store.ask("read", self._number, name, given, wait=False)
+            return self._store.ask(name, self._number, *given, wait=False)
         except StoreUnreachableError:
             self.is_lost = True
             raise
@@ -281,9 +327,21 @@ class _RemoteCursor:
         return iter(self._ask("each", statement))
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
-        """Bytes with their seal."""
-        found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
-        return found
+        """Bytes with their seal; blobs come with those that are asked for next."""
+        if table == "maps":
+            found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
+            return found
+        with self._lock:
+            known = self._came.pop(key, None)
+            wanted = () if known is not None else [each for each in self._ahead.near(key) if each not in self._came]
+        if known is None:
+            came: dict[int, tuple[bytes, bytes]] = self._call("blobs", wanted)
+            known = came.pop(key, None)
+            with self._lock:
+                self._came.update(came)
+                while len(self._came) > _MOST_WAITING:
+                    self._came.popitem(last=False)
+        return known
 
     def size_bytes(self) -> int:
         """How much room the store takes."""

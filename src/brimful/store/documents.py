@@ -264,6 +264,7 @@ class WholeDocuments:
             places.setdefault(hit.path, []).append((hit.start, hit.end))
         reach_bytes = max(_LEAST_REACH, _REACH_BUDGETS * budget_bytes // max(sum(map(len, places.values())), 1))
         parts: dict[str, Document] = {}
+        snapshot.expect(places)
         for path, here in places.items():
             row = snapshot.row(path)
             assert row is not None

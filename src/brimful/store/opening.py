@@ -83,7 +83,9 @@ def opened_alone(place: Path | Address, *, embedder: Choice = "default", make: b
 
 
 def digests_of(place: Place) -> Path:
-    """The file for what models have answered: beside a store's own, or in the user's folder for one on a server."""
+    """The file for what models have answered: beside a store's own, or in the user's folder for one on a server whose
+    role may only ask it.
+    """
     if isinstance(place, Shards):
         return digests_of(place.places[0] if place.file is None else place.file)
     if isinstance(place, Path):
@@ -91,5 +93,4 @@ def digests_of(place: Place) -> Path:
     from platformdirs import user_data_path
 
     folder = user_data_path("brimful", appauthor=False) / "servers"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder / f"{hashlib.sha256(place.key.encode()).hexdigest()[:24]}-digests"

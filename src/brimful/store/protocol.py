@@ -255,6 +255,14 @@ class Snapshot(Protocol):
         """The shards that this moment goes without, since they can't be reached."""
         ...
 
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in one of them."""
+        ...
+
+    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
+        """Be told which documents will be asked for; whoever is far away fetches them at once."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...

@@ -26,9 +26,9 @@ from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreacha
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Bytes
-from brimful.store.address import Address, Shards
+from brimful.store.address import Address, Shards, is_on_server
 from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
-from brimful.store.format import Cursor
+from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
@@ -136,6 +136,15 @@ class ShardedSnapshot:
         found = None if shard == NOBODY else self._shards[shard].row(path)
         return None if found is None else self._numbered(found, shard)
 
+    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
+        """Be told which documents will be asked for."""
+        own: dict[int, list[str]] = {}
+        for path in paths:
+            own.setdefault(part_of(path, self.parts), []).append(path)
+        for shard, some in sorted(own.items()):
+            if shard != NOBODY:
+                self._shards[shard].expect(some, proofs=proofs)
+
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
         return self._documents
@@ -213,10 +222,15 @@ class ShardedSnapshot:
 
     def prove(self, path: str) -> Proof:
         """That a document is under the root: its shard knows the bucket, all of them the tree above."""
-        shard = part_of(path, self.parts)
-        if shard == NOBODY:
-            raise ShardDownError(f"{path!r:.200} may lie in {', '.join(self.missing)}, which can't be reached")
-        return self._shards[shard].prove(path, above=self._above)
+        self.check_held(path)
+        return self._shards[part_of(path, self.parts)].prove(path, above=self._above)
+
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in a shard that can't be reached."""
+        if part_of(path, self.parts) == NOBODY:
+            raise ShardDownError(
+                f"{path!r:.200} may lie in {', '.join(self.missing)}, which can't be reached; ask again when it is back"
+            )
 
     @cached_property
     def _above(self) -> list[list[bytes]]:
@@ -625,6 +639,27 @@ class ShardedStore(Store):
     def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
         """Forget a model's vectors of all texts but these."""
         return self._first().retain_vectors(model, keys)
+
+    # ---- what models answered lies in the first shard that is on a server; where all are files, beside their list
+
+    def _answering(self) -> Store:
+        servers = (number for number, place in enumerate(self.path.places) if isinstance(place, Address))
+        store = self._reached(next(servers, 0))
+        if store is None:
+            raise self._down()
+        return store
+
+    def keeps_answers(self) -> bool:
+        """Whether one of the shards keeps them."""
+        return is_on_server(self.path) and self._answering().keeps_answers()
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement on them."""
+        return self._answering().answers(statement, values)
+
+    def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
+        """Some statements on them."""
+        self._answering().keep_answers(statements)
 
     def _writing(self, *, late: bool = False) -> AbstractContextManager[Cursor]:  # noqa: ARG002
         raise StoreError("each shard is written by itself")

@@ -441,6 +441,9 @@ class StoredSnapshot:
     missing: tuple[str, ...] = ()
     """Shards that could not be reached: none, in a store that is whole."""
 
+    def check_held(self, path: str) -> None:
+        """Raise where a document may lie in a shard that can't be reached."""
+
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
@@ -450,6 +453,9 @@ class StoredSnapshot:
         self._shelf = BlobReader(self._cursor)
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
+        self._expected: dict[str, Row] = {}  # read before they are asked for
+        self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
+        self._was_expected: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -505,7 +511,34 @@ class StoredSnapshot:
         """The live document of that path."""
         return self._row(path)
 
+    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
+        """Read the rows of some documents in one round trip, where each is one, and what proves that they are there."""
+        if not self._cursor.is_far:
+            return
+        fresh = sorted({path for path in paths if path not in self._was_expected})
+        for first in range(0, len(fresh), _AT_ONCE):
+            some = fresh[first : first + _AT_ONCE]
+            statement = f"SELECT {COLUMNS} FROM documents WHERE path IN ({', '.join('?' * len(some))})"  # noqa: S608
+            self._expected.update((row.path, row) for row in map(_row, self._cursor.fetch(statement, some)))
+        self._was_expected.update(fresh[:_KEPT_DOCUMENTS])
+        if len(self._was_expected) > _KEPT_DOCUMENTS:
+            self._was_expected.clear()
+            self._expected.clear()
+        if proofs:
+            self._expect_leaves(sorted({bucket_of(path) for path in paths}))
+
+    def _expect_leaves(self, buckets: Sequence[int]) -> None:
+        self._expected_leaves.clear()
+        for first in range(0, len(buckets), _AT_ONCE):
+            some = buckets[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            statement = f"SELECT bucket, path, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path"  # noqa: S608
+            for bucket, path, leaf in self._cursor.fetch(statement, some):
+                self._expected_leaves.setdefault(bucket, []).append((path, leaf))
+
     def _find_row(self, path: str) -> Row | None:
+        if (expected := self._expected.pop(path, None)) is not None:
+            return expected
         found = self._cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
         if not found and "_documents" in self.__dict__ and path in self._documents.paths:
             raise CorruptError(f"the row of {path!r:.200} can't be found any more; index the sources again")
@@ -634,7 +667,9 @@ class StoredSnapshot:
         """That the document of this path is under the root, or under that of a tree of which this is a part."""
         above = self._buckets if above is None else above
         bucket = bucket_of(path)
-        found = self._cursor.fetch("SELECT path, leaf FROM documents WHERE bucket = ? ORDER BY path", (bucket,))
+        found: Sequence[tuple[Any, ...]] = self._expected_leaves.get(bucket, ())
+        if not found:
+            found = self._cursor.fetch("SELECT path, leaf FROM documents WHERE bucket = ? ORDER BY path", (bucket,))
         number = next((at for at, (name, _) in enumerate(found) if name == path), None)
         if number is None:
             raise DocumentError(f"{path!r} is not in this snapshot")

@@ -35,7 +35,7 @@ from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.claims import Claim
-from brimful.store.format import BlobReader, ChangedError, Cursor, check_seal, seal_of
+from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
@@ -539,6 +539,20 @@ class Store(ABC):
         """Forget a model's vectors of all texts but these; returns how many. `purge` forgets all of them."""
         with self._remembering(write=True) as cursor:
             return remembered.retain(cursor, model, keys)
+
+    # ---- what models answered: rows that `densify.memory` knows the meaning of
+
+    def keeps_answers(self) -> bool:
+        """Whether answers and captures lie in this store; else they have a file of their own."""
+        return False
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:  # noqa: ARG002
+        """The rows of a statement on them."""
+        raise StoreError(f"{self.path} keeps no answers; they have a file of their own")
+
+    def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:  # noqa: ARG002
+        """Some statements on them, all or none, committed when this returns; no new generation comes from it."""
+        raise StoreError(f"{self.path} keeps no answers; they have a file of their own")
 
     # ---- keeping house
 

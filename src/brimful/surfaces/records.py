@@ -55,13 +55,15 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
     """What a search found, best first, with lines and text."""
-    return {
-        "hits": [hit_record(engine, hit) for hit in found.hits],
-        "corrections": corrections_record(found.corrections),
-        "census": dict(found.census),
-        "missing": list(found.missing),
-        "relevant": found.relevant,
-    }
+    with engine.one_state() as corpus:
+        return {
+            "hits": [hit_record(engine, hit) for hit in found.hits],
+            "corrections": corrections_record(found.corrections),
+            "census": dict(found.census),
+            "missing": list(found.missing),
+            "relevant": found.relevant,
+            "missing_shards": list(corpus.missing),
+        }
 
 
 def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
@@ -189,9 +191,11 @@ def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> 
     return {"captures": page, "total": len(found), "last": page[-1]["name"] if len(rest) > limit else None}
 
 
-def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
+def documents_record(
+    engine: Engine, *, after: str | None = None, limit: int, partial: bool = False
+) -> dict[str, object]:
     """So many documents by path, after the one that is named; `last` names the last where there are more."""
-    with engine.one_state():
+    with engine.one_state(partial=partial) as corpus:
         known = engine.columns.documents
         start = 0 if after is None else bisect_right(known.paths, after)
         rows = range(start, min(start + limit, len(known)))
@@ -201,6 +205,7 @@ def documents_record(engine: Engine, *, after: str | None = None, limit: int) ->
             "documents": page,
             "total": len(known),
             "last": page[-1]["path"] if more else None,
+            "missing_shards": list(corpus.missing),
             "root": engine.root,
         }
 
@@ -215,7 +220,9 @@ def listed_record(listed: Listed) -> dict[str, object]:
 
 def map_record(drawn: CorpusMap) -> dict[str, object]:
     """A map of the corpus, and how much of it is named."""
-    return asdict(drawn)
+    found = asdict(drawn)
+    missing = found.pop("missing")
+    return {**found, "missing_shards": list(missing)}
 
 
 def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:
@@ -252,6 +259,7 @@ def _status(engine: Engine) -> dict[str, object]:
         "places": list(engine.roots),
         "folders": engine.folders,
         "shards": [each._asdict() for each in engine.shards],
+        "missing_shards": list(columns.snapshot.missing),
     }
 
 

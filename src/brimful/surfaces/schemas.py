@@ -102,6 +102,7 @@ Set = Annotated[
     Field(max_length=64, description="Any choice by name: `windows.snap`, `reserved_response`, `profile`, …"),
 ]
 _CHOSEN = choices_of(AskSettings).values()
+PARTIAL = choices_of(AskSettings)["partial"].help.rstrip(".")
 
 if TYPE_CHECKING:
 
@@ -196,6 +197,7 @@ class MapRequest(Asked):
     )
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     path: Texts = Field([], description="Parts of paths or patterns; any of them")
+    partial: bool = Field(default=False, description=PARTIAL)
 
 
 class CiteRequest(Asked):
@@ -204,6 +206,7 @@ class CiteRequest(Asked):
     place: Annotated[str, Field(min_length=1, max_length=4_200)] = Field(
         description="A path with lines, as in tea.md:12-30"
     )
+    partial: bool = Field(default=False, description=PARTIAL)
 
 
 class AnswerRequest(Asked):
@@ -298,6 +301,7 @@ class FoundBody(BaseModel):
     relevant: int = Field(
         description="How many of the hits belong to the answer; those behind them are far less relevant"
     )
+    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 
@@ -318,6 +322,7 @@ class DocumentsBody(BaseModel):
     documents: list[ListedBody]
     total: int
     next: str | None
+    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 
@@ -464,6 +469,7 @@ class StatusBody(BaseModel):
     places: list[str]
     folders: dict[str, str] = Field(description="What each of these places is called in the names of its documents")
     shards: list[ShardBody]
+    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     choices: ChoicesBody
     controls: list[ControlBody]
     limits: LimitsBody
@@ -487,6 +493,7 @@ class MapBody(BaseModel):
     files: int
     files_left_out: int
     names: int
+    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 

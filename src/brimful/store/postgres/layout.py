@@ -8,7 +8,7 @@ no rows. The planner keeps no statistics of whose rows there are: its estimates 
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 LEAST_SERVER = 150_000
 """PostgreSQL 15: views that are read with the rights of whoever asks."""
 
@@ -36,6 +36,19 @@ COLUMNS = {
     "vectors": "model int NOT NULL, key bytea NOT NULL, numbers bytea NOT NULL, seal bytea NOT NULL",
     "counters": "number int NOT NULL, segments bigint NOT NULL",
     "terms": 'term text COLLATE "C" NOT NULL, occurrences bigint NOT NULL',
+    "partials": "key bytea NOT NULL, text bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "places": (
+        'recipe bytea NOT NULL, source bytea NOT NULL, start bigint NOT NULL, "end" bigint NOT NULL, key bytea NOT NULL'
+    ),
+    "limits": (
+        'endpoint text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, kind text NOT NULL, '
+        "tokens bigint NOT NULL"
+    ),
+    "captures": (
+        'name text COLLATE "C" NOT NULL, model text NOT NULL, status text NOT NULL, message bytea NOT NULL, '
+        "original bytea STORAGE EXTERNAL NOT NULL, digest bytea STORAGE EXTERNAL NOT NULL, "
+        "sources bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL"
+    ),
 }
 """The columns of each table as the statements of every engine know them; the corpus comes before them."""
 
@@ -51,7 +64,14 @@ _KEYS = {
     "vectors": "model, key",
     "counters": "number",
     "terms": "term",
+    "partials": "key",
+    "places": 'recipe, source, start, "end"',
+    "limits": "endpoint, model, kind",
+    "captures": "name",
 }
+
+_SECOND = ("partials", "places", "limits", "captures")
+"""Tables that came with version 2."""
 
 _MORE = """
 CREATE UNIQUE INDEX documents_by_path ON all_documents (corpus, path);
@@ -86,11 +106,34 @@ def first() -> str:
     >>> "ENABLE ROW LEVEL SECURITY" in first() and "security_invoker" in first()
     True
     """
-    return _CORPORA + "".join(map(_table, COLUMNS)) + _MORE
+    return _CORPORA + "".join(_table(name) for name in COLUMNS if name not in _SECOND) + _MORE
 
 
-MIGRATIONS: dict[int, str] = {}
-"""By version, the statements that make it of the one before; `versions` is brought up to date with them."""
+def later(version: int) -> str:
+    """The statements that make a version of the one before it; roles that have corpora get what they had of the others.
+
+    >>> "captures" in later(2) and "GRANT" in later(2)
+    True
+    """
+    added = {2: _SECOND}[version]
+    tables = ", ".join(each for name in added for each in (name, f"all_{name}"))
+    return "".join(map(_table, added)) + _GRANTED.format(tables=tables)
+
+
+_GRANTED = """
+DO $$
+DECLARE known record;
+BEGIN
+    FOR known IN SELECT rolname, rolname IN (SELECT role FROM corpora) AS writes FROM pg_catalog.pg_roles
+        WHERE rolname IN (SELECT role FROM corpora UNION SELECT readers FROM corpora)
+    LOOP
+        EXECUTE format('GRANT SELECT ON {tables} TO %I', known.rolname);
+        IF known.writes THEN
+            EXECUTE format('GRANT INSERT, UPDATE, DELETE ON {tables} TO %I', known.rolname);
+        END IF;
+    END LOOP;
+END $$;
+"""
 
 
 def _table(name: str) -> str:

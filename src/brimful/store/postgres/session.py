@@ -27,22 +27,7 @@ from brimful.errors import (
 )
 from brimful.patterns import compiled
 from brimful.store.address import Address
-from brimful.store.format import (
-    CARDS,
-    EXTENTS,
-    FIRSTS,
-    HEADS,
-    LITTLE,
-    SECTIONS,
-    UNITS,
-    ChangedError,
-    Cursor,
-    Sealed,
-    Value,
-    key_of,
-    kind_of_key,
-    segment_of,
-)
+from brimful.store.format import CARDS, EXTENTS, ChangedError, Cursor, ReadAhead, Sealed, Value, kind_of_key
 from brimful.store.postgres import layout
 from brimful.store.store import new_store
 
@@ -153,6 +138,8 @@ class KeptBlobs:
 class PostgresCursor:
     """The statements of a store on one connection."""
 
+    is_far = True
+
     def __init__(
         self,
         connection: Connection,
@@ -169,7 +156,7 @@ class PostgresCursor:
         self._waiting_bytes = 0
         self._incoming = False
         self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
-        self._next, self._ahead = 0, _TOGETHER
+        self._ahead = ReadAhead()
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
@@ -227,15 +214,11 @@ class PostgresCursor:
         return known
 
     def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
-        """A blob with those that are asked for next: the columns of its segment, or its neighbours."""
-        if kind_of_key(key) in _COLUMNS:
-            first = key_of(segment_of(key), 0)
-            wanted = [first + key_of(0, kind) for kind in _COLUMNS]
-            return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
-        first = key - key % _TOGETHER
-        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if first == self._next else _TOGETHER
-        self._next = first + self._ahead
-        return self._fetched("blobs", "key >= %s AND key < %s", (first, self._next))
+        """A blob with those that are asked for next."""
+        wanted = self._ahead.near(key)
+        if isinstance(wanted, range):
+            return self._fetched("blobs", "key >= %s AND key < %s", (wanted.start, wanted.stop))
+        return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
 
     def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
         self.trips += 1
@@ -342,10 +325,6 @@ _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
 _CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""
-_COLUMNS = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
-"""The kinds of which a segment has one blob; a question reads nearly all of them."""
-_TOGETHER, _MOST_AHEAD = 4, 32
-"""So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
 
 
 # ---- session: How is a session begun, and how do tables and corpora come to be? Texts with a NUL are kept, too.
@@ -401,9 +380,9 @@ def prepared(connection: Connection, address: Address, *, make: bool) -> tuple[i
             f"{layout.LEAST_SERVER // 10_000} or later is needed"
         )
     version = _version(connection, address)
+    if version is None and not make:
+        raise InputError(f"there is no store at {address}; make it: brimful add PATH --store ADDRESS")
     if version is None or version < layout.VERSION:
-        if not make:
-            raise InputError(f"there is no store at {address}; make it: brimful add PATH --store ADDRESS")
         _migrate(connection, address)
     elif version > layout.VERSION:
         raise StoreVersionError(
@@ -434,17 +413,31 @@ def _migrate(connection: Connection, address: Address) -> None:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
         version = _version(connection, address)
+        if version is not None and version < layout.VERSION and not owns_tables(connection):
+            raise StoreAccessError(
+                f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
+                "them up to date by opening a corpus: brimful status --store ADDRESS"
+            )
         if version is None:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             connection.execute(layout.first())
-            _index_terms(connection)
+            index_terms(connection)
             version = 1
         for number in range(version + 1, layout.VERSION + 1):
-            connection.execute(layout.MIGRATIONS[number])
+            connection.execute(layout.later(number))
             connection.execute("UPDATE versions SET version = %s", (number,))
 
 
-def _index_terms(connection: Connection) -> None:
+def owns_tables(connection: Connection) -> bool:
+    """Whether this role may change the tables."""
+    statement = (
+        "SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = 'versions'::regclass"
+    )
+    row = connection.execute(statement).fetchone()
+    return bool(row and row[0])
+
+
+def index_terms(connection: Connection) -> None:
     """Where the server has pg_trgm, words are found by likeness and by any part."""
     found = connection.execute(
         "SELECT nspname FROM pg_catalog.pg_opclass AS kind JOIN pg_catalog.pg_namespace AS place "
@@ -452,7 +445,8 @@ def _index_terms(connection: Connection) -> None:
     ).fetchone()
     if found is not None:
         kind = sql.Identifier(found[0], "gin_trgm_ops")
-        connection.execute(sql.SQL("CREATE INDEX terms_by_likeness ON all_terms USING gin (term {})").format(kind))
+        made = "CREATE INDEX IF NOT EXISTS terms_by_likeness ON all_terms USING gin (term {})"
+        connection.execute(sql.SQL(made).format(kind))
 
 
 def _corpus(connection: Connection, address: Address, *, make: bool) -> tuple[int, str]:

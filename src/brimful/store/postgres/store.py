@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 import psycopg
 from blake3 import blake3
@@ -20,7 +21,17 @@ from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
-from brimful.store.postgres.session import Connection, KeptBlobs, PostgresCursor, connected, prepared, translated
+from brimful.store.postgres.session import (
+    WAIT_SECONDS,
+    Connection,
+    KeptBlobs,
+    PostgresCursor,
+    connected,
+    index_terms,
+    owns_tables,
+    prepared,
+    translated,
+)
 from brimful.store.snapshot import StoredSegment, StoredSnapshot
 from brimful.store.store import Store
 from brimful.store.writing import Row
@@ -61,6 +72,28 @@ class _Held(PostgresCursor):
         if self._store is not None:
             self._store.give_back(self)
             self._store = None
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_ATTEMPTS = 3
+_OVERTAKEN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+
+def _retried(method: Callable[P, R]) -> Callable[P, R]:
+    """A change that is tried again where the server ended it for the sake of another: nothing of it was kept."""
+
+    @wraps(method)
+    def again(*given: P.args, **named: P.kwargs) -> R:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return method(*given, **named)
+            except StoreBusyError as error:
+                if not isinstance(error.__context__, _OVERTAKEN):
+                    raise
+        return method(*given, **named)
+
+    return again
 
 
 class PostgresStore(Store):
@@ -204,6 +237,23 @@ class PostgresStore(Store):
                 self.trips += cursor.trips
             self._generation = None
 
+    write = _retried(Store.write)
+    adopt = _retried(Store.adopt)
+    rename = _retried(Store.rename)
+    compact = _retried(Store.compact)
+    rebuild = _retried(Store.rebuild)
+    set_claim = _retried(Store.set_claim)
+    take_over = _retried(Store.take_over)
+    give_up = _retried(Store.give_up)
+    claim_folder = _retried(Store.claim_folder)
+    remember_root = _retried(Store.remember_root)
+    _commit_long = _retried(Store._commit_long)  # noqa: SLF001
+    _remove_listed = _retried(Store.remove_of)
+
+    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
+        """Forget documents; of a root, only what comes from below it."""
+        return self._remove_listed(prefix, list(paths))
+
     def _counting(self) -> AbstractContextManager[Cursor]:
         return self._remembering(write=False)
 
@@ -270,10 +320,34 @@ class PostgresStore(Store):
                 cursor.take_turn()
                 yield cursor
 
+    # ---- what models answered
+
+    def keeps_answers(self) -> bool:
+        """Whether this role may write them here; a standby and a role that may only ask have a file instead."""
+        statement = "SELECT has_table_privilege('all_partials', 'INSERT') AND NOT pg_catalog.pg_is_in_recovery()"
+        with self._reading() as cursor:
+            return bool(cursor.fetch(statement)[0][0])
+
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement, beside whoever writes documents."""
+        with self._remembering(write=False) as cursor:
+            return cursor.fetch(statement, values)
+
+    @_retried
+    def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
+        """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
+        with self._remembering(write=False) as cursor, cast("PostgresCursor", cursor).connection.transaction():
+            cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+            cursor.fetch("SELECT pg_advisory_xact_lock(?)", (self._key("answers"),))
+            for statement, values in statements:
+                cursor.execute(statement, values)
+
     def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
         """Fill the table of terms anew; returns how many there are."""
         count = 0
         with self._writing() as cursor:
+            if owns_tables(self._connection):  # pg_trgm may have come since they were made
+                index_terms(self._connection)
             cursor.execute("DELETE FROM terms")
             each = iter(counted)
             while batch := list(islice(each, at_once)):

@@ -120,7 +120,7 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine:
+    with corpus.engine as engine, engine.one_state(partial=bool(ask.get("partial"))) as state:
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))
         found = engine.search(question, limit=limit, field=weights, **how)  # type: ignore[arg-type]  # checked there
@@ -129,6 +129,7 @@ def search(
         show(text)
         copied = put_on_clipboard(text) if copy and found.hits else None
         if not quiet:
+            views.show_partial(state.missing)
             views.show_corrections(found.corrections)
             if found.hits:
                 views.show_missing(found.missing)
@@ -136,7 +137,7 @@ def search(
                 views.show_nothing(len(engine.columns.documents), why_empty(found))
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
-    return exit_for(corpus, found=bool(found.hits))
+    return PARTIAL if state.missing else exit_for(corpus, found=bool(found.hits))
 
 
 def _shown_hits(engine: Engine, record: Mapping[str, Any], around: int) -> str:

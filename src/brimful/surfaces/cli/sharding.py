@@ -7,8 +7,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
+from brimful.densify.memory import Memory, copy_answers
 from brimful.errors import InputError, choose
-from brimful.store.address import Shards, is_address, is_list, listed, masked, placed, shards_of, write_list
+from brimful.store.address import (
+    Shards,
+    is_address,
+    is_list,
+    is_on_server,
+    listed,
+    masked,
+    placed,
+    shards_of,
+    write_list,
+)
 from brimful.store.opening import opened, opened_alone
 from brimful.store.sharding import ShardedStore, join
 from brimful.surfaces import records
@@ -70,6 +81,10 @@ def _add(file: Path, named: Sequence[str]) -> None:
             ]
         )
     write_list(file, names)
+    with opened(shards_of(file)) as whole:
+        for place in places[len(known) :]:  # what each knew by itself, all of them know now
+            with opened_alone(place) as alone:
+                copy_answers(alone, whole)
 
 
 def _moved(action: str, file: Path, named: Sequence[str], tell: Callable[[str], None] | None) -> int:
@@ -92,6 +107,10 @@ def _moved(action: str, file: Path, named: Sequence[str], tell: Callable[[str], 
     write_list(file, [name for name in names if name != old])
     with opened_alone(placed(old, file)) as emptied:
         emptied.set_claim(None)
+        if is_on_server(emptied.path):
+            with opened(shards_of(file)) as whole:
+                copy_answers(emptied, whole)
+            Memory(store=emptied).forget()
     return moved
 
 

@@ -317,6 +317,7 @@ _CORPUS = (
             _value("question", "QUESTION", "Show first what this question is about."),
             _plain("path"),
             _plain("model"),
+            _plain("partial"),
             _COPY,
             *_ENDS,
         ),
@@ -331,7 +332,12 @@ _CORPUS = (
                 "words", "[FOLDER] [PATTERN]", "What was asked before; a part or pattern of the paths.", takes_many=True
             ),
         ),
-        (_switch("lines", "--lines", "Count the lines too, which reads the documents."), _STORE, _JSON),
+        (
+            _switch("lines", "--lines", "Count the lines too, which reads the documents."),
+            _plain("partial"),
+            _STORE,
+            _JSON,
+        ),
     ),
     Command(
         "get",
@@ -343,7 +349,7 @@ _CORPUS = (
                 "place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", is_needed=True
             ),
         ),
-        (_COPY, _STORE, _JSON),
+        (_plain("partial"), _COPY, _STORE, _JSON),
     ),
     Command(
         "remove",

@@ -44,8 +44,7 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     documents = len(engine.columns.documents)
     if context.windows:
         say()
-    if context.missing:
-        say(tint("warn", f"partial: without {one_line(', '.join(context.missing))}"))
+    show_partial(context.missing)
     show_understood(documents, context)
     if not context.windows:
         return
@@ -136,6 +135,12 @@ def show_understood(documents: int, context: Context) -> None:
         say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
     else:
         show_nothing(documents, (about and about.reason) or "", nearest=about is not None and about.nearest)
+
+
+def show_partial(shards: Sequence[str]) -> None:
+    """Which shards could not be asked."""
+    if shards:
+        say(tint("warn", f"partial: without {one_line(', '.join(shards))}"))
 
 
 def show_missing(words: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ from brimful.surfaces.http.answers import RefusedRequest, described, problem_rec
 from brimful.surfaces.http.service import Service
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
+    PARTIAL,
     AddedBody,
     AddRequest,
     CaptureBody,
@@ -48,6 +49,7 @@ DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, descr
 Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
+Partial = Annotated[bool, Query(description=PARTIAL)]
 DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
@@ -56,16 +58,26 @@ def document_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1/documents", tags=["documents"])
 
     @routes.get("", responses=described(DocumentsBody, tag=True))
-    async def listed(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    async def listed(
+        request: Request, limit: Limit = 100, cursor: Cursor = None, *, partial: Partial = False
+    ) -> Response:
         """The documents by path, a page at a time."""
-        return await service.page(request, records.documents_record, limit, cursor, of="documents")
+        return await service.page(request, records.documents_record, limit, cursor, of="documents", partial=partial)
 
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
     async def text(
-        request: Request, path: DocumentPath, start: Offset = 0, end: EndOffset = None, around: Around = 0
+        request: Request,
+        path: DocumentPath,
+        start: Offset = 0,
+        end: EndOffset = None,
+        around: Around = 0,
+        *,
+        partial: Partial = False,
     ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
-        return await service.tagged(request, lambda: _passage(service, path, start, end, around=around))
+        return await service.tagged(
+            request, lambda: _passage(service, path, start, end, around=around, partial=partial)
+        )
 
     @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
     async def add(body: AddRequest) -> Response:
@@ -80,9 +92,9 @@ def document_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _passage(service: Service, path: str, start: int, end: int | None, *, around: int) -> records.Record:
+def _passage(service: Service, path: str, start: int, end: int | None, *, around: int, partial: bool) -> records.Record:
     engine = service.engine
-    with engine.one_state():
+    with engine.one_state(partial=partial):
         service.check_stored(path)
         document = engine.document(path)
         stop = len(document) if end is None else end

@@ -147,8 +147,8 @@ def _keep(service: Service, receipt: Receipt | None) -> None:
 def _found(service: Service, body: SearchRequest) -> records.Record:
     service.check_question(body.question)
     service.check_results(body.limit, most=service.settings.results)
-    with service.engine.one_state():
-        chosen = body.model_dump(exclude=_BESIDE)
+    chosen = body.model_dump(exclude=_BESIDE)
+    with service.engine.one_state(partial=chosen["partial"]):
         field = FieldSettings(priors=chosen.pop("priors"))
         found = service.engine.search(body.question, limit=body.limit, field=field, **chosen)
         record = records.found_record(service.engine, found)
@@ -182,13 +182,13 @@ def _mapped(service: Service, body: MapRequest) -> records.Record:
     service.check_budget(body.budget)
     if body.question is not None:
         service.check_question(body.question)
-    with service.engine.one_state():
+    with service.engine.one_state(partial=body.partial):
         drawn = service.engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
         return {**records.map_record(drawn), "root": service.engine.root}
 
 
 def _cited(service: Service, body: CiteRequest) -> records.Record:
-    with service.engine.one_state():
+    with service.engine.one_state(partial=body.partial):
         cited = service.engine.cite(body.place)
         assert cited.document is not None
         return records.passage_record(service.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)

@@ -138,6 +138,7 @@ Set = Annotated[
     str,
     Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
 ]
+Partial = Annotated[bool, Field(description=ASKED["partial"].help)]
 _NARROWED: dict[str, Any] = {"format": TextFormat, "model": CountedFor}
 
 
@@ -293,9 +294,11 @@ class Tools:
     ) -> Annotated[CallToolResult, SearchResult]:
         """Hits with their text, each cut to a bounded length."""
         field = FieldSettings(priors=chosen.pop("priors"))
-        found = self.engine.search(question, limit=limit, field=field, **chosen)
-        note = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
-        result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
+        with self.engine.one_state(partial=chosen["partial"]) as corpus:
+            found = self.engine.search(question, limit=limit, field=field, **chosen)
+            about = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
+            note = " ".join(filter(None, (schemas.without(corpus.missing), about)))
+            result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
         cut = [replace(hit, text=hit.text[: limits.HIT_CHARACTERS]) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
         return _answer(result, schemas.hits(result))
@@ -312,18 +315,20 @@ class Tools:
         last_line: Annotated[
             int | None, Field(ge=1, le=_LARGEST, description="Instead of end; the document's end if left out.")
         ] = None,
+        partial: Partial = False,
     ) -> Annotated[CallToolResult, PassageResult]:
         """Whole characters, at most `limits.MODEL_PASSAGE_BYTES`; the text content is the passage itself."""
         by_bytes, by_lines = (start, end) != (None, None), (first_line, last_line) != (None, None)
         if by_bytes and by_lines:
             raise InputError("start and end count bytes, first_line and last_line count lines; give one of the pairs")
-        document = self.engine.document(path)
-        if by_lines:
-            span = document.span_of_lines(first_line or 1, last_line or max(first_line or 1, document.line_count))
-        else:
-            span = Span(min(start or 0, len(document)), min(_LARGEST if end is None else end, len(document)))
-        most = limits.MODEL_PASSAGE_BYTES
-        result = PassageResult.of(records.passage_record(self.engine, document, span, most_bytes=most))
+        with self.engine.one_state(partial=partial):
+            document = self.engine.document(path)
+            if by_lines:
+                span = document.span_of_lines(first_line or 1, last_line or max(first_line or 1, document.line_count))
+            else:
+                span = Span(min(start or 0, len(document)), min(_LARGEST if end is None else end, len(document)))
+            most = limits.MODEL_PASSAGE_BYTES
+            result = PassageResult.of(records.passage_record(self.engine, document, span, most_bytes=most))
         return _answer(result, result.text or f"Nothing stands there; the document has {len(document)} bytes.")
 
     @chooses()
@@ -367,9 +372,10 @@ class Tools:
         ] = "",
         model: CountedFor = DEFAULT_MODEL,
         path: Annotated[Texts, Field(description=ASKED["path"].help)] = (),  # type: ignore[assignment]
+        partial: Partial = False,
     ) -> Annotated[CallToolResult, MapResult]:
         """The text content is the map itself."""
-        drawn = self.engine.map(budget=budget, question=question or None, model=model, path=path)
+        drawn = self.engine.map(budget=budget, question=question or None, model=model, path=path, partial=partial)
         result = MapResult.of(records.map_record(drawn))
         return _answer(result, result.text or "The corpus has no documents, or none that fit.")
 
