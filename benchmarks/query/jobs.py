@@ -66,7 +66,8 @@ class _Stages:
     """Processor time of the engine's stages, each without those that it calls."""
 
     def __init__(self) -> None:
-        from brimful import asking, engine
+        from brimful import moment
+        from brimful.asking import Asked
         from brimful.assembly.pack import Packer
         from brimful.store.documents import WholeDocuments
         from brimful.windows.inflate import WindowCache
@@ -74,12 +75,12 @@ class _Stages:
         self.seconds: dict[str, float] = {}
         self._inner = 0.0
         for owner, name, stage in (
-            (asking, "search", "search"),
+            (Asked, "found", "search"),
             (WholeDocuments, "one", "read"),
             (WindowCache, "windows", "inflate"),
             (Packer, "cost", "line"),
             (Packer, "pack", "pack"),
-            (engine, "make_receipt", "receipt"),
+            (moment, "make_receipt", "receipt"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))
 

@@ -22,7 +22,7 @@ from brimful.search.search import Found, Understood, best_of, understand, with_m
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
 from brimful.text.outline import UNIT_LIMIT
-from brimful.text.tokens import TokenCounter
+from brimful.text.tokens import TokenCounter, least_tokens
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
@@ -37,6 +37,7 @@ _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorte
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
 _MOST_SCALE = 256  # and in all
 _LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
+_EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
@@ -236,7 +237,7 @@ class Asked:
             if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
                 break
             near = (each for each in best.windows if each.path == window.path)
-            if _touches(window, near) or self._packer.cost([window]) > spare:
+            if _touches(window, near) or self._is_far_over(window, spare) or self._packer.cost([window]) > spare:
                 continue
             tries += 1
             wider = [*windows, window]
@@ -245,6 +246,10 @@ class Asked:
             if _shown(hits, fuller) > _shown(hits, best):
                 best, windows = fuller, wider
         return best
+
+    def _is_far_over(self, window: Window, spare: int) -> bool:
+        """Whether its text alone costs far more than there is: its seams need not be known for that."""
+        return least_tokens(self.counter, window.text) > 2 * spare + _EDGES
 
     def _joined_by(
         self, rest: Sequence[Window], windows: Sequence[Window], available: int, related: Collection[tuple[str, int]]

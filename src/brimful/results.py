@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import cache
 from typing import Any
+
+from brimful.classes import dataclass
 
 
 def told(about: str) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from brimful import kernels
-from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, similarities
+from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, ComparedCodes, HalfTables, similarities
 
 BITS = 6
 MOST = (1 << (BITS - 1)) - 1
@@ -89,3 +89,51 @@ def test_sums_outside_their_tables_are_refused():
     for positions, offsets, units in (([1], [0, 2], [0]), ([-1], [0, 1], [0]), ([1], [0, 1], [4, 2])):
         with pytest.raises(ValueError, match=r"its row|ascend"):
             kernels.sum_units(np.array(positions), np.array(offsets), np.array(units), rows, codes=True)
+
+
+CODES = arrays(
+    np.uint8, st.tuples(st.integers(0, 70), st.just(CODE_BYTES)), elements=st.sampled_from((0, 1, 127, 128, 254, 255))
+)
+QUERIES = arrays(np.int64, DIMENSIONS, elements=st.integers(-(1 << 20), 1 << 20))
+
+
+@given(CODES, QUERIES, st.integers(-8_200, 8_200), st.booleans(), st.data())
+def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
+    """All at once or some of them, with wide instructions or without, in whole groups of 32 or not."""
+    wanted = by_planes(codes, query)
+    tables, base = HalfTables.of(query)
+    planes = kernels.Planes(codes, wide=wide)
+    found, scores = planes.near(tables, base=base, least=least)
+    near = np.flatnonzero((wanted >= least) & (wanted != NOTHING))
+    assert found.tolist() == near.tolist()
+    assert scores.tolist() == wanted[near].tolist()
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, len(codes) - 1)) if len(codes) else st.just(set()))), int)
+    assert planes.scores(some, tables, base=base, nothing=NOTHING).tolist() == wanted[some].tolist()
+
+
+@given(CODES, QUERIES)
+def test_compared_codes_say_what_similarities_say(codes, query):
+    """The same scores as code by code, and nothing of codes that say nothing."""
+    compared, wanted = ComparedCodes(codes), similarities(codes, query)
+    assert compared.scores(np.arange(len(codes)), HalfTables.of(query)).tolist() == wanted.tolist()
+    assert compared.near(HalfTables.of(query), least=NOTHING)[0].tolist() == np.flatnonzero(wanted != NOTHING).tolist()
+
+
+def test_the_largest_scores_fit_in_planes():
+    """A question of extremes and codes that agree or disagree in every dimension."""
+    codes = np.array([[255] * CODE_BYTES, [0] * (CODE_BYTES - 1) + [1]] * 20, np.uint8)
+    for query in (np.full(DIMENSIONS, 1 << 40), np.full(DIMENSIONS, -(1 << 40))):
+        scores = ComparedCodes(codes).scores(np.arange(40), HalfTables.of(query))
+        assert scores.tolist() == similarities(codes, query).tolist() == by_planes(codes, query).tolist()
+
+
+def test_other_tables_and_other_codes_are_refused_in_planes():
+    """The sizes, the values and the numbers are checked before anything is read."""
+    planes = kernels.Planes(np.ones((3, CODE_BYTES), np.uint8))
+    fine = np.zeros((64, 16), np.uint8)
+    for tables in (fine[:, :8], fine[1:], fine + 125):
+        with pytest.raises(ValueError, match="64 tables"):
+            planes.near(tables, base=0, least=0)
+    for numbers in ([-1], [3], [0, 1, 7]):
+        with pytest.raises(ValueError, match="3 codes"):
+            planes.scores(np.array(numbers), fine, base=0, nothing=NOTHING)

@@ -31,6 +31,38 @@ def test_columns_are_packed_as_their_differences(given_columns, kind):
     assert ends.tolist() == np.cumsum([0, *map(len, parts)]).tolist()
 
 
+@given(st.lists(numbers, min_size=1, max_size=8), st.data())
+def test_one_column_is_that_of_all(given_columns, data):
+    """What stands before a column is skipped, in bytes that begin anywhere, and what comes behind it is not read."""
+    found = [np.sort(np.array(values, np.int64) % (1 << 40)) for values in given_columns]
+    offsets = np.cumsum([0, *map(len, found)])
+    packed, _ = kernels.pack_columns(np.concatenate(found), offsets)
+    before, behind = data.draw(st.binary(max_size=3)), data.draw(st.binary(max_size=3))
+    at = data.draw(st.integers(0, len(found) - 1))
+    bounds = {"first": len(before), "last": len(before) + len(packed)}
+    column = kernels.unpack_column(before + packed + behind, **bounds, skipped=int(offsets[at]), count=len(found[at]))
+    assert column.tolist() == found[at].tolist()
+
+
+@given(st.binary(max_size=400), st.integers(0, 400), st.integers(0, 400))
+def test_one_column_of_any_bytes_is_read_without_harm(packed, skipped, count):
+    """Bytes that nobody packed give what NumPy's sums give, and no more numbers than there are."""
+    count = min(count, len(packed))
+    with np.errstate(over="ignore"):
+        wanted = np.cumsum(oracle.unpack_numbers(packed)[skipped : skipped + count])
+    found = kernels.unpack_column(packed, first=0, last=len(packed), skipped=skipped, count=count)
+    assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"first": -1}, {"last": 5}, {"first": 4, "last": 3}, {"skipped": -1}, {"count": -1}, {"count": 5}]
+)
+def test_columns_outside_their_bytes_are_refused(wrong):
+    """What the kernel relies on is checked before it is called."""
+    with pytest.raises(ValueError, match="numbers behind"):
+        kernels.unpack_column(bytes(4), **{"first": 0, "last": 4, "skipped": 0, "count": 1, **wrong})
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_are_unpacked_without_harm(packed):
     """Bytes that nobody packed give as many numbers as they have last bytes; the same sums as NumPy's."""

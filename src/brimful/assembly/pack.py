@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, written
-from brimful.assembly.dedupe import Duplicate, split_duplicates
+from brimful.assembly.dedupe import Duplicate, Twins, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
 from brimful.assembly.select import (
@@ -87,13 +87,14 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
+    twins: dict[float, Twins] = field(default_factory=dict)  # by threshold, the texts that were compared
     cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
     def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
         """The context that just fits into this room."""
         counter, form, settings = self.counter, self.form, self.settings
         windows = windows.items if isinstance(windows, Inflation) else tuple(windows)
-        groups, set_aside = _groups(windows, settings)
+        groups, set_aside = _groups(windows, settings, self.twins)
         new_layout = self._layout
         selection = select(groups, settings, available=room.available, new_layout=new_layout)
         page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
@@ -125,7 +126,7 @@ class Packer:
 
     def cost(self, windows: Iterable[Window | Cluster]) -> int:
         """The tokens of all of these windows that are not set aside, as `greedy` shows them in room enough."""
-        groups, _ = _groups(windows, self.settings)
+        groups, _ = _groups(windows, self.settings, self.twins)
         selection, per_path = Selection(), Counter[str]()
         for group in groups:
             chosen = set()
@@ -202,7 +203,7 @@ def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple
 
 
 def _groups(
-    windows: Iterable[Window | Cluster] | Inflation, settings: PackSettings
+    windows: Iterable[Window | Cluster] | Inflation, settings: PackSettings, twins: dict[float, Twins]
 ) -> tuple[list[Group], list[Omitted]]:
     """Candidates in groups, each window once; what is empty or said already is set aside."""
     given: Iterable[Window | Cluster]
@@ -228,7 +229,11 @@ def _groups(
     threshold = settings.twin_threshold if settings.dedup_threshold is None else settings.dedup_threshold
     if threshold is not None:
         is_default = settings.dedup_threshold is None
-        kept, left_out = split_duplicates(everything, threshold=threshold, across_only=is_default)
+        if threshold not in twins:
+            twins[threshold] = Twins(threshold)
+        kept, left_out = split_duplicates(
+            everything, threshold=threshold, across_only=is_default, twins=twins[threshold]
+        )
         everything = _naming_twins(kept, left_out)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     by_id = {window.id: window for window in everything}

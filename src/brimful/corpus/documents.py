@@ -149,8 +149,8 @@ class Document:
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
-        first, last = np.searchsorted(self._line_ends(), (start, max(start, end - 1)))
-        return int(first) + 1, int(last) + 1
+        ends = self._line_ends()
+        return int(ends.searchsorted(start)) + 1, int(ends.searchsorted(max(start, end - 1))) + 1
 
     @property
     def line_count(self) -> int:

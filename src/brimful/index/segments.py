@@ -27,9 +27,6 @@ Numbers = NDArray[np.int64]
 Whole = NDArray[Any]
 """Numbers of any whole type: places on an axis take four bytes each."""
 
-ENDS_BELOW = 0x80
-"""The last byte of a packed number is below, every other one is not."""
-
 
 def pack_numbers(values: Whole) -> bytes:
     """Whole numbers as varints: seven bits a byte, low bits first.
@@ -110,19 +107,18 @@ class OpenPage:
     A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
     """
 
-    __slots__ = ("_counted", "_data", "_ends", "_names", "_sizes")
+    __slots__ = ("_counted", "_data", "_names", "_sizes")
 
     def __init__(self, data: bytes) -> None:
         self._data, self._sizes = data, _HEADER.unpack_from(data)
         names = _names(data)
         self._names = b"\n%b\n" % names  # so that every term stands between two newlines
         self._counted: Numbers | None = None
-        self._ends: NDArray[np.int32] | None = None
 
     @property
     def nbytes(self) -> int:
-        """About what it takes in memory, once it was asked for positions."""
-        return 2 * len(self._data) + len(self._names)
+        """About what it takes in memory, once it was asked for positions: a byte or more a count became eight."""
+        return len(self._data) + len(self._names) + 8 * int(self._sizes[1])
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
@@ -134,11 +130,9 @@ class OpenPage:
         at = self._place(name)
         if at < 0:
             return np.zeros(0, np.int64)
-        if self._ends is None:
-            self._ends = self._column_ends()
-        first, last = int(self._ends[at - 1]) if at else 0, int(self._ends[at])
-        begin = _HEADER.size + self._sizes[0] + self._sizes[1]
-        return unpack_sorted(memoryview(self._data)[begin + first : begin + last])
+        begin, behind = _HEADER.size + self._sizes[0] + self._sizes[1], _HEADER.size + sum(self._sizes)
+        counts, skipped = self._counts, int(self._counts[:at].sum())
+        return kernels.unpack_column(self._data, first=begin, last=behind, skipped=skipped, count=int(counts[at]))
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
@@ -159,14 +153,6 @@ class OpenPage:
             begin = _HEADER.size + self._sizes[0]
             self._counted = unpack_numbers(memoryview(self._data)[begin : begin + self._sizes[1]])
         return self._counted
-
-    def _column_ends(self) -> NDArray[np.int32]:
-        """Behind each term's packed positions, in bytes."""
-        if len(self._counts) == 1:
-            return np.array([self._sizes[2]], np.int32)
-        codes = np.frombuffer(self._data, np.uint8, self._sizes[2], _HEADER.size + self._sizes[0] + self._sizes[1])
-        ends = np.flatnonzero(codes < ENDS_BELOW)
-        return (ends[np.cumsum(self._counts) - 1] + 1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)

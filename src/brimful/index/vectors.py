@@ -101,6 +101,54 @@ def similarities(codes: Codes, query: Numbers) -> NDArray[np.int16]:
     return kernels.score_codes(codes, tables, nothing=NOTHING)
 
 
+class HalfTables(NamedTuple):
+    """A question as codes are compared with it: what each half byte of one adds, from 0 on; `base` comes to twice that.
+
+    >>> HalfTables.of(np.ones(DIMENSIONS, np.int64)).tables[0, :4].tolist()
+    [0, 31, 31, 62]
+    """
+
+    tables: NDArray[np.uint8]
+    base: int
+
+    @classmethod
+    def of(cls, query: Numbers) -> HalfTables:
+        """The tables of a question's vector."""
+        rounded = _rounded(query)
+        sums = rounded.reshape(-1, 4) @ _HALF_BITS
+        least = sums.min(axis=1, keepdims=True)
+        return cls((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
+
+
+_HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
+
+
+class ComparedCodes:
+    """Codes that are compared with many questions: `near` and `scores` say what `similarities` says.
+
+    >>> query = np.zeros(DIMENSIONS, np.int64)
+    >>> query[:2] = 40, -20
+    >>> asked, compared = HalfTables.of(query), ComparedCodes(codes_of(np.eye(2, DIMENSIONS)))
+    >>> [column.tolist() for column in compared.near(asked, least=0)], compared.scores(np.arange(2), asked).tolist()
+    ([[0], [46]], [46, -46])
+    """
+
+    def __init__(self, codes: Codes) -> None:
+        self._planes = kernels.Planes(codes)
+
+    def __len__(self) -> int:
+        return len(self._planes)
+
+    def near(self, asked: HalfTables, *, least: int) -> tuple[Numbers, Numbers]:
+        """The codes that are so much alike to a question at least, ascending, and their scores."""
+        found, scores = self._planes.near(asked.tables, base=asked.base, least=max(least, NOTHING + 1))
+        return found, scores.astype(np.int64)
+
+    def scores(self, ids: Numbers, asked: HalfTables) -> Numbers:
+        """The scores of some ascending codes; `NOTHING` for those of which no term is known."""
+        return self._planes.scores(ids, asked.tables, base=asked.base, nothing=NOTHING)
+
+
 def chance_score(query: Numbers) -> int:
     """What a unit that has nothing to do with a question scores by chance: one standard deviation of random codes."""
     rounded = _rounded(query)

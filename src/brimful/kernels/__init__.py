@@ -37,6 +37,7 @@ _BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
+_REAL = ctypes.c_double
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
@@ -64,6 +65,15 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
     "sum_units": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
+    "can_be_wide": (_SIZE, ()),
+    "lay_out_codes": (None, (_AT, _SIZE, _AT)),
+    "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
+    "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
+    "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
+    "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
+    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
@@ -157,6 +167,23 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     values = np.empty(library().packed_count(at, len(codes)), np.int64)
     library().unpack_numbers(at, len(codes), sums, values.ctypes.data)
     return values
+
+
+def unpack_column(packed: bytes, *, first: int, last: int, skipped: int, count: int) -> Numbers:
+    """So many numbers of `packed[first:last]` behind the first ones, each with those of its column before it added.
+
+    There are fewer where the bytes end before.
+
+    >>> packed, _ = pack_columns(np.array([5, 900, 7, 8]), np.array([0, 2, 4]))
+    >>> unpack_column(packed, first=0, last=len(packed), skipped=2, count=2).tolist()
+    [7, 8]
+    """
+    if not 0 <= first <= last <= len(packed) or skipped < 0 or not 0 <= count <= last - first:
+        raise ValueError(f"{count} numbers behind {skipped} are not in bytes {first} to {last} of {len(packed)}")
+    values = np.empty(count, np.int64)
+    at = np.frombuffer(packed, np.uint8).ctypes.data if packed else 0
+    made = library().unpack_column(at + first, last - first, skipped, count, values.ctypes.data)
+    return values[:made]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -605,6 +632,155 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     scores = np.empty(len(codes), np.int16)
     library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
     return scores
+
+
+class WeighedUnits:
+    """Units in runs, with how often words stand in each and what is said of them above it, in thousandths.
+
+    A row of `counts` and `told` is a word, a column a unit; `firsts` and `lasts` name the first and the last unit of
+    the run that each is in. What surrounds a unit ends with its run.
+    """
+
+    def __init__(self, counts: Numbers, told: Numbers, firsts: Numbers, lasts: Numbers, sizes: Numbers) -> None:
+        self.counts, self.told = _numbers(counts), _numbers(told)
+        self._firsts, self._lasts, self._sizes = _numbers(firsts), _numbers(lasts), _numbers(sizes)
+        self._words, self._units = self.counts.shape
+        if self.told.shape != self.counts.shape or {len(firsts), len(lasts), len(sizes)} != {self._units}:
+            raise ValueError("every unit needs its counts, its run and its size")
+        at = np.arange(self._units)
+        inside = (self._firsts >= 0) & (self._firsts <= at) & (at <= self._lasts) & (self._lasts < self._units)
+        if not inside.all():
+            raise ValueError("a unit must lie inside of its run")
+        self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
+        self._damped = np.empty(self._units)
+
+    def scores(
+        self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
+    ) -> NDArray[np.float64]:
+        """What each unit and so many neighbours on both sides are worth; the best is worth one."""
+        given, scores = self._worths(worths, reach), np.empty(self._units)
+        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
+        room = [each.ctypes.data for each in (given, measures, self._around, self._damped, self._covered, scores)]
+        units = [each.ctypes.data for each in (self._firsts, self._lasts, self._sizes)]
+        library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
+        return scores
+
+    def covered(self, worths: Sequence[float], *, reach: int) -> float:
+        """What the words are worth that the unit with most of them has around it."""
+        given = self._worths(worths, reach)
+        room = [each.ctypes.data for each in (given, self._around, self._covered)]
+        runs = (self._firsts.ctypes.data, self._lasts.ctypes.data)
+        return float(library().most_covered(*self._given, *runs, reach, *room))
+
+    @property
+    def _given(self) -> tuple[int, int, int, int]:
+        return self.counts.ctypes.data, self.told.ctypes.data, self._words, self._units
+
+    def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
+        if len(worths) != self._words or reach < 0:
+            raise ValueError(f"{self._words} words need as many worths, and a reach from 0 on")
+        return np.array(worths, np.float64)
+
+
+_CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
+
+
+class Planes:
+    """Codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+
+    A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the lower half of each byte; a
+    code scores `base` and twice what they have for it. `wide` says whether instructions for 32 codes at once are used,
+    where there are such.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], *, wide: bool = True) -> None:
+        codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
+        self._count = len(codes)
+        self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
+        self._wide = int(wide and library().can_be_wide() != 0)
+        library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def near(self, tables: NDArray[np.uint8], *, base: int, least: int) -> tuple[Numbers, NDArray[np.int16]]:
+        """The codes that score so much at least, ascending, and their scores; codes of zeros are not among them."""
+        tables = _halves(tables, base)
+        found, scores = np.empty(self._count, np.int64), np.empty(self._count, np.int16)
+        given = (self._planes.ctypes.data, self._count, tables.ctypes.data, base, least, self._wide)
+        made = library().near_codes(*given, found.ctypes.data, scores.ctypes.data)
+        return found[:made].copy(), scores[:made].copy()
+
+    def scores(self, numbers: Numbers, tables: NDArray[np.uint8], *, base: int, nothing: int) -> Numbers:
+        """The scores of some ascending codes; `nothing` for those of zeros alone."""
+        tables, numbers = _halves(tables, base), _numbers(numbers)
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self._count:
+            raise ValueError(f"there are {self._count} codes, and others were asked for")
+        scores = np.empty(len(numbers), np.int64)
+        given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
+        library().score_planes(*given, self._wide, scores.ctypes.data)
+        return scores
+
+
+def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
+    """The tables of a question, with their size and values checked."""
+    tables = np.ascontiguousarray(tables, np.uint8)
+    if tables.shape != (2 * _CODE_BYTES, 16) or tables.max() > _MOST_HALF or abs(base) > 1 << 14:
+        raise ValueError(f"a question has 64 tables of 16 numbers up to {_MOST_HALF}, not {tables.shape}")
+    return tables
+
+
+_SIGN_WORDS, _LONGEST_RUN = 4, 8
+
+
+class RunSets:
+    """Texts as sets of runs of words, and which of those before it each shares much with.
+
+    `marks` says what each byte is: 0 between words, 1 inside of one, 2 the first of another.
+
+    >>> marks = bytes(byte not in b" ." for byte in range(256))
+    >>> sets = RunSets(marks, run=2, share=0.6)
+    >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
+    [[], [(0, 1.0)], [], []]
+    """
+
+    def __init__(self, marks: bytes, *, run: int, share: float) -> None:
+        if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
+            raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
+        self._marks, self._run, self._share = marks, run, share
+        self._count = 0
+        self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
+        self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
+        self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+
+    def add(self, text: bytes) -> list[tuple[int, float]]:
+        """The earlier texts that share at least about so much of the shorter one's runs, and how much."""
+        number, first = self._count, int(self._offsets[self._count])
+        self._make_room(first + len(text))
+        signs = self._signs.ctypes.data
+        given = (text, len(text), self._marks, self._run, self._sets.ctypes.data + 8 * first)
+        size = library().hash_runs(*given, signs + 8 * _SIGN_WORDS * number)
+        self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
+        self._count += 1
+        out = (self._found.ctypes.data, self._shared.ctypes.data)
+        sets = (self._sets.ctypes.data, self._offsets.ctypes.data, signs, self._misses.ctypes.data)
+        made = library().alike_sets(*sets, number, *out)
+        pairs = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True)
+        return [(other, shared / min(size, self._size(other))) for other, shared in pairs]
+
+    def _size(self, number: int) -> int:
+        return int(self._offsets[number + 1] - self._offsets[number])
+
+    def _make_room(self, hashes: int) -> None:
+        """For one more text, and so many hashes in all."""
+        while hashes > len(self._sets):
+            self._sets = np.concatenate((self._sets, self._sets))
+        if self._count == len(self._misses):
+            self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
+            self._signs = np.concatenate((self._signs, self._signs))
+            self._misses, self._found, self._shared = (
+                np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
+            )
 
 
 class Anchors:

@@ -18,7 +18,17 @@ ZIG = "ziglang>=0.14"
 """What to install where no compiler is."""
 
 _COMPILERS = ("cc", "gcc", "clang")
-_FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_FLAGS = (
+    "-std=c11",
+    "-O3",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+)
+"""Sums of floats are rounded as written, on every processor; a root is an instruction, no call of another library."""
 _SUFFIXES = {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}
 
 

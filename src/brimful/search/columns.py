@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from brimful import kernels
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.index.vectors import CODE_BYTES, NOTHING, Codes, chance_score, similarities
+from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, HalfTables, chance_score, similarities
 from brimful.kernels import Columns
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
@@ -346,6 +346,29 @@ class CorpusColumns:
                 codes[low:high] = stored
         return codes
 
+    @cached_property
+    def _compared(self) -> list[ComparedCodes | None]:
+        """The codes of each segment's units, laid out to be compared all at once; None where there are none."""
+        found: list[ComparedCodes | None] = []
+        for segment in self.segments:
+            codes = segment.view.codes
+            live = codes if codes is None or segment.stored is None else codes[segment.stored]
+            found.append(None if live is None else ComparedCodes(live))
+        return found
+
+    def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
+        """How alike some ascending units are to a question's vector; None in a store without vectors."""
+        if "_compared" not in self.__dict__:
+            codes = self.codes(units)
+            return None if codes is None else similarities(codes, meaning).astype(np.int64)
+        found, asked = np.empty(len(units), np.int64), HalfTables.of(meaning)
+        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
+        for segment, compared, (low, high) in zip(self.segments, self._compared, pairwise(bounds), strict=True):
+            if compared is None:
+                return None
+            found[low:high] = compared.scores(units[low:high] - segment.first, asked)
+        return found
+
     def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
         """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
 
@@ -353,20 +376,19 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
-        for segment in self.segments:
-            codes = segment.view.codes
+        asked = HalfTables.of(meaning)
+        for segment, codes in zip(self.segments, self._compared, strict=True):
             if codes is None:
                 continue
-            likeness = similarities(codes if segment.stored is None else codes[segment.stored], meaning)
-            known = likeness >= max(least, NOTHING + 1)
+            found, likeness = codes.near(asked, least=least)
             if allowed is not None:
-                known &= allowed[self.rows[segment.first : segment.first + len(segment)]]
-            found = np.flatnonzero(known)
+                kept = allowed[self.rows[found + segment.first]]
+                found, likeness = found[kept], likeness[kept]
             if len(found) > limit:
-                of_found = likeness[found]
-                found = found[of_found >= np.partition(of_found, len(found) - limit)[len(found) - limit]]
+                kept = likeness >= np.partition(likeness, len(found) - limit)[len(found) - limit]
+                found, likeness = found[kept], likeness[kept]
             units.append(found + segment.first)
-            scores.append(likeness[found].astype(np.int64))
+            scores.append(likeness)
         near, worth = _joined(units), _joined(scores)
         order = np.lexsort((self.offsets[near], self.rows[near], -worth))
         best: Ids = np.sort(near[order[:limit]])

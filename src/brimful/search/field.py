@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
-from brimful.index.vectors import NOTHING, similarities
+from brimful.index.vectors import NOTHING
+from brimful.kernels import WeighedUnits
 from brimful.search.columns import CorpusColumns, Headings, Ids, union
 from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
@@ -128,19 +129,16 @@ def relevance(
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
-    found = [_counts(each, chosen) for each in term_hits]
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
-    counts = [_beside_name(columns, *each, rows, named >= CLEARLY) for each in zip(term_hits, found, strict=True)]
-    above = Headings(columns, chosen)
-    told = [_heading_counts(above, each, settings) + _called(columns, each, rows, settings) for each in term_hits]
     near = _Surroundings(chosen)
+    has, weighed = _weighed(columns, chosen, term_hits, near, named >= CLEARLY, settings)
     lexical = settings.document * documents[rows]
     for reach, share in (
         (0, settings.unit),
         (settings.near_reach, settings.near),
         (settings.wide_reach, settings.wide),
     ):
-        lexical = lexical + share * _scale(columns, term_hits, counts, told, near, reach, settings)
+        lexical = lexical + share * _scale(columns, term_hits, weighed, reach, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
         lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), BELOW)
@@ -163,12 +161,13 @@ def relevance(
     if settings.fusion == "rrf":
         legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
         scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
-    has = np.array([count > 0 for count in found], bool).reshape(len(term_hits), len(chosen))
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    order = np.lexsort((offsets, rows, -scores))
-    order = order[(scores[order] > 0) | np.isin(chosen.units[order], extra)]
+    kept = scores > 0
+    kept[chosen.units.searchsorted(extra)] = True  # the candidates hold all of them
+    found = np.flatnonzero(kept)
+    order = found[np.argsort(near.places(rows, offsets)[found] - scores[found] * len(kept))]  # no two are equal
     return Field(
         chosen.units[order],
         scores[order],
@@ -176,8 +175,28 @@ def relevance(
         np.rint(alike * MILLION).astype(np.int64)[order],
         has[:, order],
         np.rint(whole * MILLION).astype(np.int64),
-        _covered(columns, term_hits, counts, told, near, lacking, settings),
+        _covered(columns, term_hits, weighed, lacking, settings),
     )
+
+
+def _weighed(
+    columns: CorpusColumns,
+    chosen: Candidates,
+    term_hits: Sequence[TermHits],
+    near: _Surroundings,
+    is_named: NDArray[np.bool_],
+    settings: FieldSettings,
+) -> tuple[NDArray[np.bool_], WeighedUnits]:
+    """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
+    counts, told = (np.empty((len(term_hits), len(chosen)), np.int64) for _ in range(2))
+    has = np.empty(counts.shape, bool)
+    above = Headings(columns, chosen)
+    for at, each in enumerate(term_hits):
+        found = _counts(each, chosen)
+        has[at] = found > 0
+        counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
+        told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
+    return has, WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
 
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
@@ -309,20 +328,16 @@ def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
 def _covered(
     columns: CorpusColumns,
     term_hits: Sequence[TermHits],
-    counts: Sequence[Numbers],
-    told: Sequence[Numbers],
-    near: _Surroundings,
+    weighed: WeighedUnits,
     lacking: float,
     settings: FieldSettings,
 ) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
-    covered, whole = np.zeros(len(near)), lacking
-    for each, count, heading in zip(term_hits, counts, told, strict=True):
-        if not each.is_minor:
-            worth = each.weight * idf(each.census, len(columns))
-            covered += worth * (near.sums(count, settings.near_reach) + heading > 0)
-            whole += worth
-    return round(float(covered.max(initial=0.0)) / whole * MILLION) if whole else 0
+    worths, whole = [], lacking
+    for each in term_hits:
+        worths.append(0.0 if each.is_minor else each.weight * idf(each.census, len(columns)))
+        whole += worths[-1]
+    return round(weighed.covered(worths, reach=settings.near_reach) / whole * MILLION) if whole else 0
 
 
 def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
@@ -358,32 +373,28 @@ def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings
 def _scale(
     columns: CorpusColumns,
     term_hits: Sequence[TermHits],
-    counts: Sequence[Numbers],
-    told: Sequence[Numbers],
-    near: _Surroundings,
+    weighed: WeighedUnits,
     reach: int,
     settings: FieldSettings,
 ) -> Scores:
     """What the surroundings of each unit are worth; the best is worth one."""
-    size = near.sizes(reach) / (columns.unit_size * (2 * reach + 1))
-    scores, covered, whole = np.zeros(len(size)), np.zeros(len(size)), 0.0
-    for each, count, heading in zip(term_hits, counts, told, strict=True):
-        worth = each.weight * idf(each.census * (2 * reach + 1), len(columns))
-        around = near.sums(count, reach) + heading
-        scores += worth * _saturated(around, size, settings)
-        covered += worth * (around > 0)
-        whole += worth
-    return _to_one(scores * np.sqrt(covered / whole) if whole else scores)
+    around = 2 * reach + 1  # units
+    return weighed.scores(
+        [each.weight * idf(each.census * around, len(columns)) for each in term_hits],
+        reach=reach,
+        unit_bytes=columns.unit_size * around,
+        saturation=settings.saturation,
+        length=settings.length,
+    )
 
 
 def _semantic(
     columns: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
 ) -> Scores:
     """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
-    codes = columns.codes(units) if meaning is not None and settings.meaning else None
-    if codes is None or meaning is None or not len(units):
+    found = columns.likeness(units, meaning) if meaning is not None and settings.meaning else None
+    if found is None or not len(units):
         return np.zeros(len(units))
-    found = similarities(codes, meaning).astype(np.int64)
     known = found != NOTHING
     found = np.where(known, found, int(found[known].min(initial=0)))
     around = near.sums(found, settings.near_reach) // near.counts(settings.near_reach)
@@ -413,18 +424,24 @@ class _Surroundings:
     """Sums over the neighbours of each of some ascending units, within its extent."""
 
     def __init__(self, chosen: Candidates) -> None:
-        units, extents, self._sizes = chosen.units, chosen.extents, chosen.sizes
+        units, extents = chosen.units, chosen.extents
         begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
         sizes = np.diff(begins, append=len(units))
-        self._first = np.repeat(begins, sizes)
-        self._last = np.repeat(begins + sizes - 1, sizes)
+        self.firsts = np.repeat(begins, sizes)
+        self.lasts = np.repeat(begins + sizes - 1, sizes)
         self._at = np.arange(len(units))
 
-    def __len__(self) -> int:
-        return len(self._at)
-
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
-        return np.maximum(self._at - reach, self._first), np.minimum(self._at + reach, self._last) + 1
+        return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1
+
+    def places(self, rows: Numbers, offsets: Numbers) -> Numbers:
+        """Which place each unit has among all, by document and offset: inside of its run it has that already."""
+        begins = np.flatnonzero(self.firsts == self._at)
+        order = np.lexsort((offsets[begins], rows[begins]))
+        sizes = np.diff(begins, append=len(self._at))
+        moved = np.empty(len(begins), np.int64)
+        moved[order] = np.cumsum(sizes[order]) - sizes[order] - begins[order]
+        return self._at + np.repeat(moved, sizes)
 
     def sums(self, values: Numbers, reach: int) -> Numbers:
         """The sum of the values of each unit and its neighbours."""
@@ -433,10 +450,6 @@ class _Surroundings:
         low, high = self._range(reach)
         summed = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
         return summed[high] - summed[low]
-
-    def sizes(self, reach: int) -> Numbers:
-        """Bytes of each unit and its neighbours."""
-        return self.sums(self._sizes, reach)
 
     def counts(self, reach: int) -> Numbers:
         """How many units they are."""
@@ -448,11 +461,11 @@ class _Surroundings:
         found = values
         for step, share in enumerate(shares, start=1):
             above = self._at - step
-            found = np.maximum(found, np.where(above >= self._first, share * values[np.maximum(above, 0)], 0.0))
+            found = np.maximum(found, np.where(above >= self.firsts, share * values[np.maximum(above, 0)], 0.0))
         return found
 
     def spread(self, values: Scores, share: float) -> Scores:
         """Each value with a share of both neighbours'."""
-        before = np.where(self._at > self._first, np.roll(values, 1), 0.0)
-        after = np.where(self._at < self._last, np.roll(values, -1), 0.0)
+        before = np.where(self._at > self.firsts, np.roll(values, 1), 0.0)
+        after = np.where(self._at < self.lasts, np.roll(values, -1), 0.0)
         return values + share * (before + after)

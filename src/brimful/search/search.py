@@ -120,7 +120,7 @@ MOST_MISSING = 16
 MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
-LEAST_BESIDE = 20_000
+LEAST_BESIDE = 100_000
 """Units whose codes take longer to compare than a thread to be asked for it."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""

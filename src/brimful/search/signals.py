@@ -292,7 +292,7 @@ class PathNames:
         numbers = np.repeat(np.arange(len(found.names)), sizes)
         places = found.starts.astype(np.int64)
         # By place, the longer one first; titles come behind the paths.
-        order = np.argsort(places * (int(lengths.max(initial=0)) + 1) - lengths, kind="stable")
+        order = np.argsort(places * (int(lengths.max(initial=0)) + 1) - lengths)  # no two are equal
         rows = self._starts.searchsorted(places[order], side="right") - 1
         path_ends = self._starts[:-1] + np.fromiter(map(len, self._lines), np.int64, len(self._lines))
         in_path = places[order] < path_ends[rows]
@@ -301,7 +301,7 @@ class PathNames:
         smallest = np.append(places[1:], np.iinfo(np.int64).max) >= places + lengths[order]
         places, numbers = places[smallest], numbers[smallest]
         pairs = numbers * len(self._lines) + rows[smallest]
-        order = np.argsort(pairs, kind="stable")
+        order = np.argsort(pairs)  # the order of equal ones decides nothing
         self._places, pairs = places[order], pairs[order]  # of a word and a document together
         self._firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
         self._words, self._rows = np.divmod(pairs[self._firsts], max(len(self._lines), 1))

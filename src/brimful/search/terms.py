@@ -353,8 +353,9 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
     names = {name for prefix in kept for name in words.names(prefix.encode())}
-    likely = sorted((abs(_letters(name) - len(text)), name) for name in names)
-    nearest = (name for distance, name in likely if distance <= _LONGER_BY and (_is_word(name) or b"'" in name))
+    sizes = ((abs(_letters(name) - len(text)), name) for name in names)
+    likely = sorted((distance, name) for distance, name in sizes if distance <= _LONGER_BY)
+    nearest = (name for _, name in likely if _is_word(name) or b"'" in name)
     return list(itertools.islice(nearest, MOST_NAMES))
 
 

@@ -88,7 +88,7 @@ TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE = rang
 BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
-_SMALL = 4_096
+_SMALL = 16_384
 _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
     "bring back a copy of the store, or add the documents to a new one"
@@ -148,9 +148,20 @@ def unpacked(packed: bytes, *, most: int) -> bytes:
                 f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
                 "restore the store, or index the sources again"
             )
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=stated) if stated else b""
+        return _decompressor().decompress(packed, max_output_size=stated) if stated else b""
     except zstandard.ZstdError as error:
         raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
+
+
+_of_thread = threading.local()
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """One for each thread: to make one takes longer than to unpack a blob by it."""
+    if not hasattr(_of_thread, "decompressor"):
+        _of_thread.decompressor = zstandard.ZstdDecompressor()
+    found: zstandard.ZstdDecompressor = _of_thread.decompressor
+    return found
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -392,6 +403,7 @@ _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
 _MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
+_BLOBS_AT_ONCE = 256
 _KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 34 << 20
 
 
@@ -482,8 +494,26 @@ class BlobReader:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
 
+    def all_codes(self, segment: int, count: int) -> list[Codes]:
+        """The first so many blobs of unit codes; none of them is kept here, since whoever asks for all keeps them."""
+        codes: list[Codes] = []
+        for first in range(0, count, _BLOBS_AT_ONCE):
+            keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
+            found = self._cursor.fetch(
+                "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
+            )
+            if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
+                codes += map(self._read_codes, keys)
+                continue
+            for key, data, seal in found:
+                check_seal(f"blob {key}", seal, key, data)
+                codes.append(self._codes_in(key, data))
+        return codes
+
     def _read_codes(self, key: int) -> Codes:
-        packed = self.blob(key)
+        return self._codes_in(key, self.blob(key))
+
+    def _codes_in(self, key: int, packed: bytes) -> Codes:
         raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
         if len(raw) % CODE_BYTES:
             raise CorruptError(f"blob {key} holds no whole codes; index the sources again")

@@ -241,8 +241,8 @@ class StoredSegment:
             return None
         if self._are_together:
             return self._shelf.codes(self.number, 0)
-        places = range(-(-len(self._column(UNITS)) // BLOB_CODES) or 1)
-        return np.concatenate([self._blob_of_codes(place) for place in places])
+        blobs = self._shelf.all_codes(self.number, -(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        return np.concatenate([self._checked(codes, place) for place, codes in enumerate(blobs)])
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units; None in a store without vectors."""
@@ -260,7 +260,9 @@ class StoredSegment:
         return found
 
     def _blob_of_codes(self, place: int) -> Codes:
-        codes = self._shelf.codes(self.number, place)
+        return self._checked(self._shelf.codes(self.number, place), place)
+
+    def _checked(self, codes: Codes, place: int) -> Codes:
         count = len(self._column(UNITS))
         if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
             raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")

@@ -257,6 +257,11 @@ class Outline:
         return self._read_blocks()
 
     @cached_property
+    def has_categories(self) -> bool:
+        """Whether any of its records says of which kind it is."""
+        return any(record.category for record in self.records)
+
+    @cached_property
     def structure(self) -> Structure:
         """What the text is made of; nothing where it is not read, as of texts that are too long."""
         from brimful.text.structure import Structure

@@ -99,11 +99,16 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
     """
     choose(language, LANGUAGES, what="language")
     words = [name.decode("utf-8", "replace") for name in names]
-    stemmable = [len(word) >= _LEAST_LETTERS and _STEMMABLE.fullmatch(word) is not None for word in words]
+    stemmable = [len(word) >= _LEAST_LETTERS and _is_stemmable(word) for word in words]
     if language != NO_LANGUAGE:
         stemmed = iter(_stemmer(language)([word for word, can in zip(words, stemmable, strict=True) if can]))
         words = [next(stemmed) if can else word for word, can in zip(words, stemmable, strict=True)]
     return [_plain(word).encode() if can else name for word, can, name in zip(words, stemmable, names, strict=True)]
+
+
+def _is_stemmable(word: str) -> bool:
+    """Whether it is a word of letters; most are plain ones, which need no pattern."""
+    return (word.isascii() and word.isalpha() and word.islower()) or _STEMMABLE.fullmatch(word) is not None
 
 
 def language_of(terms: Terms) -> str:

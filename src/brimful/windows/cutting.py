@@ -196,9 +196,9 @@ def _part(cut: Cut, span: Span, hits: Sequence[Hit]) -> Cut:
 
 def joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
-    records = document.outline.records if document.kind == "data" else ()
-    if not any(record.category for record in records):
+    if document.kind != "data" or not document.outline.has_categories:
         return lambda _end, _start: True
+    records = document.outline.records
     starts = [record.start for record in records]
 
     def same_category(end: int, start: int) -> bool:

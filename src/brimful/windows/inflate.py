@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from brimful.budget import Budget, budget_of
@@ -273,8 +274,7 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
     hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
-    seams = seams_for(document, span, definitions=settings.definitions, trail_share=settings.trail_share)
-    return Window(
+    window = Window(
         document.path,
         document.text(span.start, span.end),
         span.start,
@@ -283,16 +283,26 @@ def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
         sequence=sequence,
         document=document,
         hits=hits,
-        coherence=coherence_of(document, span, seams),
         is_inflated=span != cut.core,
         cut_start=goes_on_before(document, span.start),
         cut_end=goes_on_after(document, span.end),
-        seams=seams,
         trail_share=settings.trail_share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
         entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
     )
+    return window.leaving(_LATER[settings.definitions])
+
+
+def _worked_out(window: Window, name: str, *, definitions: bool) -> object:
+    """The seams of a window, or its coherence."""
+    assert window.document is not None
+    if name == "coherence":
+        return coherence_of(window.document, window.span, window.seams)
+    return seams_for(window.document, window.span, definitions=definitions, trail_share=window.trail_share or 0)
+
+
+_LATER = {wanted: partial(_worked_out, definitions=wanted) for wanted in (False, True)}
 
 
 def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields, replace
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 from blake3 import blake3
 
@@ -313,6 +313,7 @@ class Window:
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     _id: str | None = field(default=None, init=False, repr=False, compare=False)
+    _later: Callable[[Window, str], object] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_path(self.path)
@@ -334,6 +335,21 @@ class Window:
             )
         where = f"window in {self.path!r} at {self.start}"
         object.__setattr__(self, "score", check_score(self.score, where=where))
+
+    def leaving(self, work_out: Callable[[Window, str], object]) -> Window:
+        """This window, just made: its seams and coherence are worked out when first asked for, as most never are."""
+        for name in _LATER:
+            object.__delattr__(self, name)
+        object.__setattr__(self, "_later", work_out)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """What was left for later."""
+        if name not in _LATER or self._later is None:
+            raise AttributeError(f"a window has no {name!r}")
+        value = self._later(self, name)
+        object.__setattr__(self, name, value)
+        return value
 
     @classmethod
     def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
@@ -376,8 +392,12 @@ class Window:
         window = object.__new__(Window)
         put = partial(object.__setattr__, window)
         for name in _FIELDS:
-            put(name, values[name] if name in values else getattr(self, name))
+            if name in values:
+                put(name, values[name])
+            elif self._later is None or name not in _LATER or _has(self, name):
+                put(name, getattr(self, name))
         put("_id", None)
+        put("_later", self._later)
         return window
 
     def joined(self, later: Sequence[Window]) -> Window:
@@ -437,6 +457,16 @@ class Window:
 
 
 _FIELDS = tuple(each.name for each in fields(Window) if each.init)
+_LATER = ("seams", "coherence")
+
+
+def _has(window: Window, name: str) -> bool:
+    """Whether a value is there, without asking for it."""
+    try:
+        vars(Window)[name].__get__(window)
+    except AttributeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
