@@ -617,3 +617,26 @@ def test_threads_share_a_snapshot(address):
                 assert all(threads.map(look, paths))
             finally:
                 sys.setswitchinterval(interval)
+
+
+def test_threads_expect_and_prove_beside_each_other(address):
+    """What one thread has fetched ahead is whole for another one, or not there: every proof leads to the root."""
+    paths = [f"{number}.md" for number in range(6_000)]  # several in each bucket
+    with PostgresStore(address, embedder=None) as store:
+        store.add([entry(path, "Tea.") for path in paths])
+        with store.snapshot() as now, ThreadPoolExecutor(6) as threads:
+
+            def prove(first):
+                for turn in range(12):
+                    some = paths[first + 40 * turn :][:40]
+                    now.expect(some, proofs=True)
+                    for path in some:
+                        assert now.prove(path).siblings
+                return True
+
+            interval = sys.getswitchinterval()
+            sys.setswitchinterval(1e-6)
+            try:
+                assert all(threads.map(prove, range(0, 60, 10)))
+            finally:
+                sys.setswitchinterval(interval)

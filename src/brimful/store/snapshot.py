@@ -528,13 +528,14 @@ class StoredSnapshot:
             self._expect_leaves(sorted({bucket_of(path) for path in paths}))
 
     def _expect_leaves(self, buckets: Sequence[int]) -> None:
-        self._expected_leaves.clear()
+        found: dict[int, list[tuple[str, bytes]]] = {}
         for first in range(0, len(buckets), _AT_ONCE):
             some = buckets[first : first + _AT_ONCE]
             marks = ", ".join("?" * len(some))
             statement = f"SELECT bucket, path, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path"  # noqa: S608
             for bucket, path, leaf in self._cursor.fetch(statement, some):
-                self._expected_leaves.setdefault(bucket, []).append((path, leaf))
+                found.setdefault(bucket, []).append((path, leaf))
+        self._expected_leaves = found  # all at once: threads share a snapshot
 
     def _find_row(self, path: str) -> Row | None:
         if (expected := self._expected.pop(path, None)) is not None:
