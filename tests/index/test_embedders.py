@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
-from brimful.index import embedders
 from brimful.index import embedders as endpoints
 from brimful.index.build import Extent, build_segment
 from brimful.index.embedders import (
@@ -48,10 +48,18 @@ def wordllama_folder() -> Path:
 
 
 @pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """The package's tokenizer as the library of that name reads it."""
+    tokenizer = Tokenizer.from_file(str(wordllama_folder() / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
 def reference() -> Callable[[str], list[float]]:
     """The sum of a text's token vectors, read by the safetensors and tokenizers packages alone."""
     from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
 
     folder = wordllama_folder()
     table = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
@@ -97,16 +105,22 @@ def test_memory_does_not_show(static: StaticEmbedder, texts: list[str]) -> None:
         assert np.array_equal(static.vectors_of([name])[0], row)
 
 
-def test_memory_is_bounded(static: StaticEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only so many terms are remembered, and the others are still right."""
-    monkeypatch.setattr(embedders, "_KEPT_TERMS", 10)
-    monkeypatch.setattr(embedders, "_BLOCK_TERMS", 7)
-    fresh = StaticEmbedder()
-    fresh._loaded = static._loaded  # type: ignore[misc]
-    names = [b"word%d" % number for number in range(40)]
-    for some in (names[:6], names, names[::-1]):
-        assert np.array_equal(fresh.vectors_of(some), static.vectors_of(some))
-    assert len(fresh._places) == len(fresh._kept) == 10
+def test_many_terms_have_the_vectors_of_few(static: StaticEmbedder) -> None:
+    """A segment's terms, looked up in blocks by the whole table, have the vectors that a question's have."""
+    names = [b"word%d" % number for number in range(2_100)] + ["überall".encode(), "量子".encode(), b"paris"]
+    many = static.vectors_of(names)
+    for first in range(0, len(names), 500):
+        assert np.array_equal(static.vectors_of(names[first : first + 500]), many[first : first + 500])
+
+
+@given(st.lists(st.text("aeinrstPr 0é量子_\U0001f600ß", min_size=1, max_size=30), min_size=1, max_size=12))
+@settings(max_examples=60)
+def test_tokens_are_those_of_the_library(static: StaticEmbedder, tokenizer: Tokenizer, words: list[str]) -> None:
+    """A word that is no token by itself has the tokens that `tokenizers` cuts it into."""
+    tokens, ends = static._tokens_of([word.encode() for word in words], [-1] * len(words))
+    found = np.split(tokens, ends[:-1])
+    wanted = [tokenizer.encode(word, add_special_tokens=False).ids for word in words]
+    assert [each.tolist() for each in found] == wanted
 
 
 def test_a_text_is_the_sum_of_its_terms(static: StaticEmbedder) -> None:
@@ -163,10 +177,14 @@ def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(broken)
         with pytest.raises(MissingPartError, match=r"install.* 'brimful\[semantic\]'"):
             StaticEmbedder(tmp_path).vectors_of([b"atom"])
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "tokenizers", None)
-        with pytest.raises(MissingPartError, match="tokenizers is not installed"):
-            StaticEmbedder().vectors_of([b"atom"])
+    weights = (wordllama_folder() / "weights" / "l2_supercat_256.safetensors").read_bytes()
+    (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(weights)
+    (tmp_path / "tokenizers").mkdir()
+    numbered = {"model": {"vocab": {"a": 0, "b": 7}, "merges": []}, "added_tokens": []}
+    for wrong in ("", "[]", "{}", json.dumps(numbered)):
+        (tmp_path / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text(wrong)
+        with pytest.raises(MissingPartError, match="is no tokenizer"):
+            StaticEmbedder(tmp_path).vectors_of([b"atom"])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingPartError, match="wordllama is not installed"):
         _ = StaticEmbedder().name

@@ -85,6 +85,15 @@ def test_sentences_are_units():
         "Fine (really). ",
         "And good! yes?",
     ]
+    directives = "Tea is hot.\n\n.. note:: Mind. Now.\n   .. _pot: The pot. Wait... Then.\n"
+    assert parts_of(directives, "prose", "rst") == [
+        "Tea is hot.\n\n",
+        ".. note:: Mind. ",
+        "Now.\n",
+        "   .. _pot: The pot. ",
+        "Wait... ",
+        "Then.\n",
+    ]
     assert parts_of("茶是热的。我喜欢。好") == ["茶是热的。", "我喜欢。", "好"]
 
 

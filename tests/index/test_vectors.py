@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brimful.errors import ScoreError, SettingError
-from brimful.index import vectors
 from brimful.index.build import Extent, build_segment
 from brimful.index.segments import Postings
 from brimful.index.vectors import (
@@ -94,14 +93,11 @@ def test_codes_are_the_signs_of_the_vectors(chosen: list[str], starts: set[int])
     assert np.array_equal(np.unpackbits(codes, axis=1) == 1, unit_vectors(postings, units, HashTable()) > 0)
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many units are summed together changes no byte."""
-    segment = build_segment([Extent(TEXT * 40, "prose", None), Extent(b"", "prose", None), Extent(TEXT, "prose", None)])
-    codes = {unit_codes(segment.postings, segment.units, HashTable()).tobytes()}
-    for size in (1, 3, 64):
-        monkeypatch.setattr(vectors, "_BLOCK_UNITS", size)
-        codes.add(unit_codes(segment.postings, segment.units, HashTable()).tobytes())
-    assert len(codes) == 1
+def test_a_unit_of_very_many_terms_is_summed_exactly() -> None:
+    """Also where the sum of its terms does not fit into sixteen bits."""
+    postings = postings_of(b" ".join(b"word%d" % number for number in range(900)))
+    found = unit_vectors(postings, np.array([0, 4_000], np.int64), HashTable())
+    assert found.tolist() == by_hand(postings, [0, 4_000], HashTable())
 
 
 def test_a_unit_is_independent_of_its_segment() -> None:

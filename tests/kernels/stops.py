@@ -66,6 +66,8 @@ def _abbreviated(codes: NDArray[np.uint8], stops: Cuts) -> NDArray[np.bool_]:
     digits = [_IS_DIGIT[each] & (stops >= step) for step, each in enumerate(before[:3], start=1)]
     found: NDArray[np.bool_] = letters[0] & ~letters[1] & ~digits[1]
     found |= digits[0] & (~digits[1] | ~digits[2]) & ~letters[1]
+    opens = (stops < 2) | _IS_BLANK[before[1]] | (before[1] == 10)
+    found |= (before[0] == _FULL_STOP) & (stops > 0) & opens  # of a directive, `.. note::`
     key = np.zeros(len(stops), np.int64)
     for size in range(1, 5):
         key = key << 8 | (before[size - 1] | 32)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.text.characters import Folded, fold
-from brimful.text.terms import EDGE, rows_of
 from tests.kernels.clumps import Clumps, clumps_of
 from tests.kernels.grouping import ROOM, Groups, group
+from tests.kernels.pieces import EDGE, rows_of
 
 STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""

@@ -1,4 +1,4 @@
-"""The kernel that compares codes, against NumPy counting bits plane by plane."""
+"""The kernels that make and compare codes, against NumPy."""
 
 import numpy as np
 import pytest
@@ -47,6 +47,48 @@ def test_other_tables_are_refused():
     """The sizes are checked before anything is read."""
     with pytest.raises(ValueError, match="32 bytes"):
         kernels.score_codes(np.zeros((1, 16), np.uint8), np.zeros((16, 256), np.int16), nothing=NOTHING)
+
+
+@given(st.data(), st.lists(st.integers(0, 9), max_size=8), st.sampled_from((0, 1, 2_052, 32_767)))
+def test_rows_are_summed_and_rounded(data, sizes, largest):
+    """Sums of no rows and of many, of numbers of every size, rounded half up and kept within a byte."""
+    chance = np.random.default_rng(data.draw(st.integers(0, 99)))
+    table = chance.integers(-largest, largest, (12, DIMENSIONS), np.int16, endpoint=True)
+    ends = np.cumsum(sizes, dtype=np.int64)
+    rows = chance.integers(0, 12, int(sum(sizes)))
+    found = kernels.sum_rows(table, rows, ends, largest=largest)
+    parts = np.split(rows, ends[:-1]) if sizes else []
+    wanted = [np.clip((table[part].sum(axis=0, dtype=np.int64) + 16) >> 5, -127, 127).tolist() for part in parts]
+    assert found.tolist() == wanted
+
+
+@given(st.data())
+def test_units_are_the_sums_of_their_terms(data):
+    """Terms that stand in a unit several times count once; units without any, positions before the first unit."""
+    columns = data.draw(st.lists(st.lists(st.integers(0, 400), max_size=9).map(sorted), max_size=7))
+    units = np.array(data.draw(st.lists(st.integers(0, 300), unique=True, max_size=9).map(sorted)), np.int64)
+    chance = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows = chance.integers(-128, 127, (len(columns), DIMENSIONS), np.int8, endpoint=True)
+    offsets = np.cumsum([0, *map(len, columns)])
+    positions = np.array([at for column in columns for at in column], np.int64)
+    wanted = np.zeros((len(units), DIMENSIONS), np.int64)
+    for row, column in zip(rows, columns, strict=True):
+        for unit in {int(units.searchsorted(at, side="right")) - 1 for at in column} - {-1}:
+            wanted[unit] += row
+    assert kernels.sum_units(positions, offsets, units, rows, codes=False).tolist() == wanted.tolist()
+    codes = kernels.sum_units(positions, offsets, units, rows, codes=True)
+    assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+
+
+def test_sums_outside_their_tables_are_refused():
+    """No kernel reads a row that is not there, or a position before the beginning."""
+    table, rows = np.zeros((2, DIMENSIONS), np.int16), np.zeros((1, DIMENSIONS), np.int8)
+    for given_rows, ends, largest in (([2], [1], 1), ([-1], [1], 1), ([0], [2], 1), ([0], [1], 1 << 15)):
+        with pytest.raises(ValueError, match=r"table|ends|16 bits"):
+            kernels.sum_rows(table, np.array(given_rows), np.array(ends), largest=largest)
+    for positions, offsets, units in (([1], [0, 2], [0]), ([-1], [0, 1], [0]), ([1], [0, 1], [4, 2])):
+        with pytest.raises(ValueError, match=r"its row|ascend"):
+            kernels.sum_units(np.array(positions), np.array(offsets), np.array(units), rows, codes=True)
 
 
 CODES = arrays(

@@ -15,6 +15,7 @@ PARTS = st.sampled_from(
     [
         *("Dr. ", "vs. ", "prof. ", "U.S. ", "3. ", "33. ", "333. ", "x1. ", "tea. ", "Tea! ", "tea?) ", '"Yes." '),
         *("*bold.* ", "Ada: ", ": ", "\n", "\r\n", "\t", "  \n", "\v\f", " ", "    ", "。", "！ ", "؟ ", "۔\n", "॥"),
+        *("\n- x", "\n*\t", "+ ", "\n• ", "\n12. ", "\n1234) ", "\n12345. ", "\n|", "-", "•", "9"),
         *("。\n\n", "a", "B", ". . .", ".\n.", "…", "Mr", ".", "?", "'", "w" * 60, " " * 9, " " * 70, "\t" * 70),
     ]
 ).map(str.encode)
@@ -38,6 +39,71 @@ def test_lines_and_sentences_are_those_of_numpy(content):
     nearest = colons[wanted.colons.searchsorted(wanted.starts)]
     speaks = nearest < np.minimum(wanted.ends, wanted.starts + LONGEST_SPEAKER)
     assert found.speaks.tolist() == speaks.tolist()
+    assert found.items.tolist() == oracle.items(wanted).tolist()
+
+
+def test_a_text_of_very_many_lines_is_read_in_parts():
+    """Also where there are more lines than room was made for at first."""
+    content = b"a\n\n" * 900 + b"- long enough a line to be counted as several of them\n" * 5
+    found, wanted = lines_of(content), oracle.lines_of(content)
+    for name in ("starts", "firsts", "ends"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert found.items.tolist() == oracle.items(wanted).tolist()
+
+
+WORDS = st.sampled_from(
+    [
+        b"def ",
+        b"class ",
+        b"function",
+        b"interface ",
+        b"pub ",
+        b"static ",
+        b"protected ",
+        b"fn ",
+        b"x",
+        b"\n",
+        b" ",
+        b"\t",
+    ]
+)
+
+
+@given(st.lists(WORDS | st.binary(max_size=2)).map(b"".join))
+@example(b"pub pub pub fn x\npub pub pub pub fn x")
+@example(b"def")
+def test_definitions_are_those_of_numpy(content):
+    """Words that begin a definition, after some that may stand before it, at the end of a text too."""
+    names = {"defining": (b"def", b"class", b"function", b"fn", b"interface"), "most": 4}
+    names["before"] = (b"pub", b"static", b"protected")
+    lines = lines_of(content)
+    found = kernels.find_definitions(lines.padded, lines.firsts, **names)
+    assert found.tolist() == oracle.definitions(oracle.lines_of(content), **names)
+
+
+def test_definitions_outside_their_text_are_refused():
+    """No kernel reads a line that is not there, or more names than it has room for."""
+    text = b"def" + kernels.NEWLINES
+    for places, names in (([4], [b"def"]), ([-1], [b"def"]), ([0], [b"a%d" % at for at in range(65)]), ([0], [b"a\n"])):
+        with pytest.raises(ValueError, match=r"inside its text|up to 64"):
+            kernels.find_definitions(text, np.array(places), defining=names, before=(), most=4)
+
+
+def divided(units, sections, limit):
+    """What `divide` looked up before: all sections, and the units inside of the long ones."""
+    long = np.append(sections[1:] - sections[:-1] > limit, False)
+    if not long.any():
+        return None
+    inside = units[long[np.maximum(sections.searchsorted(units, side="right") - 1, 0)]]
+    return np.unique(np.concatenate((sections, inside))).tolist()
+
+
+@given(st.lists(st.integers(0, 90)), st.lists(st.integers(0, 90)), st.integers(0, 30))
+def test_long_sections_are_divided_at_their_units(units, sections, limit):
+    """Units before, between and behind sections, doubled ones, none at all."""
+    columns = [np.sort(np.array(each, np.int64)) for each in (units, sections)]
+    found = kernels.divide_cuts(*columns, limit=limit)
+    assert (None if found is None else found.tolist()) == divided(*columns, limit)
 
 
 def gathered(cuts, aim, forced):

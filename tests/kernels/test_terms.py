@@ -8,7 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful import kernels
+from brimful.text.characters import fold
 from brimful.text.terms import terms_of
+from tests.kernels import pieces
 from tests.kernels import terms as oracle
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
@@ -85,3 +87,33 @@ def test_names_that_are_in_no_order_are_refused():
     for wrong in ([b"b", b"a"], [b"a", b"a"], [b"a\nb"]):
         with pytest.raises(ValueError, match="name"):
             kernels.merge_names([[b"a", b"c"], wrong])
+
+
+@given(HOSTILE)
+@example("C# c++ x'c# _c# c+++ é# 5.2026-01-02 1.23-01-02 a2026-01-02b 1,000 1,0000 don't a'bc HTTPServerX2".encode())
+@example("漢字 漢 한국 한국어 x한 É́Ab".encode())
+@example(b"aB" * 60 + b"_" + b"a1" * 9 + b"__b" + b"X" * 90)
+def test_edges_of_words_are_those_of_numpy(content):
+    """Starts and lengths of all terms agree, in the same order, wherever a text begins and ends."""
+    folded = fold(content)
+    edge = np.zeros(kernels.EDGE_BYTES, np.uint8)
+    classes = np.concatenate((edge, folded.classes, edge))
+    signs = np.frombuffer(pieces.EDGE, np.uint8)
+    found = kernels.find_terms(folded.text, classes)
+    wanted = pieces.rows_of(classes.copy(), np.concatenate((signs, folded.text, signs)))
+    assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
+
+
+def test_words_without_separators_around_are_refused():
+    """No kernel looks around where nothing was put to be seen."""
+    for classes in (np.zeros(8, np.uint8), np.ones(20, np.uint8)):
+        with pytest.raises(ValueError, match="classes"):
+            kernels.find_terms(np.zeros(4, np.uint8), classes)
+
+
+def test_places_of_unknown_terms_are_refused():
+    """Every clump has its bounds, and every row names a term and a clump that are there."""
+    clumps = kernels.find_clumps(b"tea pot" + kernels.ROOM, bytes(code > 32 for code in range(256)))
+    for bounds, terms in (([0, 4], [0, 1]), ([0, 4, 8], [0, 2]), ([0, 4, 8], [0])):
+        with pytest.raises(ValueError, match=r"bounds|one of the terms"):
+            kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)

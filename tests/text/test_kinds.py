@@ -62,6 +62,10 @@ def test_content(content: bytes, expected: tuple[str, str]) -> None:
 def test_weak_and_shared_extensions() -> None:
     """A .txt may hold data, a .h may be C++, a .json may hold one document a line."""
     assert kind_of("dump.txt", b'{"a": 1}\n{"a": 2}\n') == ("data", "jsonl")
+    assert kind_of("guide.txt", b"Tea\n===\n\n.. note::\n\n    Hot.\n") == ("prose", "rst")
+    assert kind_of("guide.txt", b"Tea\n---\n\nSee :ref:`the pot <pot>`.\n") == ("prose", "rst")
+    assert kind_of("README", b".. _tea:\n\nTea is at four, says :doc:`hours`.\n") == ("prose", "rst")
+    assert kind_of("plain.txt", b"Tea\n===\n\nSome say .. well :: no.\n") == ("prose", "text")
     assert kind_of("note.txt", b"Just words.") == ("prose", "text")
     assert kind_of("a.h", b"#pragma once\nnamespace x {\n}\n") == ("code", "cpp")
     assert kind_of("a.h", b"int f(void);\n") == ("code", "c")

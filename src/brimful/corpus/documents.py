@@ -70,21 +70,18 @@ class Document:
         found, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
         hasher = blake3(len(name).to_bytes(8, "big") + name)
         hasher.update(content)
-        values = {
-            "path": path,
-            "content": content,
-            "time": time,
-            "kind": found,
-            "language": language or found_language,
-            "vector": check_vector(vector, where=path),
-            "entities": check_names(entities, where=path),
-            "id": hasher.hexdigest(),
-            "_outline": outline,
-            "_newlines": None,
-            "_speaks": None,
-        }
-        for field_name, value in values.items():
-            object.__setattr__(self, field_name, value)
+        put = partial(object.__setattr__, self)
+        put("path", path)
+        put("content", content)
+        put("time", time)
+        put("kind", found)
+        put("language", language or found_language)
+        put("vector", check_vector(vector, where=path))
+        put("entities", check_names(entities, where=path))
+        put("id", hasher.hexdigest())
+        put("_outline", outline)
+        put("_newlines", None)
+        put("_speaks", None)
 
     @classmethod
     def known(
@@ -363,6 +360,8 @@ def _encode(path: str, text: str) -> bytes:
 def _check_utf8(path: str, content: object) -> None:
     if not isinstance(content, bytes):
         raise DocumentError(f"{path}: content must be str or bytes, got {type(content).__name__}")
+    if content.isascii():
+        return
     try:
         content.decode()
     except UnicodeDecodeError as error:

@@ -35,6 +35,8 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKS = tuple(mark for mark, _ in MARKS)
+_decoder = codecs.getincrementaldecoder("utf-8")
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b")))
 _SHORTEST_PATTERN = 8  # bytes; two letters with zeros between them prove nothing
 _BINARY_SHARE = 10  # one control byte in ten makes a file binary
@@ -131,7 +133,7 @@ def is_utf8(blocks: Iterable[bytes]) -> bool:
     >>> is_utf8([b"caf\\xc3", b"\\xa9"])
     True
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = _decoder()
     try:
         for block in blocks:
             if block.isascii() and not decoder.getstate()[0]:
@@ -155,7 +157,7 @@ def looks_binary(head: bytes) -> bool:
     head = head[:SNIFF_BYTES]
     if head.startswith(_MAGIC):
         return True
-    if head.startswith(tuple(mark for mark, _ in MARKS)) or zero_pattern(head, len(head) & ~3):
+    if head.startswith(_MARKS) or zero_pattern(head, len(head) & ~3):
         return False
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 

@@ -49,10 +49,7 @@ _PROSE, _CODE, _ROWS, _DATA = range(4)
 _ROW_FORMATS = frozenset({"csv", "tsv", "jsonl", "log", None})
 _WRAPPED = 200  # no text is wrapped to longer lines: after a longer one begins a paragraph
 _LEAST_TURNS = 3
-_ITEM_SIGNS = np.isin(np.arange(256), list(b"-*+"))
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
-_BULLET = int.from_bytes("• ".encode(), "little")
-_DOT, _BRACKET, _BAR = 46, 41, 124
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +155,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
 
     paragraph = loose & axis.after_blank()
     paragraph[1:] |= loose[1:] & (lines.ends[:-1] - lines.starts[:-1] > _WRAPPED)
-    whole = loose & (_items(lines) | _turns(axis, loose) | is_head)
+    whole = loose & (lines.items | _turns(axis, loose) | is_head)
     below = _below(axis, heads, filled)
     hard = merged(lines.starts[paragraph | whole | (below & loose)], solid, walls)
     sections = merged(lines.starts[(paragraph & ~below) | is_head], solid)
@@ -189,21 +186,6 @@ def _among(values: Cuts, known: Cuts) -> NDArray[np.bool_]:
     if not len(known):
         return np.zeros(len(values), np.bool_)
     found: NDArray[np.bool_] = known[np.minimum(known.searchsorted(values), len(known) - 1)] == values
-    return found
-
-
-def _items(lines: Lines) -> NDArray[np.bool_]:
-    """Which lines begin a list item or are a row of a table."""
-    codes, places = lines.codes, lines.firsts
-    first, second = codes[places], codes[places + 1]
-    found: NDArray[np.bool_] = _ITEM_SIGNS[first] & ((second == 32) | (second == 9))
-    found |= first == _BAR
-    found |= lines.words[places] & np.uint64(0xFFFFFFFF) == _BULLET
-    numbered = np.flatnonzero((first >= 48) & (first <= 57))
-    at = places[numbered] + 1
-    for _ in range(3):
-        at += (codes[at] >= 48) & (codes[at] <= 57)
-    found[numbered[((codes[at] == _DOT) | (codes[at] == _BRACKET)) & (codes[at + 1] == 32)]] = True
     return found
 
 
@@ -451,7 +433,7 @@ _UNITS_AT_ONCE = 1_024
 @cache
 def default_embedder() -> Embedder | None:
     """The static table, one for the process, where the `semantic` extra is installed; else None."""
-    if find_spec("wordllama") is None or find_spec("tokenizers") is None:
+    if find_spec("wordllama") is None:
         return None
     from brimful.index.embedders import StaticEmbedder
 

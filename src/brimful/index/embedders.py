@@ -8,7 +8,6 @@ import json
 import os
 import re
 import struct
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +17,10 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
+from brimful import kernels
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
+from brimful.kernels import Places, WordTokens
 from brimful.text.terms import query_terms
 
 if TYPE_CHECKING:
@@ -117,12 +118,10 @@ Item = TypeVar("Item")
 STATIC_NAME = "wordllama-l2-supercat-256"
 
 _INSTALL = install("semantic")
-_KEPT_TERMS = 1 << 16
 _BLOCK_TERMS = 2_048
-_FEW = 64  # words of a question
-_FINE, _COARSE = 256, 5  # tokens are summed in 1/256, and kept in 1/8
+_FINE = 256  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
-_LINES, _LINE = 128, "\n "  # words that are tokenised as one text
+_BEYOND_ASCII = 0x80
 _BATCH = 64
 
 
@@ -196,9 +195,6 @@ class StaticEmbedder:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._lock = threading.Lock()
-        self._places: dict[bytes, int] = {}
-        self._kept = np.zeros((0, DIMENSIONS), np.int8)
 
     def __repr__(self) -> str:
         return "StaticEmbedder()"
@@ -217,73 +213,49 @@ class StaticEmbedder:
         return rows
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
-        """One row for each term; frequent ones are remembered."""
-        with self._lock:
-            places = np.fromiter((self._places.get(name, -1) for name in names), np.int64, len(names))
-            rows = np.zeros((len(names), DIMENSIONS), np.int8)
-            known = places >= 0
-            rows[known] = self._kept[places[known]]
-            missing = np.flatnonzero(~known).tolist()
-            for first in range(0, len(missing), _BLOCK_TERMS):
-                block = missing[first : first + _BLOCK_TERMS]
-                rows[block] = self._computed([names[place] for place in block])
-            missing = missing[: _KEPT_TERMS - len(self._places)]
-            self._keep([names[place] for place in missing], rows[missing])
-            return rows
+        """One row for each term."""
+        if len(names) <= _BLOCK_TERMS:  # a question's: the whole table is not made ready for them
+            tokens, ends = self._tokens_of(names, [self._token(name.decode("utf-8", "replace")) for name in names])
+            table = _whole(self._loaded[0][tokens])
+            return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
+        rows = np.empty((len(names), DIMENSIONS), np.int8)
+        for first in range(0, len(names), _BLOCK_TERMS):
+            block = names[first : first + _BLOCK_TERMS]
+            tokens, ends = self._tokens_of(block)
+            kernels.sum_rows(self._fine, tokens, ends, largest=self._most, out=rows[first : first + len(block)])
+        return rows
 
-    def _keep(self, names: Sequence[bytes], rows: NDArray[np.int8]) -> None:
-        if names:
-            self._places |= {name: len(self._kept) + at for at, name in enumerate(names)}
-            self._kept = np.concatenate((self._kept, rows))
+    def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int] | None = None) -> tuple[Places, Places]:
+        """The tokens of terms, one after the other, and where those of each end.
 
-    def _computed(self, names: Sequence[bytes]) -> NDArray[np.int8]:
-        table, few = self._loaded[0], len(names) <= _FEW
-        words = [name.decode("utf-8", "replace") for name in names]
-        whole = np.array([self._token(word) for word in words], np.int64)
-        rest = np.flatnonzero(whole < 0)
-        tokens, counts = self._pieces([words[at] for at in rest.tolist()])
-        sizes = np.ones(len(words), np.int64)
-        sizes[rest] = counts
-        starts = np.zeros(len(words), np.int64)
-        starts[rest] = np.cumsum(counts) - counts
-        starts[whole >= 0] = len(tokens) + np.arange(len(words) - len(rest))
-        joined = np.concatenate((tokens, whole[whole >= 0]))
-        # The longest first: the words that have another token are then always the first ones.
-        order = np.argsort(-sizes, kind="stable")
-        ascending = sizes[order][::-1]
-        sums = np.zeros((len(words), DIMENSIONS), np.int32)
-        for step in range(int(sizes.max(initial=0))):
-            more = len(words) - int(ascending.searchsorted(step, side="right"))
-            rows = joined[starts[order[:more]] + step]
-            sums[:more] += _whole(table[rows]) if few else self._fine[rows]
-        rounded = np.empty((len(words), DIMENSIONS), np.int8)
-        rounded[order] = np.clip((sums + (1 << (_COARSE - 1))) >> _COARSE, -127, 127)
-        return rounded
-
-    def _pieces(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens of words, one word after the other, and how many each has.
-
-        Many words are handed over as lines of one text, four times as fast as one by one: no token holds a newline.
+        `whole` says which are tokens; else the kernel looks, but for words of which the capital is not ASCII's.
         """
-        if not words:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        tokenizer = self._tokenizer
-        lines = [_LINE.join(words[first : first + _LINES]) for first in range(0, len(words), _LINES)]
-        encoded = [
-            np.array(each.ids, np.int64) for each in tokenizer.encode_batch_fast(lines, add_special_tokens=False)
-        ]
-        tokens = np.concatenate([np.zeros(0, np.int64), *(part for ids in encoded for part in (ids, [self._newline]))])
-        ends = np.flatnonzero(tokens == self._newline)
-        counts = np.diff(ends, prepend=-1) - 1
-        if len(counts) == len(words) and all(words):
-            return tokens[tokens != self._newline], counts
-        found = [each.ids for each in tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
-        return np.array([token for ids in found for token in ids], np.int64), np.array([len(ids) for ids in found])
+        lengths = np.fromiter(map(len, names), np.int32, len(names))
+        starts = np.cumsum(lengths, dtype=np.int32) - lengths
+        text = b"".join([*names, b"\0"])
+        if whole is not None:
+            known = np.array(whole, np.int32)
+            if (known >= 0).all():
+                return known, np.arange(1, len(known) + 1, dtype=np.int32)
+        else:
+            known = np.full(len(names), WordTokens.ASKED, np.int32)
+            for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
+                known[at] = self._token(names[at].decode("utf-8", "replace"))
+        return self._pairs.of(text, starts, lengths, whole=known)
 
     @cached_property
-    def _newline(self) -> int:
-        """The token of a line break; -1 where a token might go over one."""
-        return -1 if any("\n" in token for token in self._vocabulary) else self._vocabulary.get("<0x0A>", -1)
+    def _pairs(self) -> WordTokens:
+        """Which tokens a word has that is none by itself."""
+        words = self._vocabulary
+        try:
+            pairs = [each if isinstance(each, str) else " ".join(each) for each in self._read()["model"]["merges"]]
+            byte_tokens = np.array([words[f"<0x{byte:02X}>"] for byte in range(256)], np.int32)
+            parts = [word.encode() for word in sorted(words, key=words.__getitem__)]
+            if sorted(words.values()) != list(range(len(words))):
+                raise ValueError("the numbers of tokens have gaps")
+            return WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), "\n".join(pairs).encode(), byte_tokens)
+        except (ValueError, KeyError, TypeError) as error:
+            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 
     def _token(self, word: str) -> int:
         """The token that is this very word, or else the one that is it with a capital; -1 without either."""
@@ -301,17 +273,20 @@ class StaticEmbedder:
         return fine
 
     @cached_property
+    def _most(self) -> int:
+        return _largest(self._fine)
+
+    @cached_property
     def _vocabulary(self) -> dict[str, int]:
         """Every token by its text, read without making a tokenizer: a question of common words needs none."""
         try:
-            whole = json.loads(read_part(self._tokens, remedy=_INSTALL))
+            whole = self._read()
             return {**whole["model"]["vocab"], **{each["content"]: each["id"] for each in whole["added_tokens"]}}
         except (ValueError, KeyError, TypeError) as error:
             raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return open_tokenizer(self._tokens, remedy=_INSTALL)
+    def _read(self) -> Any:
+        return json.loads(read_part(self._tokens, remedy=_INSTALL))
 
     @cached_property
     def _place(self) -> Path:
@@ -327,8 +302,6 @@ class StaticEmbedder:
         table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
-        if importlib.util.find_spec("tokenizers") is None:  # said at once, not with the first rare word
-            raise MissingPartError(f"tokenizers is not installed; {_INSTALL}")
         return table, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
 
 
@@ -499,6 +472,10 @@ def read_part(path: Path, *, remedy: str) -> bytes:
 def _whole(rows: NDArray[np.float16]) -> NDArray[np.int16]:
     """Vectors in whole 1/256; to the nearest."""
     return np.rint(rows.astype(np.float64) * _FINE).astype(np.int16)
+
+
+def _largest(table: NDArray[np.int16]) -> int:
+    return max(int(table.max(initial=0)), -int(table.min(initial=0)))
 
 
 def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:

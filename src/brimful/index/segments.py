@@ -172,11 +172,11 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     """
     if not postings.names:
         return
-    packed, column_ends = _packed(postings.positions, postings.offsets)
-    counts, count_ends = _packed(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
+    packed, column_ends = pack_columns(postings.positions, postings.offsets)
+    counts, count_ends = pack_columns(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
     first = 0
     while first < len(postings.names):
-        full = bisect_right(column_ends, column_ends[first] + PAGE_BYTES) - 1
+        full = int(column_ends.searchsorted(column_ends[first] + PAGE_BYTES, side="right")) - 1
         last = min(max(full, first + 1), len(postings.names))
         names = postings.names[first:last]
         parts = (
@@ -186,12 +186,6 @@ def pages_of(postings: Postings) -> Iterator[Page]:
         )
         yield Page(names[0], last - first, _HEADER.pack(*map(len, parts)) + b"".join(parts))
         first = last
-
-
-def _packed(columns: Whole, offsets: Numbers) -> tuple[bytes, list[int]]:
-    """Columns packed, and how many bytes those before each take."""
-    packed, ends = pack_columns(columns, offsets)
-    return packed, ends.tolist()
 
 
 def page_names(data: bytes) -> list[bytes]:

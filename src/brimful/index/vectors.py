@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isqrt
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from blake3 import blake3
@@ -21,13 +21,12 @@ from brimful.index.segments import Numbers, Postings
 # A question keeps whole numbers and is compared with all codes; the few best can be compared once more with their
 # whole vectors. Only integers are stored or compared (DESIGN §1), so every machine gives the same bytes.
 
-DIMENSIONS = 256
+DIMENSIONS = kernels.DIMENSIONS
 CODE_BYTES = DIMENSIONS // 8
 
 NOTHING = -(1 << 15)
 """The score of a unit of which no term is known; its code is all zeros."""
 
-_BLOCK_UNITS = 512  # summed together: their vectors stay in the cache
 _QUERY_BITS = 6  # of a dimension of the question, its sign included
 _QUERY_MOST = (1 << (_QUERY_BITS - 1)) - 1
 _TERM_MOST = 127
@@ -57,18 +56,19 @@ def unit_codes(postings: Postings, units: Numbers, table: TermVectors) -> Codes:
     `units` holds where each unit begins on the axis of the postings. A unit's code depends on its own terms alone,
     on no statistic of the corpus.
     """
-    codes = np.zeros((len(units), CODE_BYTES), np.uint8)
-    for ids, sums in _summed(postings, units, table):
-        codes[ids] = codes_of(sums)
-    return codes
+    found: Codes = _summed(postings, units, table, codes=True)
+    return found
 
 
 def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDArray[np.int32]:
     """The whole vector of every unit, a kilobyte each: for the few units of a second look."""
-    vectors = np.zeros((len(units), DIMENSIONS), np.int32)
-    for ids, sums in _summed(postings, units, table):
-        vectors[ids] = sums
-    return vectors
+    found: NDArray[np.int32] = _summed(postings, units, table, codes=False)
+    return found
+
+
+def _summed(postings: Postings, units: Numbers, table: TermVectors, *, codes: bool) -> NDArray[Any]:
+    rows = table.vectors_of(postings.names)
+    return kernels.sum_units(postings.positions, postings.offsets, units, rows, codes=codes)
 
 
 def codes_of(vectors: ArrayLike) -> Codes:
@@ -233,47 +233,6 @@ def project(embeddings: NDArray[np.floating]) -> NDArray[np.int64]:
         mixed = mixed.reshape(len(whole), padded)
         half *= 2
     return mixed[:, :DIMENSIONS]
-
-
-def _summed(
-    postings: Postings, units: Numbers, table: TermVectors
-) -> Iterator[tuple[Numbers, NDArray[np.int16 | np.int32]]]:
-    """Ids of some units with the sums of their distinct terms' vectors; units without a term do not come up."""
-    if not len(units) or not postings.names:
-        return
-    rows = table.vectors_of(postings.names)
-    terms, starts, counts = _terms_of_units(postings, units)
-    # Units with as many terms lie together. Then the first terms of all units of a block are added, the second
-    # terms of those that have one, and so on: few steps, each over many rows.
-    order = np.argsort(-counts, kind="stable")
-    order = order[: int(np.count_nonzero(counts))]
-    held = np.empty((_BLOCK_UNITS, DIMENSIONS), np.int8)
-    for first in range(0, len(order), _BLOCK_UNITS):
-        ids = order[first : first + _BLOCK_UNITS]
-        begins, sizes = starts[ids], counts[ids]
-        most = int(sizes[0])
-        sums = np.zeros((len(ids), DIMENSIONS), np.int16 if most * (_TERM_MOST + 1) < -NOTHING else np.int32)
-        ascending = sizes[::-1]
-        for step in range(most):
-            more = len(ids) - int(ascending.searchsorted(step, side="right"))
-            np.take(rows, terms[begins[:more] + step], axis=0, out=held[:more], mode="clip")
-            sums[:more] += held[:more]
-        yield ids, sums
-
-
-def _terms_of_units(postings: Postings, units: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The distinct terms of all units, one unit after the other; where those of each begin, and how many they are."""
-    bits = len(postings.names).bit_length()
-    keys = units.searchsorted(postings.positions, side="right")
-    keys -= 1
-    keys <<= bits
-    keys |= np.repeat(np.arange(len(postings.names), dtype=np.int32), np.diff(postings.offsets))
-    keys.sort()
-    kept = keys >= 0
-    kept[1:] &= keys[1:] != keys[:-1]
-    keys = keys.compress(kept)
-    counts = np.bincount(keys >> bits, minlength=len(units))
-    return keys & ((1 << bits) - 1), np.cumsum(counts) - counts, counts
 
 
 def _rounded(query: Numbers) -> Numbers:

@@ -175,12 +175,15 @@ class _Reading:
             self._write_all(batches, hands.take_in(batches))
 
     def _write_all(self, batches: Sequence[Sequence[File]], indexed: Iterable[Taken]) -> None:
-        for batch, each in zip(batches, indexed, strict=True):
-            taken = self._written(batch, each)
+        found = iter(indexed)
+        for batch in batches:
+            taken = self._written(batch, next(found))
             for file, outcome in zip(batch, taken.outcomes, strict=True):
                 self._tell(file.found)
                 self._note(file.found, outcome)
-            if taken.prepared is not None:
+            is_changed = taken.prepared is not None
+            del taken  # what was written is let go of before the next batch is made
+            if is_changed:
                 self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:

@@ -207,6 +207,7 @@ def serve() -> None:
             except Exception as error:  # noqa: BLE001 - whatever it is, it must be told there, not here
                 answer = HelperError(f"a helper process failed: {type(error).__name__}: {error}")
             _send(target, answer)
+            del answer  # before the next one is made
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
@@ -259,13 +260,16 @@ class Workers:
                 else:
                     with self._changed:
                         self._changed.wait_for(partial(self._results.__contains__, number))
-            result = self._results.pop(number)
             with self._changed:
                 self._given = number + 1
                 self._changed.notify_all()
-            if isinstance(result, BaseException):
-                raise result
-            yield result
+            yield self._result(number)  # and hold it no longer
+
+    def _result(self, number: int) -> Taken:
+        result = self._results.pop(number)
+        if isinstance(result, BaseException):
+            raise result
+        return result
 
     def _claim(self, *, wait: bool) -> int | None:
         """The number of a batch that nobody has taken; None where there is none, or none yet."""

@@ -33,6 +33,7 @@ ROOM = bytes(8)
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
 
+_MOST_NAMES = 64  # that are looked for at once
 _BITS = 7  # of a packed number in each byte
 _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
@@ -42,21 +43,28 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
     "pack_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
+    "pack_places": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
     "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
-    "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 6)),
-    "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 4)),
+    "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 5)),
+    "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 3)),
+    "find_terms": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "sort_strings": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "join_strings": (None, (_AT, _AT, _AT, _AT, _SIZE, _BYTE, _AT, _AT)),
-    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 4)),
+    "find_lines": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
+    "divide_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
+    "find_definitions": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
-    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
+    "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "sum_rows": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT)),
+    "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
+    "sum_units": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "can_be_wide": (_SIZE, ()),
     "lay_out_codes": (None, (_AT, _SIZE, _AT)),
@@ -69,10 +77,16 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
+    "word_tokens": (
+        _SIZE,
+        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 4),
+    ),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 
@@ -132,7 +146,8 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
 
     Column i is `columns[offsets[i]:offsets[i + 1]]`.
     """
-    columns, offsets = _numbers(columns), _numbers(offsets)
+    is_narrow, offsets = columns.dtype == np.int32, _numbers(offsets)
+    columns = _places(columns) if is_narrow else _numbers(columns)
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
         raise ValueError("the offsets of columns must ascend and lie inside of them")
     ends = np.zeros(max(len(offsets), 1), np.int64)
@@ -140,7 +155,7 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
     packed = np.empty(widest * len(columns), np.uint8)
     given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
-    size = library().pack_columns(*given, packed.ctypes.data)
+    size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
     if size < 0:
         raise ValueError("the numbers of a column must ascend, from 0 on")
     return packed[:size].tobytes(), ends
@@ -200,20 +215,23 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     if not 0 <= size < _MOST_BYTES or len(flags) != 256:
         raise ValueError(f"a text of {size} bytes can't be looked at in one go")
     most = size // 2 + 1
-    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))
-    hashes = np.empty(most, np.uint64)
+    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
     state = np.zeros(3, np.int64)
     multiplier = _multiplier(padded) if multiplier is None else multiplier
-    bits = max((size // 16).bit_length(), 4)
-    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, hashes, state)]
+    bits = max((size // 64).bit_length(), 4)
+    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
     while True:
-        table = np.zeros(1 << bits, np.int32)
+        table = _table(bits)
         if library().find_clumps(padded, size, flags, multiplier, table.ctypes.data, bits, *given):
             break
         bits += 1
     _, count, different = state.tolist()
-    strings = Strings(numbers[:count].copy(), firsts[:different].copy(), lengths[:different].copy())
-    return Clumps(starts[:count].copy(), strings)
+    return Clumps(starts[:count], Strings(numbers[:count], firsts[:different].copy(), lengths[:different].copy()))
+
+
+def _table(bits: int) -> NDArray[np.uint64]:
+    """A cleared table of so many places, sixteen bytes each."""
+    return np.zeros(2 << bits, np.uint64)
 
 
 def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
@@ -221,14 +239,50 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     starts, lengths = _places(starts), _places(lengths)
     _check_strings(padded, starts, lengths)
     count = len(starts)
-    bits = max(count.bit_length() + 1, 4)
+    bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
-    hashes, table = np.empty(count, np.uint64), np.zeros(1 << bits, np.int32)
     multiplier = _multiplier(padded) if multiplier is None else multiplier
-    made = [each.ctypes.data for each in (numbers, firsts, lengths_of, hashes)]
-    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier, table.ctypes.data, bits)
-    different = library().number_strings(*given, *made)
+    made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
+    while True:
+        table = _table(bits)
+        different = library().number_strings(*given, table.ctypes.data, bits, *made)
+        if different >= 0:
+            break
+        bits += 1
     return Strings(numbers, firsts[:different].copy(), lengths_of[:different].copy())
+
+
+EDGE_BYTES = 8
+"""Separators that must stand on both sides of the classes of a text, so that every look around stays inside."""
+
+
+def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Where the terms of a folded text start and how many bytes they have, in order of starts, then of lengths.
+
+    Of every byte its class, with EDGE_BYTES separators before and behind.
+    """
+    size = len(text)
+    if len(classes) != size + 2 * EDGE_BYTES or size >= _MOST_BYTES:
+        raise ValueError(f"{size} bytes of text need {size + 2 * EDGE_BYTES} classes, not {len(classes)}")
+    if classes[:EDGE_BYTES].any() or classes[-EDGE_BYTES:].any():
+        raise ValueError("separators must stand on both sides of the classes")
+    text, classes = np.ascontiguousarray(text, np.uint8), np.ascontiguousarray(classes, np.uint8)
+    most = size // 4 + 16
+    while True:
+        starts, lengths = np.empty(most, np.int32), np.empty(most, np.int32)
+        given = (
+            text.ctypes.data,
+            classes.ctypes.data + EDGE_BYTES,
+            size,
+            most,
+            starts.ctypes.data,
+            lengths.ctypes.data,
+        )
+        count = library().find_terms(*given)
+        if count <= most:
+            return starts[:count], lengths[:count]
+        most = count
 
 
 def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
@@ -259,23 +313,37 @@ def join_strings(
     return joined.tobytes(), bounds
 
 
-def place_terms(clumps: Clumps, rows: Numbers, terms: Places, inside: Places, *, offsets: Numbers) -> Places:
-    """Where each term stands: from `offsets[t]` on the places of term t, ascending.
+def place_terms(
+    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
+) -> tuple[Numbers, Places]:
+    """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
 
-    Clump i has the terms `terms[rows[i]:rows[i + 1]]`, each so many bytes inside of it.
+    The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
+    (`origins`, ascending) and which.
     """
-    starts, numbers = clumps.starts, clumps.strings.numbers
-    rows, terms, inside, cursors = _numbers(rows), _places(terms), _places(inside), _numbers(offsets).copy()
-    copies = np.bincount(numbers, minlength=len(rows) - 1)
-    counts = np.bincount(terms, np.repeat(copies, np.diff(rows)), len(offsets) - 1).astype(np.int64)
-    if len(inside) != len(terms) or rows[-1] != len(terms) or len(numbers) != len(starts):
-        raise ValueError("every clump needs its terms, and every term its place")
-    if (np.diff(cursors) != counts).any():
-        raise ValueError("the offsets must leave room for every place of every term")
-    places = np.empty(int(cursors[-1]), np.int32)
-    given = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
-    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given)
-    return places
+    starts, numbers = _places(clumps.starts), _places(clumps.strings.numbers)
+    bounds, inside, terms = _places(bounds), _places(origins).copy(), _places(terms)
+    different = len(clumps.strings.firsts)
+    if len(bounds) != different + 1 or len(inside) != len(terms) or len(numbers) != len(starts):
+        raise ValueError("every clump needs its bounds, and every term its place")
+    if len(terms) and not 0 <= terms.min() <= terms.max() < named:
+        raise ValueError("a place must be that of one of the terms")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < different:
+        raise ValueError("a clump must be one of the different ones")
+    copies, rows, offsets = (
+        np.zeros(different, np.int32),
+        np.empty(different + 1, np.int32),
+        np.zeros(named + 1, np.int64),
+    )
+    given = (numbers.ctypes.data, len(numbers), bounds.ctypes.data, different, inside.ctypes.data, terms.ctypes.data)
+    made = [each.ctypes.data for each in (copies, rows, offsets)]
+    total = library().count_terms(*given, len(terms), named, *made)
+    if total > _MOST_BYTES:
+        raise ValueError(f"{total} places of terms can't be kept in one go")
+    cursors, places = _places(offsets), np.empty(total, np.int32)
+    given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
+    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
+    return offsets, places
 
 
 def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
@@ -312,15 +380,42 @@ def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
         raise ValueError("a string must lie inside its text")
 
 
-def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
-    """Of each line of a text with NEWLINES behind it: start, first and last filled place, a colon within reach."""
+SPEAKS, ITEM = 1, 2
+"""What a line may be: a turn of a chat, an item of a list or a row of a table."""
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.uint8]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, whether it SPEAKS or ITEM."""
     size = _size_of_lines(padded, signs)
-    most = padded.count(b"\n", 0, size) + 1
-    starts, firsts, ends = (np.empty(most, np.int64) for _ in range(3))
-    speaks = np.empty(most, np.bool_)
-    given = [each.ctypes.data for each in (starts, firsts, ends, speaks)]
-    count = library().find_lines(padded, size, signs, reach, *given)
-    return starts[:count], firsts[:count], ends[:count], speaks[:count]
+    most, state = size // 24 + 64, np.zeros(1, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = []
+    while not parts or state[0] < size:
+        columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
+        given = [each.ctypes.data for each in (state, *columns)]
+        count = library().find_lines(padded, size, signs, reach, most, *given)
+        parts.append(tuple(column[:count] for column in columns))
+    starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return starts, firsts, ends, marks
+
+
+def find_definitions(
+    padded: bytes, places: Numbers, *, defining: Sequence[bytes], before: Sequence[bytes], most: int
+) -> NDArray[np.bool_]:
+    """Which of some places in a text with NEWLINES behind it begin a definition.
+
+    By a word that does, after up to `most - 1` that may stand before it; of longer ones the first eight bytes.
+    """
+    size, places = len(padded) - len(NEWLINES), _numbers(places)
+    names = [(name + b" ")[:8] for name in (*defining, *before)]
+    if not padded.endswith(NEWLINES) or len(names) > _MOST_NAMES or not all(names) or b"\n" in b"".join(names):
+        raise ValueError("definitions need newlines behind their text, and up to 64 words of one line")
+    if len(places) and not 0 <= places.min() <= places.max() <= size:
+        raise ValueError("a line must lie inside its text")
+    keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
+    sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
+    given = (padded, places.ctypes.data, len(places), keys.ctypes.data, sizes.ctypes.data, len(names), len(defining))
+    library().find_definitions(*given, most, found.ctypes.data)
+    return found
 
 
 def find_sentences(
@@ -348,9 +443,29 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
     return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
 
 
-def count_code(text: bytes, words: bytes) -> int:
-    """How many lines of a text look like code: by how they end, or by a first word, each with a newline behind it."""
-    return int(library().count_code(text, len(text), words, len(words)))
+def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
+    """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
+    units, sections = _numbers(units), _numbers(sections)
+    made = np.empty(len(units) + len(sections), np.int64)
+    given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
+    count = library().divide_cuts(*given, made.ctypes.data)
+    return made[:count] if count >= 0 else None
+
+
+def count_code(text: bytes, words: bytes) -> tuple[int, int]:
+    """How many lines of a text look like code, and how many are not blank.
+
+    By how they end, or by a first word: `words`, each with a newline behind it.
+    """
+    _check_words(words)
+    filled = ctypes.c_int64()
+    return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+
+
+@cache
+def _check_words(words: bytes) -> None:
+    if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
+        raise ValueError("words that code begins with have 1 to 31 bytes, and a newline behind each")
 
 
 class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
@@ -449,6 +564,64 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
     count = library().find_blocks(*positions.given, *given, found.ctypes.data)
     return found[:count].copy()
+
+
+DIMENSIONS = 256
+"""Numbers of the vector of a term or a unit."""
+
+_MOST_NARROW = (1 << 15) - 1
+
+
+def sum_rows(
+    table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int, out: NDArray[np.int8] | None = None
+) -> NDArray[np.int8]:
+    """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
+
+    No number of the table is larger than `largest`, or smaller than its negative.
+    """
+    table, rows, ends = np.ascontiguousarray(table, np.int16), _places(rows), _places(ends)
+    if table.ndim != 2 or table.shape[1] != DIMENSIONS:
+        raise ValueError(f"a table needs rows of {DIMENSIONS} numbers, not the shape {table.shape}")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
+        raise ValueError("a row must be one of the table's")
+    if len(ends) and (ends[0] < 0 or ends[-1] > len(rows) or (np.diff(ends) < 0).any()):
+        raise ValueError("the ends of sums must ascend and lie inside of their rows")
+    if not 0 <= largest <= _MOST_NARROW:
+        raise ValueError(f"no number of 16 bits is as large as {largest}")
+    sums = np.empty((len(ends), DIMENSIONS), np.int8) if out is None else out
+    if sums.shape != (len(ends), DIMENSIONS) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
+        raise ValueError("every sum needs its place")
+    given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
+    library().sum_rows(*given, sums.ctypes.data)
+    return sums
+
+
+def sum_units(
+    positions: NDArray[Any], offsets: Numbers, units: Numbers, rows: NDArray[np.int8], *, codes: bool
+) -> NDArray[np.int32] | NDArray[np.uint8]:
+    """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
+
+    Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t; a unit goes to the next one.
+    """
+    positions, offsets, units = _places(positions), _numbers(offsets), _numbers(units)
+    rows = np.ascontiguousarray(rows, np.int8)
+    terms, last = len(offsets) - 1, int(positions.max(initial=0))
+    if rows.shape != (terms, DIMENSIONS) or offsets[0] != 0 or offsets[-1] != len(positions):
+        raise ValueError("every term needs its row and its positions")
+    if (np.diff(offsets) < 0).any() or (np.diff(units) < 0).any() or int(positions.min(initial=0)) < 0:
+        raise ValueError("offsets and units must ascend, and no position is negative")
+    blocks, owners = np.empty((last >> 6) + 1, np.int32), np.empty(len(positions), np.int32)
+    bounds, members = np.zeros(len(units) + 1, np.int64), np.empty(len(positions), np.int32)
+    given = (positions.ctypes.data, offsets.ctypes.data, terms, units.ctypes.data, len(units), last)
+    library().terms_of_units(*given, *(each.ctypes.data for each in (blocks, owners, bounds, members)))
+    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, len(units))
+    if codes:
+        found = np.empty((len(units), DIMENSIONS // 8), np.uint8)
+        library().sum_units(*summed, None, found.ctypes.data)
+        return found
+    vectors = np.empty((len(units), DIMENSIONS), np.int32)
+    library().sum_units(*summed, vectors.ctypes.data, None)
+    return vectors
 
 
 def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:
@@ -724,3 +897,53 @@ class TokenTable:
         """The number of the token that a text is."""
         found: int = self._find(text, len(text), *self._words)
         return found if found >= 0 else None
+
+
+class WordTokens:
+    """A vocabulary whose pairs are joined in the order of a list: which tokens a word has.
+
+    Token t is `tokens[offsets[t]:offsets[t + 1]]`; `pairs` are lines of two tokens, a blank between; `byte_tokens`
+    stand for the bytes of a character that is no token.
+    """
+
+    LONGEST = 256
+    ASKED = -2
+    """For a word of which the kernel is to find out whether it is a token."""
+
+    def __init__(self, tokens: bytes, offsets: Places, pairs: bytes, byte_tokens: Places) -> None:
+        offsets, byte_tokens = _places(offsets), _places(byte_tokens)
+        slots, most = index_tokens(tokens, offsets), len(offsets) - 1
+        if len(byte_tokens) != 256 or most > 1 << 16 or not 0 <= byte_tokens.min() <= byte_tokens.max() < most:
+            raise ValueError("a vocabulary has up to 65,536 tokens, one of them for every byte")
+        lines = pairs.count(b"\n") + bool(pairs and not pairs.endswith(b"\n"))
+        bits = max((2 * lines).bit_length(), 4)
+        codes, table, joined = (
+            np.frombuffer(tokens, np.uint8),
+            np.zeros(1 << bits, np.uint64),
+            np.empty(lines, np.int32),
+        )
+        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()), slots.ctypes.data)
+        given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
+        read = library().index_pairs(pairs, len(pairs), *given)
+        if read < lines:
+            raise ValueError(f"pair {read} of a list is none of two tokens that become one, or is there twice")
+        self._kept = (codes, offsets, slots, table, joined, byte_tokens)
+        self._given = (*given, byte_tokens.ctypes.data)
+
+    def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
+        """The tokens of words of a text, one word after the other, and where those of each end.
+
+        `whole` says of each word which token it is, -1 for none; ASKED looks for it, also with an ASCII capital.
+        """
+        starts, lengths, whole = _places(starts), _places(lengths), _places(whole)
+        if not len(starts) == len(lengths) == len(whole):
+            raise ValueError("every word needs a length, and whether it is a token")
+        if len(starts) and (starts.min() < 0 or lengths.min() < 0 or int((starts + lengths).max()) > len(text)):
+            raise ValueError("a word must lie inside its text")
+        if int(lengths.max(initial=0)) > self.LONGEST or int(whole.min(initial=0)) < self.ASKED:
+            raise ValueError(f"a word must have at most {self.LONGEST} bytes")
+        tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
+        ends = np.empty(len(starts), np.int32)
+        given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
+        count = library().word_tokens(*given, *self._given, tokens.ctypes.data, ends.ctypes.data)
+        return tokens[:count].copy(), ends

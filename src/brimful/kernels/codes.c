@@ -1,11 +1,15 @@
-/* How alike are codes of 32 bytes to a question?
+/* What does a unit mean, in 32 bytes, and how alike is that to a question?
  *
+ * The vectors of a unit's terms, of 256 small numbers each, are added up; what is kept is where the sum is positive.
  * What each byte of a code adds to the score depends on its place and value alone: 32 tables of 256 numbers, made once
  * for a question, stay in the nearest cache, and a code costs 32 look-ups. */
 
 #include "kernels.h"
 
 #define CODE_BYTES 32
+#define DIMENSIONS 256
+
+enum { AHEAD = 4 }; /* so many rows are asked for before they are needed */
 
 /* The score of each code: `tables[place * 256 + byte]` added up over its bytes; `nothing` for one of zeros alone.
  * `codes` has 32 * count bytes, `scores` room for count; no sum of table entries leaves 16 bits. */
@@ -26,5 +30,104 @@ EXPORT void score_codes(const uint8_t *codes, int64_t count, const int16_t *tabl
                 sums[place % 4] += table[place * 256 + code[word * 8 + place]];
         }
         scores[number] = (int16_t)(sums[0] + sums[1] + sums[2] + sums[3]);
+    }
+}
+
+/* The sums of rows of a table of 256 numbers each: those of sum i are rows[ends[i - 1]] to rows[ends[i] - 1]. Each sum
+ * is given in 32nds, rounded half up, as a byte from -127 to 127. The sum of `narrow` rows, whichever, fits into 16
+ * bits. */
+EXPORT void sum_rows(const int16_t *table, const int32_t *rows, const int32_t *ends, int64_t count, int64_t narrow,
+                     int8_t *out)
+{
+    int64_t row = 0;
+    for (int64_t number = 0; number < count; number++, out += DIMENSIONS) {
+        int32_t sums[DIMENSIONS] = {0};
+        while (row < ends[number]) {
+            int16_t some[DIMENSIONS] = {0};
+            for (int64_t left = narrow; left && row < ends[number]; left--, row++) {
+                const int16_t *added = table + (int64_t)rows[row] * DIMENSIONS;
+                if (row + AHEAD < ends[count - 1])
+                    for (int line = 0; line < DIMENSIONS; line += 32)
+                        __builtin_prefetch(table + (int64_t)rows[row + AHEAD] * DIMENSIONS + line);
+                for (int at = 0; at < DIMENSIONS; at++)
+                    some[at] = (int16_t)(some[at] + added[at]);
+            }
+            for (int at = 0; at < DIMENSIONS; at++)
+                sums[at] += some[at];
+        }
+        for (int at = 0; at < DIMENSIONS; at++) {
+            int32_t rounded = (sums[at] + 16) >> 5;
+            rounded = rounded > 127 ? 127 : rounded;
+            out[at] = (int8_t)(rounded < -127 ? -127 : rounded);
+        }
+    }
+}
+
+enum { BLOCK_BITS = 6, MOST_NARROW = 255 }; /* rows that are added up in 16 bits */
+
+/* Which terms stand in which unit, each once: term t has the positions[offsets[t]] to positions[offsets[t + 1] - 1],
+ * ascending; unit u begins at units[u]. `blocks` is room for a number for every 64 bytes up to the last position, and
+ * one; `owners` for one a position; `bounds` for one a unit, and one, cleared. `members` gets the terms of unit u from
+ * bounds[u] on, ascending. Positions before the first unit are in none. */
+EXPORT void terms_of_units(const int32_t *positions, const int64_t *offsets, int64_t terms, const int64_t *units,
+                           int64_t count, int64_t last, int32_t *blocks, int32_t *owners, int64_t *bounds,
+                           int32_t *members)
+{
+    for (int64_t block = 0, unit = -1; block <= last >> BLOCK_BITS; block++) {
+        while (unit + 1 < count && units[unit + 1] <= block << BLOCK_BITS)
+            unit++;
+        blocks[block] = (int32_t)unit;
+    }
+    for (int64_t term = 0; term < terms; term++)
+        for (int64_t at = offsets[term], before = -1; at < offsets[term + 1]; at++) {
+            int64_t unit = blocks[positions[at] >> BLOCK_BITS];
+            while (unit + 1 < count && units[unit + 1] <= positions[at])
+                unit++;
+            owners[at] = unit == before ? -1 : (int32_t)unit;
+            if (unit != before)
+                bounds[unit + 1]++;
+            before = unit;
+        }
+    for (int64_t unit = 0; unit < count; unit++)
+        bounds[unit + 1] += bounds[unit];
+    /* While they are filled, the bounds move: each ends where the next one began. */
+    for (int64_t term = 0; term < terms; term++)
+        for (int64_t at = offsets[term]; at < offsets[term + 1]; at++)
+            if (owners[at] >= 0)
+                members[bounds[owners[at]]++] = (int32_t)term;
+}
+
+/* The sum of the rows of each unit, members[bounds[u - 1]] to members[bounds[u] - 1] of 256 bytes each: into `vectors`
+ * (256 numbers a unit), or where that is none into `codes` (32 bytes a unit), a bit where the sum is positive,
+ * dimension 0 in the highest bit of the first byte. */
+EXPORT void sum_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t count, int32_t *vectors,
+                      uint8_t *codes)
+{
+    int64_t row = 0;
+    for (int64_t unit = 0; unit < count; unit++) {
+        int32_t sums[DIMENSIONS] = {0};
+        while (row < bounds[unit]) {
+            int16_t narrow[DIMENSIONS] = {0};
+            for (int some = 0; some < MOST_NARROW && row < bounds[unit]; some++, row++) {
+                const int8_t *added = rows + (int64_t)members[row] * DIMENSIONS;
+                if (row + AHEAD < bounds[count - 1])
+                    for (int line = 0; line < DIMENSIONS; line += 64)
+                        __builtin_prefetch(rows + (int64_t)members[row + AHEAD] * DIMENSIONS + line);
+                for (int at = 0; at < DIMENSIONS; at++)
+                    narrow[at] = (int16_t)(narrow[at] + added[at]);
+            }
+            for (int at = 0; at < DIMENSIONS; at++)
+                sums[at] += narrow[at];
+        }
+        if (vectors) {
+            memcpy(vectors + unit * DIMENSIONS, sums, sizeof sums);
+            continue;
+        }
+        for (int byte = 0; byte < CODE_BYTES; byte++) {
+            unsigned code = 0;
+            for (int bit = 0; bit < 8; bit++)
+                code = code << 1 | (sums[byte * 8 + bit] > 0);
+            codes[unit * CODE_BYTES + byte] = (uint8_t)code;
+        }
     }
 }

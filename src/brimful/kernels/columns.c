@@ -31,22 +31,26 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
 /* Column i is columns[offsets[i]] to columns[offsets[i + 1] - 1], ascending from 0 on. Packed is its first number and
  * then the differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has
  * room for as many bytes a number as the largest of all takes. Returns the bytes of all, or -1 where a column does not
- * ascend. */
-EXPORT int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)
-{
-    uint8_t *start = out;
-    for (int64_t column = 0; column < count; column++) {
-        int64_t before = 0;
-        for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {
-            if (columns[at] < before)
-                return -1;
-            out = put(out, (uint64_t)(columns[at] - before));
-            before = columns[at];
-        }
-        ends[column] = out - start;
+ * ascend. For numbers of eight bytes and of four. */
+#define PACK_COLUMNS(name, number)                                                                                     \
+    EXPORT int64_t name(const number *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)     \
+    {                                                                                                                  \
+        uint8_t *start = out;                                                                                          \
+        for (int64_t column = 0; column < count; column++) {                                                           \
+            number before = 0;                                                                                         \
+            for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {                                       \
+                if (columns[at] < before)                                                                              \
+                    return -1;                                                                                         \
+                out = put(out, (uint64_t)(columns[at] - before));                                                      \
+                before = columns[at];                                                                                  \
+            }                                                                                                          \
+            ends[column] = out - start;                                                                                \
+        }                                                                                                              \
+        return out - start;                                                                                            \
     }
-    return out - start;
-}
+
+PACK_COLUMNS(pack_columns, int64_t)
+PACK_COLUMNS(pack_places, int32_t)
 
 /* How many numbers are packed here. */
 EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)

@@ -3,17 +3,40 @@
 
 #include "kernels.h"
 
-enum { BLANK = 1, NEWLINE = 2, STOP = 4, CLOSER = 8, COLON = 16, GOES_ON = 32, LETTER = 64, DIGIT = 128 };
+enum { BLANK = 1, NEWLINE = 2, STOP = 4, CLOSER = 8, GOES_ON = 32, LETTER = 64, DIGIT = 128 };
 enum { MOST_BLANKS = 8, FIRST_WIDE = 0xD8 };
 
-/* The lines of a text; its end begins none. Of each where it starts, its first byte that is not blank, and behind its
- * last such byte; a blank line's words begin and end at its newline. `speaks` says whether a colon before a blank
- * stands in its first `reach` bytes. The columns have room for one line more than there are newlines. */
-EXPORT int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t *starts,
-                          int64_t *firsts, int64_t *ends, uint8_t *speaks)
+enum { SPEAKS = 1, ITEM = 2 }; /* what a line may be: a turn of a chat, an item of a list or a row of a table */
+
+static inline int is_digit(uint8_t code)
 {
-    int64_t count = 0;
-    for (int64_t start = 0; start < size; count++) {
+    return code >= '0' && code <= '9';
+}
+
+/* Whether a list item or a row of a table begins here: `- `, `* `, `+ `, a bullet, `12. `, `3) `, `|`. */
+static int is_item(const uint8_t *line)
+{
+    if (*line == '-' || *line == '*' || *line == '+')
+        return line[1] == ' ' || line[1] == '\t';
+    if (*line == '|' || !memcmp(line, "\xE2\x80\xA2 ", 4))
+        return 1;
+    if (!is_digit(*line))
+        return 0;
+    line++;
+    for (int step = 0; step < 3; step++)
+        line += is_digit(*line);
+    return (*line == '.' || *line == ')') && line[1] == ' ';
+}
+
+/* The lines of a text, from `state` on: where to begin; it is moved. The text's end begins no line. Of each where it
+ * starts, its first byte that is not blank, and behind its last such byte; a blank line's words begin and end at its
+ * newline. `marks` says whether it is an ITEM, and SPEAKS: a colon before a blank stands in its first `reach` bytes.
+ * The columns have room for `most`. Returns how many lines were found. */
+EXPORT int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most,
+                          int64_t *state, int64_t *starts, int64_t *firsts, int64_t *ends, uint8_t *marks)
+{
+    int64_t count = 0, start = *state;
+    for (; start < size && count < most; count++) {
         const uint8_t *newline = memchr(text + start, '\n', (size_t)(size - start));
         int64_t stop = newline ? newline - text : size, first = start, end = stop;
         while (signs[text[first]] & BLANK)
@@ -23,15 +46,20 @@ EXPORT int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *sign
         while (end > first && signs[text[end - 1]] & BLANK)
             end--;
         int64_t last = end < start + reach ? end : start + reach;
-        uint8_t found = 0;
-        for (int64_t at = start; at < last && !found; at++)
-            found = signs[text[at]] & COLON && signs[text[at + 1]] & (BLANK | NEWLINE);
+        uint8_t found = is_item(text + first) ? ITEM : 0;
+        const uint8_t *colon = text + start - 1;
+        while (colon + 1 < text + last && (colon = memchr(colon + 1, ':', (size_t)(text + last - colon - 1))))
+            if (signs[colon[1]] & (BLANK | NEWLINE)) {
+                found |= SPEAKS;
+                break;
+            }
         starts[count] = start;
         firsts[count] = first;
         ends[count] = end;
-        speaks[count] = found;
+        marks[count] = found;
         start = stop + 1;
     }
+    *state = start;
     return count;
 }
 
@@ -51,13 +79,15 @@ static int is_among(uint32_t key, const uint32_t *keys, int64_t count)
 }
 
 /* Whether a full stop belongs to a single letter, a number of up to two digits or an abbreviation, whose letters are
- * the bytes of a key, the last one highest. */
+ * the bytes of a key, the last one highest; or to the two dots that begin a directive, `.. note::`. */
 static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t stop, const uint32_t *keys, int64_t count)
 {
     uint8_t before[6] = {0}; /* what each of the bytes before it is */
     uint32_t key = 0;
     for (int step = 1; step <= 5 && step <= stop; step++)
         before[step] = signs[text[stop - step]];
+    if (stop && text[stop - 1] == '.' && (stop == 1 || before[2] & (BLANK | NEWLINE)))
+        return 1;
     if (before[1] & LETTER && !(before[2] & (LETTER | DIGIT)))
         return 1;
     if (before[1] & DIGIT && !(before[2] & DIGIT && before[3] & DIGIT) && !(before[2] & LETTER))
@@ -70,37 +100,48 @@ static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t sto
     return 0;
 }
 
+/* Where a sentence starts after the sign that stands here; -1 for none. */
+static inline int64_t sentence_behind(const uint8_t *text, const uint8_t *signs, int64_t at, const uint32_t *short_forms,
+                                      int64_t forms, const uint32_t *wide, int64_t wides)
+{
+    if (text[at] >= FIRST_WIDE) {
+        uint32_t pair = (uint32_t)text[at] << 8 | text[at + 1];
+        int width = is_among(pair, wide, wides) ? 2 : is_among(pair << 8 | text[at + 2], wide, wides) ? 3 : 0;
+        if (!width)
+            return -1;
+        int64_t place = past_blanks(text, signs, at + width);
+        place += text[place] == '\n';
+        return text[place] != '\n' ? place : -1;
+    }
+    uint8_t next = signs[text[at + 1]];
+    int64_t place = at + 1;
+    if (next & CLOSER && signs[text[at + 2]] & (BLANK | NEWLINE))
+        place++;
+    else if (!(next & (BLANK | NEWLINE)))
+        return -1;
+    place = past_blanks(text, signs, place);
+    place += text[place] == '\n';
+    uint8_t following = signs[text[past_blanks(text, signs, place)]];
+    if (following & (GOES_ON | NEWLINE) || (text[at] == '.' && is_abbreviated(text, signs, at, short_forms, forms)))
+        return -1;
+    return place;
+}
+
 /* Where sentences start after others, ascending; room for half as many as bytes, and one. `wide` are signs of two or
  * three bytes that need no blank behind them, `short_forms` the abbreviations. */
 EXPORT int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, const uint32_t *short_forms,
                               int64_t forms, const uint32_t *wide, int64_t wides, int64_t *places)
 {
     int64_t count = 0;
-    for (int64_t at = 0; at < size; at++) {
-        if (text[at] >= FIRST_WIDE) {
-            uint32_t pair = (uint32_t)text[at] << 8 | text[at + 1];
-            int width = is_among(pair, wide, wides) ? 2 : is_among(pair << 8 | text[at + 2], wide, wides) ? 3 : 0;
-            if (width) {
-                int64_t place = past_blanks(text, signs, at + width);
-                place += text[place] == '\n';
-                if (text[place] != '\n')
-                    places[count++] = place;
-            }
-        } else if (signs[text[at]] & STOP) {
-            uint8_t next = signs[text[at + 1]];
-            int64_t place = at + 1;
-            if (next & CLOSER && signs[text[at + 2]] & (BLANK | NEWLINE))
-                place++;
-            else if (!(next & (BLANK | NEWLINE)))
-                continue;
-            place = past_blanks(text, signs, place);
-            place += text[place] == '\n';
-            uint8_t following = signs[text[past_blanks(text, signs, place)]];
-            if (!(following & (GOES_ON | NEWLINE)) &&
-                !(text[at] == '.' && is_abbreviated(text, signs, at, short_forms, forms)))
+    uint8_t asks[256]; /* by byte: may a sentence end with it? */
+    for (int code = 0; code < 256; code++)
+        asks[code] = code >= FIRST_WIDE || signs[code] & STOP;
+    for (int64_t block = 0; block < size; block += 64)
+        for (uint64_t bits = lowest_bits(text + block, size - block, asks); bits; bits &= bits - 1) {
+            int64_t place = sentence_behind(text, signs, block + __builtin_ctzll(bits), short_forms, forms, wide, wides);
+            if (place >= 0)
                 places[count++] = place;
         }
-    }
     return count;
 }
 
@@ -122,6 +163,62 @@ EXPORT int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *wa
         at = next;
     }
     return remain;
+}
+
+/* Sections with the units of those that are longer than `limit`, as one ascending column, each number once; both
+ * ascend. What stands before the first section counts to it. `out` has room for all. Returns how many there are, or -1
+ * where no section is that long. */
+EXPORT int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
+                           int64_t *out)
+{
+    int64_t made = 0, section = 0, taken = 0, longest = 0;
+    for (int64_t at = 0; at + 1 < all; at++)
+        longest = sections[at + 1] - sections[at] > longest ? sections[at + 1] - sections[at] : longest;
+    if (longest <= limit)
+        return -1;
+    for (int64_t at = 0; at < count; at++) {
+        while (section + 1 < all && sections[section + 1] <= units[at])
+            section++;
+        if (section + 1 == all || sections[section + 1] - sections[section] <= limit)
+            continue;
+        for (; taken < all && sections[taken] <= units[at]; taken++)
+            if (!made || out[made - 1] != sections[taken])
+                out[made++] = sections[taken];
+        if (!made || out[made - 1] != units[at])
+            out[made++] = units[at];
+    }
+    for (; taken < all; taken++)
+        if (!made || out[made - 1] != sections[taken])
+            out[made++] = sections[taken];
+    return made;
+}
+
+/* Which lines begin a definition: of each where its first word begins. A name is up to eight bytes, as a number the
+ * first one lowest, with a blank behind it where it has fewer. One of the first `defining` begins a definition; the
+ * others, at most 64 in all, may stand before it, up to `most - 1` of them. */
+EXPORT void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
+                             const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found)
+{
+    uint64_t beginning[256] = {0}; /* by first byte: a bit for each name */
+    for (int64_t name = 0; name < all; name++)
+        beginning[names[name] & 0xFF] |= (uint64_t)1 << name;
+    for (int64_t line = 0; line < count; line++) {
+        int64_t at = places[line];
+        found[line] = 0;
+        for (int64_t step = 0; step < most; step++) {
+            uint64_t word = word_at(text + at), likely = beginning[word & 0xFF];
+            int64_t name = -1;
+            for (; likely && name < 0; likely &= likely - 1) {
+                int64_t one = __builtin_ctzll(likely);
+                if (masked(word, sizes[one]) == names[one])
+                    name = one;
+            }
+            found[line] = name >= 0 && name < defining;
+            if (name < defining)
+                break;
+            at += sizes[name];
+        }
+    }
 }
 
 enum { LINE_BYTES = 300 }; /* of a line that are looked at to tell code */
@@ -168,15 +265,22 @@ static int ends_as_code(const uint8_t *line, int64_t end)
     return 0;
 }
 
-/* Whether a line begins with one of the words, of which each has a newline behind it. */
-static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *words, int64_t all)
+enum { MOST_WORD = 31 }; /* bytes of a word that code begins with */
+
+/* Whether a line begins with one of the words, of which each has a newline behind it; `sizes` says for every first byte
+ * of a word, a bit each, how long such words are. */
+static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *words, int64_t all, const uint32_t *sizes)
 {
     int64_t start = 0;
     while (start < size && is_space(line[start]))
         start++;
-    int64_t end = start + (start < size && line[start] == '#');
+    if (start == size || !sizes[line[start]])
+        return 0;
+    int64_t end = start + (line[start] == '#');
     while (end < size && is_word(line[end]))
         end++;
+    if (end - start > MOST_WORD || !(sizes[line[start]] >> (end - start) & 1))
+        return 0;
     for (int64_t at = 0; at < all;) {
         const uint8_t *behind = memchr(words + at, '\n', (size_t)(all - at));
         int64_t length = behind ? behind - (words + at) : all - at;
@@ -187,19 +291,33 @@ static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *word
     return 0;
 }
 
-/* How many lines look like code. */
-EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all)
+/* How many lines look like code: by how they end, or by their first word, one of `words`, of 1 to 31 bytes each with a
+ * newline behind it. `filled` gets how many lines are not blank: only those count. */
+EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled)
 {
     int64_t count = 0;
+    *filled = 0;
+    uint32_t sizes[256] = {0};
+    for (int64_t at = 0, begin = 0; at < all; at++)
+        if (words[at] == '\n') {
+            sizes[words[begin]] |= (uint32_t)1 << (at - begin);
+            begin = at + 1;
+        }
     for (int64_t start = 0; start < size;) {
         const uint8_t *newline = memchr(text + start, '\n', (size_t)(size - start));
         int64_t stop = newline ? newline - text : size;
         int64_t looked = stop - start < LINE_BYTES ? stop - start : LINE_BYTES, end = looked;
         const uint8_t *line = text + start;
+        int64_t first = start;
+        while (first < stop && is_space(text[first]))
+            first++;
+        start = stop + 1;
+        if (first == stop)
+            continue;
+        ++*filled;
         while (end && (line[end - 1] == ' ' || line[end - 1] == '\t' || line[end - 1] == '\r'))
             end--;
-        count += ends_as_code(line, end) || begins_as_code(line, looked, words, all);
-        start = stop + 1;
+        count += ends_as_code(line, end) || begins_as_code(line, looked, words, all, sizes);
     }
     return count;
 }

@@ -1,26 +1,11 @@
 /* Which stretches of a text are equal, in which order do they stand, and where does each term of them stand?
  *
  * Strings are stretches of one text with at least eight readable bytes behind its end. Each different one gets a
- * number, in the order of their first occurrences; a table of 2^bits places, zero where free, finds it again by a
- * hash. Hashes only propose: strings are compared byte for byte, so a bad multiplier costs time and nothing else. */
+ * number, in the order of their first occurrences; a table of 2^bits places, zero where free, finds it again. A string
+ * of up to eight bytes is its own key there, a longer one has a hash, and is compared byte for byte: a bad multiplier
+ * costs time and nothing else. */
 
 #include "kernels.h"
-
-static inline uint64_t word_at(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* The last word of a string, of 1 to 8 bytes: zeros stand behind its end. */
-static inline uint64_t masked(uint64_t word, int64_t bytes)
-{
-    return bytes >= 8 ? word : word & (((uint64_t)1 << 8 * bytes) - 1);
-}
 
 static inline uint64_t hash_of(const uint8_t *at, int64_t length, uint64_t multiplier)
 {
@@ -41,52 +26,114 @@ static inline int same(const uint8_t *one, const uint8_t *other, int64_t length)
 }
 
 typedef struct {
+    uint64_t key;    /* the string itself, or a hash of it */
+    int32_t length;  /* 0 where the place is free */
+    int32_t number;
+} place;
+
+typedef struct {
     const uint8_t *text;
     uint64_t multiplier;
-    int32_t *table; /* number + 1, or 0 */
+    place *table;
     unsigned bits;
     int32_t *firsts, *lengths; /* of each different string */
-    uint64_t *hashes;
     int64_t count;
 } strings;
 
-/* The number of the string that starts here; a new one where it was not there before. */
-static inline int32_t number_of(strings *known, int64_t start, int64_t length)
+/* A string that is about to be looked up. */
+typedef struct {
+    uint64_t key, slot;
+    int32_t start, length;
+} asked;
+
+enum { AT_ONCE = 32 }; /* are looked up together: the table is larger than the nearest caches, so it is asked for ahead */
+
+/* Get ready to look a string up. */
+static inline asked ask(const strings *known, int64_t start, int64_t length)
 {
-    uint64_t hash = hash_of(known->text + start, length, known->multiplier);
-    uint64_t last = ((uint64_t)1 << known->bits) - 1, slot = hash >> (64 - known->bits);
-    for (int32_t number; (number = known->table[slot]); slot = (slot + 1) & last) {
-        number--;
-        if (known->hashes[number] == hash && known->lengths[number] == length &&
-            same(known->text + known->firsts[number], known->text + start, length))
-            return number;
+    asked one = {0, 0, (int32_t)start, (int32_t)length};
+    if (length <= 8) {
+        one.key = masked(word_at(known->text + start), length);
+        one.slot = one.key * known->multiplier;
+        one.slot = (one.slot ^ one.slot >> 32) * known->multiplier;
+    } else {
+        one.slot = one.key = hash_of(known->text + start, length, known->multiplier);
     }
-    known->firsts[known->count] = (int32_t)start;
-    known->lengths[known->count] = (int32_t)length;
-    known->hashes[known->count] = hash;
-    known->table[slot] = (int32_t)++known->count;
-    return (int32_t)known->count - 1;
+    one.slot >>= 64 - known->bits;
+    __builtin_prefetch(known->table + one.slot);
+    return one;
+}
+
+/* The number of a string; a new one where it was not there before. */
+static inline int32_t number_of(strings *known, asked one)
+{
+    uint64_t last = ((uint64_t)1 << known->bits) - 1;
+    for (uint64_t slot = one.slot;; slot = (slot + 1) & last) {
+        place *here = known->table + slot;
+        if (!here->length) {
+            *here = (place){one.key, one.length, (int32_t)known->count};
+            known->firsts[known->count] = one.start;
+            known->lengths[known->count++] = one.length;
+            return here->number;
+        }
+        if (here->key == one.key && here->length == one.length &&
+            (one.length <= 8 ||
+             same(known->text + known->firsts[here->number], known->text + one.start, one.length)))
+            return here->number;
+    }
 }
 
 /* What a byte is, as the caller's table says; see brimful.text.clumps. */
 enum { CLUMP = 1, NUMBER = 2, WORD = 4, ASCII = 64, BEHIND = 128, SHIFT = 2, MOST_SIGNS = 3 };
 
-/* Where the clump ends that starts at `at`. */
-static inline int64_t clump_end(const uint8_t *text, int64_t size, const uint8_t *flags, int64_t at)
+/* A text that is gone through block by block: which of the 64 bytes of a block may be part of a clump, a bit each. */
+typedef struct {
+    const uint8_t *text, *flags;
+    int64_t size, block;
+    uint64_t bits;
+} blocks;
+
+static void open_block(blocks *here, int64_t block)
 {
+    here->block = block;
+    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, here->flags);
+}
+
+/* The first place from `at` on that is part of a clump, or with `flip` of all ones is not; the end where there is
+ * none. */
+static inline int64_t next_edge(blocks *here, int64_t at, uint64_t flip)
+{
+    if (at >= here->size)
+        return here->size;
+    if (at >> 6 != here->block)
+        open_block(here, at >> 6);
+    uint64_t bits = (here->bits ^ flip) & ~(uint64_t)0 << (at & 63);
+    while (!bits) {
+        if (64 * (here->block + 1) >= here->size)
+            return here->size;
+        open_block(here, here->block + 1);
+        bits = here->bits ^ flip;
+    }
+    at = 64 * here->block + __builtin_ctzll(bits);
+    return at < here->size ? at : here->size;
+}
+
+/* Where the clump ends that starts at `at`. */
+static inline int64_t clump_end(blocks *here, int64_t at)
+{
+    const uint8_t *text = here->text, *flags = here->flags;
     for (;;) {
-        while (at < size && flags[text[at]] & CLUMP)
-            at++;
-        if (at >= size)
+        at = next_edge(here, at, ~(uint64_t)0);
+        if (at >= here->size)
             return at;
         uint8_t sign = flags[text[at]], before = flags[text[at - 1]];
-        uint8_t after = at + 1 < size ? flags[text[at + 1]] : 0;
+        uint8_t after = at + 1 < here->size ? flags[text[at + 1]] : 0;
         if (sign >> SHIFT & before & after & (NUMBER | WORD)) {
             at++;
         } else if (sign >= BEHIND && before & WORD && !(at > 1 && flags[text[at - 2]] & ASCII)) {
-            for (int signs = 0; signs < MOST_SIGNS && at < size && flags[text[at]] == sign; signs++)
+            for (int signs = 0; signs < MOST_SIGNS && at < here->size && flags[text[at]] == sign; signs++)
                 at++;
-            if (at >= size || !(flags[text[at]] & CLUMP))
+            if (at >= here->size || !(flags[text[at]] & CLUMP))
                 return at;
         } else {
             return at;
@@ -94,31 +141,30 @@ static inline int64_t clump_end(const uint8_t *text, int64_t size, const uint8_t
     }
 }
 
-/* Find the clumps of a text: `starts` and `numbers` of all, `firsts`, `lengths` and `hashes` of the different ones;
- * each has room for (size + 1) / 2. `state` holds how far it came: the place, clumps, different clumps; zeros at
- * first. Returns 0 when the table is half full: call again with a larger one, cleared. Returns 1 at the end. */
-EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, int32_t *table,
+/* Find the clumps of a text: `starts` and `numbers` of all, `firsts` and `lengths` of the different ones; each has room
+ * for (size + 1) / 2. `state` holds how far it came: the place, clumps, different clumps; zeros at first. Returns 0 when
+ * the table, of 2^bits places, is three quarters full: call again with a larger one, cleared. Returns 1 at the end. */
+EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, void *table,
                            int64_t bits, int32_t *starts, int32_t *numbers, int32_t *firsts, int32_t *lengths,
-                           uint64_t *hashes, int64_t *state)
+                           int64_t *state)
 {
-    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, hashes, state[2]};
-    int64_t at = state[0], count = state[1], most = (int64_t)1 << (bits - 1);
-    uint64_t last = ((uint64_t)1 << bits) - 1;
-    for (int64_t number = 0; number < known.count; number++) {
-        uint64_t slot = hashes[number] >> (64 - bits);
-        while (table[slot])
-            slot = (slot + 1) & last;
-        table[slot] = (int32_t)number + 1;
-    }
+    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, 0};
+    blocks here = {text, flags, size, -1, 0};
+    int64_t at = state[0], count = state[1], most = (int64_t)3 << (bits - 2);
+    for (int64_t number = 0; number < state[2]; number++)
+        number_of(&known, ask(&known, firsts[number], lengths[number]));
     while (at < size && known.count < most) {
-        if (!(flags[text[at]] & CLUMP)) {
-            at++;
-            continue;
+        asked all[AT_ONCE];
+        int64_t room = most - known.count, some = 0;
+        for (; some < AT_ONCE && some < room && (at = next_edge(&here, at, 0)) < size; some++) {
+            int64_t end = clump_end(&here, at);
+            all[some] = ask(&known, at, end - at);
+            at = end;
         }
-        int64_t end = clump_end(text, size, flags, at);
-        starts[count] = (int32_t)at;
-        numbers[count++] = number_of(&known, at, end - at);
-        at = end;
+        for (int64_t one = 0; one < some; one++) {
+            starts[count] = all[one].start;
+            numbers[count++] = number_of(&known, all[one]);
+        }
     }
     state[0] = at;
     state[1] = count;
@@ -126,15 +172,24 @@ EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *fla
     return at >= size;
 }
 
-/* The number of each string; `firsts`, `lengths_of` and `hashes` have room for as many different ones as strings, the
- * cleared table for twice as many. Returns how many different ones there are. */
+/* The number of each string; `firsts` and `lengths_of` have room for as many different ones as strings. Returns how many
+ * different ones there are, or -1 where they fill more than three quarters of the cleared table: it has to be larger. */
 EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
-                              uint64_t multiplier, int32_t *table, int64_t bits, int32_t *numbers, int32_t *firsts,
-                              int32_t *lengths_of, uint64_t *hashes)
+                              uint64_t multiplier, void *table, int64_t bits, int32_t *numbers, int32_t *firsts,
+                              int32_t *lengths_of)
 {
-    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths_of, hashes, 0};
-    for (int64_t at = 0; at < count; at++)
-        numbers[at] = number_of(&known, starts[at], lengths[at]);
+    strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths_of, 0};
+    for (int64_t first = 0; first < count; first += AT_ONCE) {
+        asked all[AT_ONCE];
+        int64_t some = count - first < AT_ONCE ? count - first : AT_ONCE;
+        for (int64_t one = 0; one < some; one++)
+            all[one] = ask(&known, starts[first + one], lengths[first + one]);
+        for (int64_t one = 0; one < some; one++) {
+            if (known.count >= (int64_t)3 << (bits - 2))
+                return -1;
+            numbers[first + one] = number_of(&known, all[one]);
+        }
+    }
     return known.count;
 }
 
@@ -198,14 +253,42 @@ EXPORT void join_strings(const uint8_t *text, const int32_t *starts, const int32
     bounds[count] = (int32_t)(out - begin);
 }
 
-/* Of clumps and their terms: clump i has the terms terms[rows[i]] to terms[rows[i + 1] - 1], each beginning
- * inside[row] bytes behind it. Puts every place of term t at places[cursors[t]] and on, ascending; `cursors` move. */
-EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int64_t *rows,
-                        const int32_t *terms, const int32_t *inside, int64_t *cursors, int32_t *places)
+/* Of clumps and their terms. The different clumps lie in a text, each from its bound on; terms stand in it at
+ * `origins`, which ascend. Puts into `rows` which terms are those of each clump (one more number than clumps), makes the
+ * origins distances from the clump's beginning, and puts into `offsets` (zeros, one more than different terms) how many
+ * places the terms before each have. `copies` (zeros) is room for one number a different clump. Returns the places of
+ * all terms. */
+EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different,
+                           int32_t *origins, const int32_t *terms, int64_t found, int64_t named, int32_t *copies,
+                           int32_t *rows, int64_t *offsets)
 {
     for (int64_t at = 0; at < count; at++)
-        for (int64_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++)
+        copies[numbers[at]]++;
+    int64_t row = 0;
+    for (int64_t clump = 0; clump < different; clump++) {
+        rows[clump] = (int32_t)row;
+        for (; row < found && origins[row] < bounds[clump + 1]; row++) {
+            origins[row] -= bounds[clump];
+            offsets[terms[row] + 1] += copies[clump];
+        }
+    }
+    rows[different] = (int32_t)row;
+    for (int64_t term = 0; term < named; term++)
+        offsets[term + 1] += offsets[term];
+    return offsets[named];
+}
+
+/* Put every place of term t at places[cursors[t]] and on, ascending; `cursors` move. Clump i has the terms
+ * terms[rows[i]] to terms[rows[i + 1] - 1], each beginning inside[row] bytes behind it. */
+EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
+                        const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places)
+{
+    for (int64_t at = 0; at < count; at++) {
+        if (at + AT_ONCE < count)
+            __builtin_prefetch(rows + numbers[at + AT_ONCE]);
+        for (int32_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++)
             places[cursors[terms[row]]++] = starts[at] + inside[row];
+    }
 }
 
 /* Where the name ends that begins at `at`: at its newline. */

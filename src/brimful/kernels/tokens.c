@@ -302,3 +302,160 @@ EXPORT int64_t find_token(const uint8_t *text, int64_t size, const uint8_t *byte
     const Vocabulary words = {bytes, offsets, count, longest, slots, bits, NULL, NULL};
     return size ? token_of(&words, text, size) : -1;
 }
+
+/* ---- The tokens of single words, by a vocabulary whose pairs are joined in the order of a list. */
+
+enum { MOST_WORD = 256, ASKED = -2, LAST_ASCII = 127 };
+static const uint8_t WORD_SIGN[] = {0xE2, 0x96, 0x81}; /* begins a token that begins a word, and stands for a blank */
+
+/* A place of the table of pairs: both tokens, of sixteen bits each, over where in the list they stand, and 1; 0 where it
+ * is free. */
+static inline uint64_t pair_key(int32_t left, int32_t right)
+{
+    return (uint64_t)left << 48 | (uint64_t)right << 32;
+}
+
+static inline uint64_t place_of_pair(uint64_t key, int64_t bits)
+{
+    return (key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - bits);
+}
+
+/* Put a list of pairs of tokens into a table of 2^bits places, cleared and at least twice as many; `joined` gets what
+ * each becomes. A line of the text is a pair, a blank between the two; the vocabulary has at most 65,536 tokens.
+ * Returns how many lines were read: all, unless one is no pair of tokens, becomes none, or is there twice. */
+EXPORT int64_t index_pairs(const uint8_t *text, int64_t size, const uint8_t *bytes, const int32_t *offsets, int64_t words,
+                           int64_t longest, const uint64_t *slots, int64_t slot_bits, uint64_t *pairs, int64_t bits,
+                           int32_t *joined)
+{
+    Vocabulary known = {bytes, offsets, words, longest, slots, slot_bits, NULL, NULL};
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    int64_t rank = 0;
+    for (int64_t start = 0; start < size; rank++) {
+        uint8_t both[2 * MOST_WORD];
+        const uint8_t *line = text + start, *newline = memchr(line, '\n', (size_t)(size - start));
+        int64_t length = newline ? newline - line : size - start;
+        const uint8_t *blank = memchr(line, ' ', (size_t)length);
+        int64_t first = blank ? blank - line : 0, second = length - first - 1;
+        if (!first || second < 1 || length > 2 * MOST_WORD)
+            return rank;
+        memcpy(both, line, (size_t)first);
+        memcpy(both + first, blank + 1, (size_t)second);
+        int64_t left = token_of(&known, line, first), right = token_of(&known, blank + 1, second);
+        int64_t token = token_of(&known, both, first + second);
+        if (left < 0 || right < 0 || token < 0)
+            return rank;
+        uint64_t key = pair_key((int32_t)left, (int32_t)right), at = place_of_pair(key, bits);
+        for (; pairs[at]; at = (at + 1) & mask)
+            if (pairs[at] >> 32 == key >> 32)
+                return rank;
+        pairs[at] = key | (uint64_t)(rank + 1);
+        joined[rank] = (int32_t)token;
+        start += length + 1;
+    }
+    return rank;
+}
+
+typedef struct {
+    const uint64_t *table;
+    int64_t bits;
+    const int32_t *joined; /* by place in the list: what a pair becomes */
+} Pairs;
+
+/* Where in the list a pair stands; far behind its end where it is not in it. */
+static inline int32_t rank_of(const Pairs *pairs, const int32_t *tokens)
+{
+    uint64_t mask = ((uint64_t)1 << pairs->bits) - 1, key = pair_key(tokens[0], tokens[1]);
+    for (uint64_t at = place_of_pair(key, pairs->bits); pairs->table[at]; at = (at + 1) & mask)
+        if (pairs->table[at] >> 32 == key >> 32)
+            return (int32_t)(pairs->table[at] & 0xFFFFFFFF) - 1;
+    return INT32_MAX;
+}
+
+/* Join the pair that stands first in the list, the leftmost of equals, until none is left; returns how many of the
+ * tokens, at least one, remain. */
+static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int64_t count)
+{
+    int32_t ranks[3 * MOST_WORD + 3]; /* of each token and the next one */
+    ranks[count - 1] = INT32_MAX;
+    for (int64_t at = 0; at + 1 < count; at++)
+        ranks[at] = rank_of(pairs, tokens + at);
+    for (;;) {
+        int64_t best = -1;
+        int32_t least = INT32_MAX;
+        for (int64_t at = 0; at + 1 < count; at++)
+            if (ranks[at] < least) {
+                least = ranks[at];
+                best = at;
+            }
+        if (best < 0)
+            return count;
+        tokens[best] = pairs->joined[least];
+        for (int64_t at = best + 1; at + 1 < count; at++) {
+            tokens[at] = tokens[at + 1];
+            ranks[at] = ranks[at + 1];
+        }
+        count--;
+        if (best)
+            ranks[best - 1] = rank_of(pairs, tokens + best - 1);
+        ranks[best] = best + 1 < count ? rank_of(pairs, tokens + best) : INT32_MAX;
+    }
+}
+
+/* The tokens of words, none longer than 256 bytes, each with the sign of a word before it. `whole` says which token a
+ * word is, -1 for none, or -2 where it is to be looked up, as it is and with an ASCII capital. Other words begin as
+ * their characters, one that is no token as its bytes (`byte_tokens`). `tokens` has room for three a byte and three a
+ * word, `ends` gets where those of each word end. Returns how many there are. */
+EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                           const int32_t *whole, const uint8_t *bytes, const int32_t *offsets, int64_t words,
+                           int64_t longest, const uint64_t *slots, int64_t bits, const uint64_t *table,
+                           int64_t pair_bits, const int32_t *joined, const int32_t *byte_tokens, int32_t *tokens,
+                           int32_t *ends)
+{
+    Pairs pairs = {table, pair_bits, joined};
+    Vocabulary known = {bytes, offsets, words, longest, slots, bits, NULL, NULL};
+    int32_t *out = tokens, letters[LAST_ASCII + 1];
+    for (int code = 0; code <= LAST_ASCII; code++) {
+        uint8_t letter = (uint8_t)code;
+        letters[code] = (int32_t)token_of(&known, &letter, 1);
+    }
+    for (int64_t number = 0; number < count; number++) {
+        uint8_t word[3 * MOST_WORD + 3];
+        int64_t size = 3;
+        memcpy(word, WORD_SIGN, 3);
+        for (int64_t at = starts[number]; at < starts[number] + lengths[number]; at++) {
+            if (text[at] == ' ') {
+                memcpy(word + size, WORD_SIGN, 3);
+                size += 3;
+            } else {
+                word[size++] = text[at];
+            }
+        }
+        int64_t token = whole[number];
+        if (token == ASKED) {
+            token = token_of(&known, word, size);
+            if (token < 0 && size > 3 && word[3] >= 'a' && word[3] <= 'z') {
+                word[3] -= 32;
+                token = token_of(&known, word, size);
+                word[3] += 32;
+            }
+        }
+        if (token >= 0) {
+            *out++ = (int32_t)token;
+        } else {
+            int64_t parts = 0;
+            for (int64_t at = 0, width; at < size; at += width) {
+                width = 1 + (word[at] >= 0xC0) + (word[at] >= 0xE0) + (word[at] >= 0xF0);
+                width = width < size - at ? width : size - at;
+                token = word[at] <= LAST_ASCII ? letters[word[at]] : token_of(&known, word + at, width);
+                if (token >= 0)
+                    out[parts++] = (int32_t)token;
+                else
+                    for (int64_t byte = 0; byte < width; byte++)
+                        out[parts++] = byte_tokens[word[at + byte]];
+            }
+            out += join_pairs(&pairs, out, parts);
+        }
+        ends[number] = (int32_t)(out - tokens);
+    }
+    return out - tokens;
+}

@@ -235,7 +235,7 @@ class Folded:
     classes: NDArray[np.uint8]
     origins: NDArray[np.int64] | None  # byte offsets in the content, one more than bytes; None if unchanged
 
-    def origin(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def origin(self, places: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64] | NDArray[np.int32]:
         """The byte offsets in the content of these places in the folded text."""
         return places if self.origins is None else self.origins[places]
 

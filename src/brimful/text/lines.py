@@ -20,14 +20,13 @@ LONGEST_SPEAKER = 48
 """In so many bytes the name of whoever speaks ends with a colon."""
 
 # What a byte may be a sign of (lines.c reads it).
-_BLANK, _NEWLINE, _STOP, _CLOSER, _COLON, _GOES_ON, _LETTER, _DIGIT = (1 << bit for bit in range(8))
+_BLANK, _NEWLINE, _STOP, _CLOSER, _, _GOES_ON, _LETTER, _DIGIT = (1 << bit for bit in range(8))
 _SMALL = b"abcdefghijklmnopqrstuvwxyz"
 _SIGNS = bytes(
     (_BLANK * (code in BLANKS and code != 10))
     | (_NEWLINE * (code == 10))
     | (_STOP * (code in b".!?"))
     | (_CLOSER * (code in b"\"')]*_`"))
-    | (_COLON * (code == 58))
     | (_GOES_ON * (code in _SMALL + b",;:"))
     | (_LETTER * (code < 128 and code | 32 in _SMALL))
     | (_DIGIT * (code in b"0123456789"))
@@ -42,18 +41,31 @@ _WIDE = np.array([int.from_bytes(sign.encode(), "big") for sign in "。！？｡
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """The lines of a text in columns; a blank line's words begin and end at its newline.
+    """The lines of a text in columns; a blank line's words begin and end at its newline."""
 
-    `codes` are the bytes of the text with some newlines behind, `words` the eight bytes that begin at each place.
-    """
-
-    codes: NDArray[np.uint8]
-    words: NDArray[np.uint64]  # little-endian, whatever the machine
+    padded: bytes  # the text with some newlines behind
     starts: Cuts
     firsts: Cuts  # the first byte that is not blank
     ends: Cuts  # behind the last byte that is not blank
-    speaks: NDArray[np.bool_]  # a colon before a blank stands near the start
+    marks: NDArray[np.uint8]  # what a line may be, as the kernel says
     sentences: Cuts  # where sentences start after others
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """The bytes of the text, and of the newlines behind."""
+        return np.frombuffer(self.padded, np.uint8)
+
+    @property
+    def speaks(self) -> NDArray[np.bool_]:
+        """Which lines have a colon before a blank near the start."""
+        speaks: NDArray[np.bool_] = self.marks & kernels.SPEAKS != 0
+        return speaks
+
+    @property
+    def items(self) -> NDArray[np.bool_]:
+        """Which lines begin a list item or are a row of a table."""
+        items: NDArray[np.bool_] = self.marks & kernels.ITEM != 0
+        return items
 
     @property
     def blank(self) -> NDArray[np.bool_]:
@@ -72,10 +84,9 @@ def lines_of(content: bytes) -> Lines:
     [27, 46]
     """
     padded = content + NEWLINES
-    words = np.ndarray((len(padded) - 7,), np.dtype(np.uint64).newbyteorder("<"), padded, strides=(1,))
     columns = kernels.find_lines(padded, _SIGNS, reach=LONGEST_SPEAKER)
     sentences = kernels.find_sentences(padded, _SIGNS, short_forms=_SHORT_FORMS, wide=_WIDE)
-    return Lines(np.frombuffer(padded, np.uint8), words, *columns, sentences)
+    return Lines(padded, *columns, sentences)
 
 
 # ---- heads: Which lines are headings or begin a definition? Told by their bytes alone, for many texts at once.
@@ -116,34 +127,10 @@ def definitions_in(lines: Lines, chosen: NDArray[np.bool_]) -> Heads:
     """The lines of code among the chosen that begin a definition; the level grows with the indentation."""
     rows = np.flatnonzero(chosen)
     places = lines.firsts[rows]
-    found = np.zeros(len(rows), np.bool_)
-    asked = np.arange(len(rows))
-    for _ in range(_MOST_BEFORE):
-        here = lines.words[places[asked]]
-        found[asked] = _begins_with(here, _DEFINES) > 0
-        skipped = _begins_with(here, _BEFORE)
-        asked, skipped = asked[skipped > 0], skipped[skipped > 0]
-        if not len(asked):
-            break
-        places[asked] += skipped
-    rows = rows[found]
+    rows = rows[kernels.find_definitions(lines.padded, places, defining=_DEFINES, before=_BEFORE, most=_MOST_BEFORE)]
     tabs = lines.codes[lines.starts[rows]] == 9
     columns = (lines.firsts[rows] - lines.starts[rows]) * np.where(tabs, _INDENT, 1)
     return Heads(lines.firsts[rows], lines.ends[rows], np.minimum(1 - (-columns // _INDENT), MOST_LEVELS))
-
-
-def _begins_with(words: NDArray[np.uint64], names: tuple[bytes, ...]) -> Cuts:
-    """How many bytes the name and the blank behind it take with which each word of memory begins; 0 for none."""
-    found = np.zeros(len(words), np.int64)
-    by_size: dict[int, list[int]] = {}
-    for name in names:
-        key = (name + b" ")[:8]
-        by_size.setdefault(len(key), []).append(int.from_bytes(key, "little"))
-    for size, keys in by_size.items():
-        masked = words & np.uint64((1 << 8 * size) - 1)
-        for wanted in keys:
-            found[masked == np.uint64(wanted)] = size
-    return found
 
 
 def headings_in(

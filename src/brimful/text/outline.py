@@ -180,11 +180,8 @@ def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) ->
 
 def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int = SECTION_AIM) -> Cuts:
     """Cut every section longer than `limit` at its units, into groups of about `aim` bytes."""
-    long = np.append(sections[1:] - sections[:-1] > limit, False)
-    if not long.any():
-        return sections
-    inside = units[long[np.maximum(sections.searchsorted(units, side="right") - 1, 0)]]
-    return gather(merged(sections, inside), aim=aim, forced=sections)
+    divided = kernels.divide_cuts(units, sections, limit=limit)
+    return sections if divided is None else gather(divided, aim=aim, forced=sections)
 
 
 def merged(*columns: Cuts) -> Cuts:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
@@ -163,8 +163,11 @@ def _loader(path: str, raw: bytes) -> Loader:
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
     """Stop reading a file that no loader will take. A zip's table stands at its end, so it is read whole."""
-    claimed = _extension(path) in (*_LOADERS, *PACKED) or head.startswith((_ZIP, _PDF))
-    if looks_binary(head) and not claimed and not settings.allows("binary"):
+    if settings.allows("binary"):
+        return
+    extension = _extension(path)
+    claimed = extension in _LOADERS or extension in PACKED or head.startswith((_ZIP, _PDF))
+    if not claimed and looks_binary(head):
         raise Refusal("binary", "its first bytes are those of a binary format")
 
 
@@ -219,6 +222,7 @@ def _numbered(
         yield from _guarded(name, partial(member, name), settings)
 
 
+@lru_cache(maxsize=64)  # a file's is asked for several times
 def _extension(path: str) -> str:
     name = path[path.rfind("/") + 1 :]
     return name[name.rfind(".") + 1 :].lower() if "." in name else ""

@@ -136,7 +136,7 @@ _MOST_ESCAPED = 20  # one byte in twenty that is no UTF-8 is a damaged text, mor
 
 def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Prose, code, tables, JSON, logs: the bytes of the file, or their conversion to UTF-8 by a named rule."""
-    if looks_binary(raw[:SNIFF_BYTES]) and not settings.allows("binary"):
+    if not settings.allows("binary") and looks_binary(raw[:SNIFF_BYTES]):
         raise Refusal("binary", "its first bytes are those of a binary format")
     decoded = decode(raw, encoding=settings.encoding)
     check_escaped(decoded.escaped, len(raw), settings)
