@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnknownModelError,
     )
     from brimful.settings import Ask, WindowSettings
+    from brimful.store.opening import rebuild
     from brimful.text.vocabularies import tokens_for
     from brimful.windows.inflate import inflate
     from brimful.windows.window import Cluster, Window
@@ -48,6 +49,7 @@ else:
             "SettingError SpanError UnknownModelError"
         ),
         "brimful.settings": "Ask WindowSettings",
+        "brimful.store.opening": "rebuild",
         "brimful.text.vocabularies": "tokens_for",
         "brimful.windows.inflate": "inflate",
         "brimful.windows.window": "Cluster Window",
@@ -103,6 +105,7 @@ __all__ = [
     "open_async",
     "pack",
     "parse",
+    "rebuild",
     "render",
     "tokens_for",
 ]

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from brimful.store import snapshot
 from tests.surfaces.conftest import Done
 
 
@@ -107,3 +108,30 @@ def test_a_missing_path_leaves_no_store(brimful, tmp_path):
     assert isinstance(done := brimful("add", tmp_path / "nowhere", "--store", tmp_path / "new.db"), Done)
     assert done.code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_outdated_store_is_rebuilt(brimful, own, tmp_path, monkeypatch):
+    """A store of the cache by itself, a named one by a command that the message names; both answer as before."""
+    before = brimful("context", "tea", own)
+    named = tmp_path / "named.db"
+    brimful("add", own, "--store", named)
+    monkeypatch.setattr(snapshot, "TERM_RULES", snapshot.TERM_RULES + 1)
+    after = brimful("context", "tea", own)
+    assert after.out == before.out
+    assert "indexed again" in after.err
+    assert "indexed again" not in brimful("context", "tea", own).err
+    refused = brimful("context", "tea", "--store", named)
+    assert refused.code == 5
+    assert f"brimful rebuild --store {named}" in refused.err
+    done = brimful("rebuild", "--store", named, "--json")
+    assert (done.code, json.loads(done.out)["documents"]) == (0, 3)
+    assert brimful("context", "tea", "--store", named).code == 0
+
+
+def test_another_unicode_is_rebuilt_too(brimful, own, monkeypatch):
+    """A newer Python: nothing has to be done."""
+    before = brimful("context", "tea", own)
+    monkeypatch.setattr(snapshot.unicodedata, "unidata_version", "99.0.0")
+    after = brimful("context", "tea", own)
+    assert (after.code, after.out) == (0, before.out)
+    assert "indexed again" in after.err

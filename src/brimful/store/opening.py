@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -66,20 +67,37 @@ def opened(path: Named, *, embedder: Choice = "default", ray: str | None = None)
     return store
 
 
-def opened_alone(place: Path | Address, *, embedder: Choice = "default", make: bool = True) -> Store:
-    """Open one store, whatever it is a part of; without `make`, one that is not there can't be reached."""
+def rebuild(path: Named, *, embedder: Choice = "default") -> None:
+    """Index the text that a store holds again, by the rules of this version.
+
+    A store of another version of Brimful or of Unicode asks for it; nothing is read but the store itself. Its vectors
+    are made by whoever made them before, or by `embedder`.
+    """
+    place = place_of(path)
+    for each in place.places if isinstance(place, Shards) else [place]:
+        with closing(opened_alone(each, embedder=embedder, make=False, outdated=True)) as store:
+            store.rebuild()
+
+
+def opened_alone(
+    place: Path | Address, *, embedder: Choice = "default", make: bool = True, outdated: bool = False
+) -> Store:
+    """Open one store, whatever it is a part of; without `make`, one that is not there can't be reached.
+
+    `outdated` opens one whose terms were made by other rules, to rebuild it.
+    """
     if isinstance(place, Address):
         from brimful.store.postgres import PostgresStore
 
         try:
-            return PostgresStore(place, embedder=embedder, make=make)
+            return PostgresStore(place, embedder=embedder, make=make, outdated=outdated)
         except InputError as error:
             if make:
                 raise
             raise StoreUnreachableError(str(error)) from None
     if not make and not place.is_file():
         raise StoreUnreachableError(f"{place} is not there; is its disk mounted, and the path right?")
-    return SqliteStore(place, embedder=embedder)
+    return SqliteStore(place, embedder=embedder, outdated=outdated)
 
 
 def digests_of(place: Place) -> Path:

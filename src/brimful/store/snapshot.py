@@ -144,7 +144,7 @@ def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
     Other term rules are refused: a question would be split differently from the text. Another version of Unicode
     knows a few characters more, so reading goes on with a warning, and only adding is refused.
     """
-    remedy = "rebuild it from its own text: SqliteStore(path, outdated=True).rebuild()"
+    remedy = f"index its own text again: brimful rebuild --store {path}, in Python brimful.rebuild(path)"
     rules, version = (sealed_meta(cursor, key).decode() for key in ("term_rules", "unicode"))
     if rules != str(TERM_RULES) and refuse:
         raise StoreVersionError(f"{path} has terms by rules {rules}, this program makes them by {TERM_RULES}; {remedy}")

@@ -319,9 +319,14 @@ class Store(ABC):
     def embedder(self) -> Embedder | None:
         """Who makes the codes of what is added now: whoever made those that are there."""
         if self._outdated:
-            raise StoreVersionError(f"the terms of {self.path} were made by other rules; rebuild() it before adding")
-        with self._reading() as cursor:
-            model = find_meta(cursor, "model")
+            raise StoreVersionError(
+                f"the terms of {self.path} were made by other rules; index them again before adding: "
+                f"brimful rebuild --store {self.path}, in Python brimful.rebuild(path)"
+            )
+        return self._same_embedder()
+
+    def _same_embedder(self) -> Embedder | None:
+        model = self.model()
         if model == b"":
             return None
         embedder = default_embedder() if self._chosen == "default" else self._chosen
@@ -591,8 +596,8 @@ class Store(ABC):
             return bool(crowded(_views(cursor)))
 
     def rebuild(self) -> None:
-        """Index all stored text again, by today's rules and with the embedder that the store was opened with."""
-        embedder = default_embedder() if self._chosen == "default" else self._chosen
+        """Index all stored text again, by today's rules, with the embedder that the store was opened with or has."""
+        embedder = self._same_embedder() if self._chosen == "default" else self._chosen
         with self._writing() as cursor, self.snapshot() as now:
             kinds = {row.number: (row.kind, row.language) for row in now.rows()}
             old = now.segments()

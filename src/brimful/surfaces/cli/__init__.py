@@ -39,9 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if words else 2
 
 
+def _plainly(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning as the program says it, without the line of code that it came from."""
+    return f"brimful: {message}\n"
+
+
 def run() -> None:
     """The entry point of the installed program."""
     import gc
+    import warnings
+
+    warnings.formatwarning = _plainly
 
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:

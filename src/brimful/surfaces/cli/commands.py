@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import field, replace
@@ -20,10 +21,11 @@ from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import USAGE, InputError
+from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
+from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
@@ -278,6 +280,17 @@ def _would_purge(place: Place, *, everything: bool, as_json: bool) -> int:
     return FOUND
 
 
+def rebuild(*, store: str | None, as_json: bool) -> int:
+    """Index a store's own text again."""
+    place = store_to_ask(store)
+    index_again(place)
+    with open_store(place) as engine:
+        count, root = len(engine.columns.documents), engine.root
+    record = {"store": str(place), "documents": count, "root": root}
+    show(records.as_json(record) if as_json else f"{one_line(str(place))}: {count:,} documents indexed again\n")
+    return FOUND
+
+
 # ---- what they share
 
 
@@ -317,7 +330,21 @@ def filled(
     checked_paths(paths)
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
-    return _add_all(open_store(store_to_fill(store, paths, adding=adding), ray=ray), paths, settings, label=label)
+    place = store_to_fill(store, paths, adding=adding)
+    engine = open_store(place, ray=ray) if store or not isinstance(place, Path) else _opened_ours(place)
+    return _add_all(engine, paths, settings, label=label)
+
+
+def _opened_ours(place: Path) -> Engine:
+    """A store that the program chose itself: one that another version made is indexed again first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutdatedWarning)
+        try:
+            return open_store(place)
+        except (OutdatedWarning, StoreVersionError):
+            say("another version of Brimful or Python made this store: its text is indexed again")
+    index_again(place)
+    return open_store(place)
 
 
 def _passing_store() -> Engine:

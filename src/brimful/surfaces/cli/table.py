@@ -381,6 +381,18 @@ _CORPUS = (
             _JSON,
         ),
     ),
+    Command(
+        "rebuild",
+        "commands",
+        "Index a store's own text again, after an upgrade.",
+        (
+            "Index the text that a store holds again, by the rules of this version.",
+            "A store that another version of Brimful or of Python made asks for it. No file is read but the store.",
+            "Stores in the cache are rebuilt without being asked.",
+        ),
+        (),
+        (_STORE, _JSON),
+    ),
 )
 
 _DIGESTS = (
