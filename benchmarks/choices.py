@@ -28,7 +28,7 @@ from brimful.evaluation.axis import Cited, TokenAxis
 from brimful.evaluation.measures import score
 from brimful.evaluation.properties import LEAST_COVERAGE, coverage
 from brimful.evaluation.sets import EvaluationSet, Question
-from brimful.settings import AskSettings, FieldSettings, profiled
+from brimful.settings import Ask, AskSettings, FieldSettings
 from brimful.text.vocabularies import tokens_for
 
 SETS = ("chroma", "qa_scifact", "qa_anthropic_code", "memory_locomo")
@@ -118,7 +118,8 @@ def measured(asked: Asked, shared: Path, stores: Path, names: list[str], step: i
     sizes = {scope: sum(axis.span(d.path, 0, len(d))[1] - axis.span(d.path, 0, len(d))[0] for d in whole.documents
                         if scope is None or d.path in scope) for scope in opened}  # fmt: skip
     for name in names:
-        chosen, how = profiled(AskSettings(model=MODEL), CHOICES[name])
+        ask = Ask.of("", {"model": MODEL}, CHOICES[name])
+        chosen, how = ask.settings, ask.field
         for budget in BUDGETS:
             row = Row()
             for question in whole.questions[::step]:

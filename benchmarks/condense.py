@@ -14,7 +14,8 @@ from statistics import fmean
 from shared.sets import ASKED, find_shared
 
 import brimful
-from brimful.evaluation.run import Cited, evaluate
+from brimful.evaluation.axis import Cited
+from brimful.evaluation.run import evaluate
 from brimful.text.terms import query_terms
 
 BUDGETS = (1_000, 4_000)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from brimful.densify import DensifySettings, Memory, Stop, classify, model_for  # noqa: E402
 from brimful.densify.densify import densify  # noqa: E402
-from brimful.densify.prompts import prompt  # noqa: E402
+from brimful.densify.plan import prompt  # noqa: E402
 from brimful.densify.transport import Timeouts  # noqa: E402
 from brimful.errors import ContextLimitError  # noqa: E402
 from brimful.testing import ScriptedProvider  # noqa: E402

@@ -351,7 +351,8 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
 def _recall(server: Any, limit: int) -> list[report.Table]:
     """How much of the evidence of a shared set each finds."""
     import brimful
-    from brimful.evaluation.run import Cited, evaluate
+    from brimful.evaluation.axis import Cited
+    from brimful.evaluation.run import evaluate
 
     shared = find_shared()
     if shared is None:

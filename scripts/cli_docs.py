@@ -10,7 +10,7 @@ from pathlib import Path
 
 from brimful.choices import Choice, span_of
 from brimful.settings import ASKED, CHOICES
-from brimful.surfaces.cli.parsing import help_of
+from brimful.surfaces.cli.dispatch import help_of
 from brimful.surfaces.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent

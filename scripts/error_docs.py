@@ -1,6 +1,6 @@
 """Write docs/errors.md: a section for every error code, with a message that was really raised; a test compares it.
 
-The meaning comes from errors.py, exit code and HTTP status from surfaces/outcomes.py, the remedy from here.
+The meaning comes from errors.py, exit code and HTTP status from errors.py, the remedy from here.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brimful import errors
-from brimful.surfaces.outcomes import OUTCOMES, outcome_of
+from brimful.errors import OUTCOMES, outcome_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 LEAD = """# Errors

@@ -15,7 +15,7 @@ import brimful
 
 ROOT = Path(__file__).parent.parent
 SERVE = (
-    "import json, sys; from pathlib import Path; from brimful.surfaces.http.serving import serve; "
+    "import json, sys; from pathlib import Path; from brimful.surfaces.http import serve; "
     "serve(Path(sys.argv[1]), port=0, ready=lambda address: print(address, flush=True), **json.loads(sys.argv[2]))"
 )
 _spec = importlib.util.spec_from_file_location("make_browser", ROOT / "scripts" / "make_browser.py")

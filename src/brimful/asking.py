@@ -57,7 +57,7 @@ class Asked:
     late: Late | None = None
     everything: Everything | None = None
     reranker: Reranker | None = None
-    _tide: WindowCache = new(init=False, repr=False)
+    _window_cache: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
     _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
@@ -66,7 +66,7 @@ class Asked:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
         # What is recent was preferred when it was ranked.
         settings = PackSettings(**{**chosen, "prefer_recent": False})
-        object.__setattr__(self, "_tide", WindowCache(self.settings.windows))
+        object.__setattr__(self, "_window_cache", WindowCache(self.settings.windows))
         form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
         object.__setattr__(self, "_packer", Packer(self.counter, form, settings, cap_bytes=cap))
 
@@ -197,7 +197,7 @@ class Asked:
         shown, next_ones = hits[:line], hits[line : line + below]
         known = self._known([*shown, *next_ones], tokens, as_stored=True)
         least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
-        return self._linked(self._tide.windows(shown, next_ones, known, least_bytes=least_bytes))
+        return self._linked(self._window_cache.windows(shown, next_ones, known, least_bytes=least_bytes))
 
     def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
@@ -346,7 +346,7 @@ class Asked:
             for hit in hits
             if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
         ]
-        windows = self._tide.windows((), apart, self._known(apart, tokens, as_stored=True))
+        windows = self._window_cache.windows((), apart, self._known(apart, tokens, as_stored=True))
         return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:

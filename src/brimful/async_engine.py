@@ -13,7 +13,6 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.engine import Engine
@@ -24,7 +23,7 @@ from brimful.store.opening import Named
 if TYPE_CHECKING:
     from brimful.store.sharding import ShardState
 
-THREADS = 4
+_THREADS = 4
 """Calls that work or wait for a model at a time."""
 
 P = ParamSpec("P")
@@ -89,16 +88,14 @@ class AsyncEngine:
         self._source = engine
         self._engine = engine if isinstance(engine, Engine) else None
         self._opening = threading.Lock()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="brimful")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="brimful")
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
         await self.call(lambda _engine: None)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     @property

@@ -52,9 +52,9 @@ def choices_of(settings: type[Any]) -> dict[str, Choice]:
     """The choices of a dataclass by name, in the order of its fields."""
     found = {}
     for each in fields(settings):
-        if (told := each.metadata.get("choice")) is not None:
+        if (choice := each.metadata.get("choice")) is not None:
             kinds = str(each.type).split(" | ")
-            found[each.name] = told._replace(
+            found[each.name] = choice._replace(
                 name=each.name, kind=_kind_of(kinds[0]), may_be_none="None" in kinds, default=each.default
             )
     return found
@@ -68,45 +68,45 @@ def _kind_of(written: str) -> Kind:
 
 def check(settings: Any) -> None:
     """Refuse a value that its choice does not have, naming the value and what it may be."""
-    for name, told in choices_of(type(settings)).items():  # type: ignore[arg-type]  # a type is hashable
-        check_value(told, getattr(settings, name), name=name)
+    for name, choice in choices_of(type(settings)).items():  # type: ignore[arg-type]  # a type is hashable
+        check_value(choice, getattr(settings, name), name=name)
 
 
-def check_value(told: Choice, value: object, *, name: str) -> None:
+def check_value(choice: Choice, value: object, *, name: str) -> None:
     """The same of one value."""
-    if value is None and told.may_be_none:
+    if value is None and choice.may_be_none:
         return
-    if told.names and told.kind == "text":
-        choose(value, told.names, what=name)  # type: ignore[arg-type]
-    elif told.kind in ("int", "float"):
-        _check_number(told, value, name)
+    if choice.names and choice.kind == "text":
+        choose(value, choice.names, what=name)  # type: ignore[arg-type]
+    elif choice.kind in ("int", "float"):
+        _check_number(choice, value, name)
 
 
-def _check_number(told: Choice, value: object, name: str) -> None:
+def _check_number(choice: Choice, value: object, name: str) -> None:
     """Whole numbers, or numbers, within their range."""
-    if isinstance(value, int if told.kind == "int" else int | float) and not isinstance(value, bool):
+    if isinstance(value, int if choice.kind == "int" else int | float) and not isinstance(value, bool):
         assert isinstance(value, int | float)
-        if (told.low is None or value >= told.low) and (told.high is None or value <= told.high):
+        if (choice.low is None or value >= choice.low) and (choice.high is None or value <= choice.high):
             return
-        if told.high is None:
-            raise SettingError(f"{name} is {value!r}; it must be at least {told.low:g}")
-    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(told)}")
+        if choice.high is None:
+            raise SettingError(f"{name} is {value!r}; it must be at least {choice.low:g}")
+    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(choice)}")
 
 
-def span_of(told: Choice) -> str:
+def span_of(choice: Choice) -> str:
     """Which numbers a choice takes, in words.
 
     >>> span_of(Choice("", kind="int", low=1)), span_of(Choice("", kind="float", low=0, high=1))
     ('a whole number, at least 1', 'a number between 0 and 1')
     """
-    what = "a whole number" if told.kind == "int" else "a number"
-    if told.high is not None:
-        ends = ("from", "to") if told.kind == "int" else ("between", "and")
-        return f"{what} {ends[0]} {told.low or 0:g} {ends[1]} {told.high:.15g}"
-    return what if told.low is None else f"{what}, at least {told.low:g}"
+    what = "a whole number" if choice.kind == "int" else "a number"
+    if choice.high is not None:
+        ends = ("from", "to") if choice.kind == "int" else ("between", "and")
+        return f"{what} {ends[0]} {choice.low or 0:g} {ends[1]} {choice.high:.15g}"
+    return what if choice.low is None else f"{what}, at least {choice.low:g}"
 
 
-def from_text(told: Choice, value: object, *, name: str = "") -> object:
+def from_text(choice: Choice, value: object, *, name: str = "") -> object:
     """A value as its field has it: words of a person become numbers and switches; anything else stays.
 
     >>> from_text(Choice("", kind="bool"), "off"), from_text(Choice("", kind="texts"), "a.md")
@@ -115,22 +115,22 @@ def from_text(told: Choice, value: object, *, name: str = "") -> object:
     Traceback (most recent call last):
     brimful.errors.SettingError: top_k is 'many'; it must be a whole number
     """
-    name = name or told.name
-    if told.kind == "texts":
+    name = name or choice.name
+    if choice.kind == "texts":
         return tuple(value) if isinstance(value, list | tuple) else (value,)
     if not isinstance(value, str):
         return value
-    if told.may_be_none and value.casefold() in _NOTHING:
+    if choice.may_be_none and value.casefold() in _NOTHING:
         return None
-    if told.kind == "bool":
+    if choice.kind == "bool":
         if value.casefold() not in WORDS:
             raise SettingError(f"{name} is {value!r:.60}; it is on or off")
         return WORDS[value.casefold()]
-    if told.kind == "text":
+    if choice.kind == "text":
         return value
     for number in (int, float):
         try:
             return number(value)
         except ValueError:
             continue
-    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(told)}")
+    raise SettingError(f"{name} is {value!r:.60}; it must be {span_of(choice)}")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.assembly.context import Context, verify_determinism
@@ -24,12 +23,7 @@ from brimful.index.embedders import Embedder
 from brimful.moment import Corpus, KeptContexts, Readers, ask_for, beside_the_rest
 from brimful.receipts.receipt import Receipt
 from brimful.search.columns import CorpusColumns
-from brimful.settings import (
-    DEFAULT_BUDGET,
-    Ask,
-    AskSettings,
-    FieldSettings,
-)
+from brimful.settings import DEFAULT_BUDGET, Ask, AskSettings, FieldSettings
 from brimful.states import States
 from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
@@ -49,8 +43,6 @@ if TYPE_CHECKING:
     from brimful.settings import DensifySettings
     from brimful.store.sharding import ShardState
     from brimful.store.snapshot import StoredSnapshot
-
-_ANY_ROOM = 1 << 30
 
 
 def open(  # noqa: A001
@@ -138,9 +130,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 32 << 20
 """Of the documents that the contexts which are kept hold."""
-MAPPED = 50
+_MAPPED = 50
 """Documents that a map for a question opens at most."""
 _CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
@@ -407,8 +407,8 @@ class Corpus:
         counter = tokens_for(model)
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))
-        found = None if question is None else self.search(question, limit=MAPPED, path=_several(path))
-        best = [] if found is None else [each for each, _ in found.documents][:MAPPED]
+        found = None if question is None else self.search(question, limit=_MAPPED, path=_several(path))
+        best = [] if found is None else [each for each, _ in found.documents][:_MAPPED]
         files = dict.fromkeys([*best, *(documents.paths[row] for row in rows)])
         return draw(
             tuple(files),
@@ -456,7 +456,7 @@ class Corpus:
         """What the map and the question leave of a budget, and the map."""
         whole, settings = ask.budget, ask.settings
         counter = tokens_for(settings.model)
-        asked = counter.count(question_part(settings.format, ask.question)) + slack if settings.asks else 0
+        asked = counter.count(question_part(settings.format, ask.question)) + slack if settings.shows_question else 0
         drawn, mapped = None, 0
         if settings.map_percent:
             share = max(whole.available * settings.map_percent // 100, 1)
@@ -572,12 +572,12 @@ def beside_the_rest(
     whole, settings = ask.budget, ask.settings
     room, drawn, slack = whole, None, 0
     while True:
-        if settings.asks or settings.map_percent or settings.partial:
+        if settings.shows_question or settings.map_percent or settings.partial:
             room, drawn = room_for(slack)
         made = filled(room)
-        if drawn is not None or settings.asks:
-            made = replace(made, map_text=drawn, with_question=settings.asks)
-        over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.asks else 0)
+        if drawn is not None or settings.shows_question:
+            made = replace(made, map_text=drawn, with_question=settings.shows_question)
+        over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.shows_question else 0)
         if room is whole or over <= 0:
             return made
         slack += over  # tokens that came to it where the parts meet

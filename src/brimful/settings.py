@@ -38,13 +38,13 @@ PACKINGS: tuple[Packing, ...] = get_args(Packing)
 FILLS: tuple[Fill, ...] = get_args(Fill)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
-FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+_FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
 DEFAULT_MODEL = "o200k_base"
 DEFAULT_BUDGET = 4_000
-MOST_MAP_PERCENT = 50
+_MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
 _length = partial(choice, unit="bytes", low=1)
@@ -148,7 +148,7 @@ class FieldSettings:
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
     full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
     rerank_candidates: int = _weight(60, "Best places that a reranker reads again, where one is named.", unit="units")
-    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=FUSIONS)
+    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=_FUSIONS)
     leg_k: int | None = _weight(None, "Fusion rrf: how many of the best of each are fused; none takes all.")
 
     def __post_init__(self) -> None:
@@ -333,7 +333,7 @@ class AskSettings:
         0,
         "Begin with a map of the corpus, of so much of the budget.",
         low=0,
-        high=MOST_MAP_PERCENT,
+        high=_MOST_MAP_PERCENT,
         unit="percent",
         flag="map",
     )
@@ -394,7 +394,7 @@ class AskSettings:
             )
 
     @property
-    def asks(self) -> bool:
+    def shows_question(self) -> bool:
         """Whether the question stands behind the context."""
         return self.format == "messages" if self.with_question is None else self.with_question
 
@@ -422,7 +422,7 @@ _OF_BUDGET: Mapping[str, Choice] = {
     "budget": Choice("Tokens to fill.", low=1, high=LARGEST, unit="tokens", name="budget", kind="int")._replace(
         default=DEFAULT_BUDGET
     ),
-    **{name: told._replace(default=0) for name, told in choices_of(Budget).items()},
+    **{name: choice._replace(default=0) for name, choice in choices_of(Budget).items()},
 }
 _NESTED = {"windows": WindowSettings, "field": FieldSettings, "densify": DensifySettings}
 
@@ -433,7 +433,7 @@ CHOICES: Mapping[str, Choice] = dict(
     sorted(
         {
             **ASKED,
-            **{f"{part}.{name}": told for part, kind in _NESTED.items() for name, told in choices_of(kind).items()},
+            **{f"{part}.{name}": choice for part, kind in _NESTED.items() for name, choice in choices_of(kind).items()},
         }.items()
     )
 )
@@ -470,9 +470,9 @@ class Ask:
         profile = choose(str(given.pop("profile", "default")), tuple(PROFILES), what="profile")
         parts: dict[str, dict[str, Any]] = {"": {}, "budget": {}, "windows": {}, "field": {}, "densify": {}}
         for name, value in given.items():
-            told = CHOICES[choose(name, CHOICES, what="setting")]
+            choice = CHOICES[choose(name, CHOICES, what="setting")]
             part = "budget" if name in _OF_BUDGET else name.partition(".")[0] if "." in name else ""
-            parts[part][told.name] = value if isinstance(value, Budget) else from_text(told, value, name=name)
+            parts[part][choice.name] = value if isinstance(value, Budget) else from_text(choice, value, name=name)
         base, field = PROFILES[profile]
         if parts["windows"]:
             parts[""]["windows"] = replace(base.windows or WindowSettings(), **parts["windows"])

@@ -2,12 +2,14 @@
 
 import random
 import re
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Document, Window, dedupe
+from brimful.assembly import dedupe as module
 from brimful.assembly.dedupe import SHINGLE, split_duplicates
 
 WORDS = ["tea", "coffee", "cup", "pot", "the", "of", "and", "茶", "warm", "cold"]
@@ -69,6 +71,16 @@ def candidates(draw):
 def test_equals_the_double_loop(windows, threshold):
     """The indexed search keeps exactly what comparing all pairs keeps."""
     assert list(dedupe(windows, threshold=threshold)) == plain_dedupe(windows, threshold)
+
+
+@given(candidates(), st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.integers(0, 3))
+def test_texts_like_many_others_are_found_all_the_same(windows, threshold, most):
+    """Whether pairs of texts are remembered or not, and however often they are asked for, the same is kept."""
+    wanted = plain_dedupe(windows, threshold)
+    with patch.object(module, "_MOST_ALIKE", most):
+        twins = module.Twins(threshold)
+        for _ in range(2):
+            assert list(split_duplicates(windows, threshold=threshold, twins=twins)[0]) == wanted
 
 
 @given(candidates(), st.randoms(use_true_random=False))

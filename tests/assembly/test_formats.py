@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.assembly.formats import plain
+from brimful.patterns import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.settings import FORMATS, LINE_NUMBERS
-from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.windows.window import Seam
 
 

@@ -65,7 +65,7 @@ def test_the_shares_are_the_budget(form):
     """Reserves, markup, content and what is free add up to the total."""
     budget = Budget(400, reserved_system=50, reserved_query=20, reserved_response=100)
     context = pack([Window(f"{n}.md", "Tea at four. " * 5) for n in range(9)], budget=budget, format=form)
-    found = dict(shares(context))
+    found = shares(context)
     assert sum(found.values()) == 400
     assert (found["reserved"], found["free"]) == (170, 230 - context.tokens)
     assert min(found.values()) >= 0

@@ -3,20 +3,21 @@
 import bz2
 import gzip
 import lzma
+from functools import partial
 
 import pytest
-import zstandard
 
 import brimful
 from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.zstd import zstd
 
 TEXT = b".TH TEA 1\n.SH NAME\ntea \\- a drink\n" * 40
 PACKED = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+    "zst": partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: True}),
 }
 
 
@@ -72,8 +73,7 @@ def test_a_bomb_costs_no_more_than_its_limit(packing):
 
 def test_a_window_of_zst_has_a_limit():
     """A frame that asks for more memory than 128 MB is refused, whatever it holds."""
-    largest = zstandard.ZstdCompressionParameters(window_log=30, enable_ldm=False)
-    frame = zstandard.ZstdCompressor(compression_params=largest).compressobj()
+    frame = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})
     (skipped,) = load("a.txt.zst", frame.compress(TEXT) + frame.flush())
     assert skipped.reason == "malformed"
 

@@ -9,7 +9,7 @@ from brimful import tokens_for
 from brimful.densify import Model, model_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.failures import Learnt, learn, table_limit, told_limit
+from brimful.densify.failures import Learnt, learn, limit_in, table_limit
 from brimful.densify.model import Stop
 from brimful.densify.models import LocalServer
 from brimful.densify.transport import Timeouts
@@ -227,7 +227,7 @@ def test_the_models_endpoint_is_asked_once():
 )
 def test_what_models_endpoints_tell(body, limit):
     """Each server's own name for the limit is understood; what is loaded counts, not what could be."""
-    assert told_limit(body, "m") == limit
+    assert limit_in(body, "m") == limit
 
 
 def test_limits_named_in_errors():

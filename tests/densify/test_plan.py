@@ -16,8 +16,8 @@ from brimful.densify.plan import (
     halved_merge,
     missing,
     overhead,
+    prompt,
 )
-from brimful.densify.prompts import prompt
 from brimful.errors import InputTooLongError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans

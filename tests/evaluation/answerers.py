@@ -2,7 +2,7 @@
 
 import re
 
-from brimful.evaluation.run import Cited
+from brimful.evaluation.axis import Cited
 
 _WORD = re.compile(r"\w+")
 

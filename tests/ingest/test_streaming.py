@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from brimful import Document
-from brimful.corpus import streaming
+from brimful.corpus import reading
+from brimful.corpus.reading import LongDocument, LongText
 from brimful.corpus.skips import Refusal, SourceSettings
-from brimful.corpus.streaming import LongDocument, LongText
 from brimful.index import build
 from brimful.ingest import folders as ingesting
 from brimful.ingest.folders import ingest
@@ -28,7 +28,7 @@ def small(monkeypatch):
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
     monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
     monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
-    for module in (streaming, ingesting, sys.modules["brimful.ingest.texts"]):
+    for module in (reading, ingesting, sys.modules["brimful.ingest.texts"]):
         monkeypatch.setattr(module, "LONG_BYTES", 10_000)
 
 

@@ -1,5 +1,7 @@
 """The kernel that compares texts by runs of words, against sets of tuples."""
 
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,20 +42,37 @@ def test_texts_are_as_alike_as_their_sets_of_runs(texts, run, share):
         wanted = {
             number: len(own & other) / min(len(own), len(other)) for number, other in enumerate(known) if own & other
         }
-        found = dict(sets.add(text))
-        assert {number: found[number] for number in found} == {number: wanted[number] for number in found}
+        found = dict(sets.alike(sets.add(text)))
+        assert found == {number: wanted[number] for number in found}
         assert {number for number, shared in wanted.items() if shared >= share} <= set(found)
         known.append(own)
+        some = array("q", range(len(known) - 1, -1, -2))
+        assert dict(sets.alike(len(known) - 1, some)) == {
+            number: shared
+            for number, shared in {**found, **({len(known) - 1: 1.0} if own else {})}.items()
+            if number in some
+        }
 
 
 def test_many_and_long_texts_are_held():
     """What is kept grows: hundreds of texts, and one of a hundred thousand words."""
     sets = kernels.RunSets(MARKS, run=5, share=0.8)
     for number in range(300):
-        assert sets.add(b"%d a b c d" % (number // 2)) == ([(number - 1, 1.0)] if number % 2 else [])
+        assert sets.add(b"%d a b c d" % (number // 2)) == number
+        assert sets.alike(number) == ([(number - 1, 1.0)] if number % 2 else [])
     text = b" ".join(b"%d" % number for number in range(100_000))
-    assert sets.add(text) == []
-    assert sets.add(text + b" more") == [(300, 1.0)]
+    assert sets.alike(sets.add(text)) == []
+    assert sets.alike(sets.add(text + b" more")) == [(300, 1.0)]
+    assert sets.alike(301, most=0) is None
+
+
+def test_texts_that_are_not_there_are_refused():
+    """The numbers of texts are checked before anything is read."""
+    sets = kernels.RunSets(MARKS, run=5, share=0.8)
+    sets.add(b"tea")
+    for number, others in ((1, None), (-1, None), (0, array("q", [1])), (0, array("q", [-1])), (0, array("q", [0, 0]))):
+        with pytest.raises(ValueError, match="texts"):
+            sets.alike(number, others)
 
 
 @pytest.mark.parametrize("wrong", [{"marks": bytes(255)}, {"marks": b"\3" * 256}, {"run": 0}, {"run": 9}, {"share": 2}])

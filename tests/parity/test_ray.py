@@ -14,9 +14,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 import brimful
+from brimful.corpus.reading import LongDocument, streamed_file
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.corpus.sources import root_of, walk
-from brimful.corpus.streaming import LongDocument, streamed_file
 from brimful.errors import InputError, StoreUnreachableError
 from brimful.ingest.texts import ingest_stream
 from brimful.store.opening import place_of

@@ -11,7 +11,6 @@ import time
 
 import apsw
 import pytest
-import zstandard
 
 import brimful
 from brimful import BrimfulError
@@ -19,6 +18,7 @@ from brimful.errors import CorruptError
 from brimful.store import format as schema
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
+from brimful.zstd import zstd
 
 from .test_sqlite import dump, entry
 
@@ -389,7 +389,8 @@ def test_a_blob_that_says_it_holds_gigabytes_is_refused(tmp_path, kind):
     """A small blob that unpacks to more than a store of this size can hold is refused before it is unpacked."""
     path = tmp_path / "store.db"
     worn_store(path, 40)
-    packer = zstandard.ZstdCompressor().compressobj(size=300 << 20)
+    packer = zstd.ZstdCompressor()
+    packer.set_pledged_input_size(300 << 20)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
     assert len(bomb) < 100_000
     connection = apsw.Connection(str(path))

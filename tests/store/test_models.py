@@ -3,7 +3,6 @@
 import apsw
 import numpy as np
 import pytest
-import zstandard
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders.loaded import SourceMap
@@ -15,6 +14,7 @@ from brimful.store.format import BLOB_CODES, CODES, SqliteCursor, key_of
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import write_blob
+from brimful.zstd import packer
 
 from .test_sqlite import dump, entry
 
@@ -160,7 +160,7 @@ def test_codes_are_read_by_the_blob(tmp_path):
     connection.execute(
         "DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, CODES), key_of(number, CODES + 1))
     )
-    write_blob(SqliteCursor(connection), key_of(number, CODES), zstandard.compress(whole.tobytes()))
+    write_blob(SqliteCursor(connection), key_of(number, CODES), packer(3)(whole.tobytes()))
     connection.close()
     with SqliteStore(path) as store, store.snapshot() as now:
         (segment,) = now.segments()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from brimful.errors import StoreFullError
-from brimful.surfaces.cli import parsing, table
+from brimful.surfaces.cli import dispatch, table
 from tests.surfaces.conftest import on_a_terminal, start
 
 
@@ -207,7 +207,7 @@ def test_the_doctor_asks_a_model_only_if_it_is_named(brimful):
 
 def test_every_command_is_shown_within_80_columns():
     """Its help, at least."""
-    assert max(len(line) for name in ("", *table.COMMANDS) for line in parsing.help_of(name).splitlines()) <= 80
+    assert max(len(line) for name in ("", *table.COMMANDS) for line in dispatch.help_of(name).splitlines()) <= 80
 
 
 def test_a_store_without_room_is_exit_code_5(brimful, corpus, monkeypatch):

@@ -3,14 +3,14 @@
 import pytest
 
 from brimful.settings import ASKED
-from brimful.surfaces.cli import parsing
+from brimful.surfaces.cli import dispatch
 from brimful.surfaces.cli.table import COMMANDS
 from tests.surfaces.conftest import start
 
 
 def read(*line, configured=lambda key: None):
     """The command's name and its values, without files or environment."""
-    command, values = parsing.read(line, configured=configured, is_file=lambda word: False)
+    command, values = dispatch.read(line, configured=configured, is_file=lambda word: False)
     return command.name, values
 
 
@@ -83,7 +83,7 @@ def test_a_line_is_read(line, values):
 )
 def test_what_is_wrong_with_a_line_is_named(line, says):
     """With the value, and what is right."""
-    with pytest.raises(parsing.WrongLineError) as wrong:
+    with pytest.raises(dispatch.WrongLineError) as wrong:
         read(*line)
     assert says in str(wrong.value)
     assert wrong.value.advice.endswith("--help")
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_a_line_is_named(line, says):
 
 def test_help_may_stand_anywhere_before_two_dashes():
     """Behind them it is a word like others."""
-    with pytest.raises(parsing.HelpAskedError, match="context"):
+    with pytest.raises(dispatch.HelpAskedError, match="context"):
         read("context", "tea", "--json", "--help")
     assert read("context", "--", "--help")[1]["question"] == "--help"
 
@@ -120,11 +120,11 @@ def test_no_two_options_of_a_command_share_a_flag():
 def test_help_names_every_option_at_any_width():
     """The words may be longer than a narrow terminal; nothing else is."""
     for name, command in COMMANDS.items():
-        wide, narrow = parsing.help_of(name), parsing.help_of(name, width=40)
+        wide, narrow = dispatch.help_of(name), dispatch.help_of(name, width=40)
         for each in command.options:
             assert each.flags[0] in wide
             assert each.flags[0] in narrow
-        assert wide == parsing.help_of(name, width=200)
+        assert wide == dispatch.help_of(name, width=200)
         assert all(len(line) <= 40 or len(line.split()) <= 3 for line in narrow.splitlines()[1:]), name
 
 

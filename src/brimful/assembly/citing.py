@@ -19,7 +19,7 @@ from brimful.patterns import compiled
 from brimful.windows.window import Window
 
 MOST_ANSWER_BYTES = 1 << 20
-LEAST_WORDS = 3
+_LEAST_WORDS = 3
 """A quotation of fewer is a name or a manner of speaking."""
 
 _LEAST_WITHOUT_SPACES = 8  # letters, in scripts that put no spaces between words
@@ -222,7 +222,7 @@ def _quoted(answer: str) -> Iterator[tuple[int, int, str]]:
     for start, end, text in sorted(found):
         plain = _plain(text)[0].strip()
         is_one_word = plain.isalpha() and not plain.isascii() and len(plain) >= _LEAST_WITHOUT_SPACES
-        if len(plain.split()) >= LEAST_WORDS or is_one_word:
+        if len(plain.split()) >= _LEAST_WORDS or is_one_word:
             yield start, end, text
 
 

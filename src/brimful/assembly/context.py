@@ -66,7 +66,7 @@ class Account:
     free: int
 
 
-def account_of(
+def _account_of(
     written: Sequence[tuple[Window | None, Fragment]],
     *,
     counter: TokenCounter,
@@ -77,7 +77,7 @@ def account_of(
 
     >>> from brimful.text.vocabularies import tokens_for
     >>> made = [(None, Fragment("[DOC: a]\\n")), (Window("a", "Tea."), Fragment("Tea.", "source", 0, 4, "content"))]
-    >>> found = account_of(made, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
+    >>> found = _account_of(made, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
     >>> found.headers, found.content, found.free
     (5, 2, 13)
     """
@@ -338,7 +338,7 @@ class Context:
 
     @property
     def showing(self) -> Showing:
-        """What is told of each window beside its text."""
+        """What is said of each window beside its text."""
         return Showing(self.include_metadata, self.line_numbers)
 
     @property
@@ -395,7 +395,7 @@ class Context:
     def account(self) -> Account:
         """Where the tokens of the budget went; everything adds up to its total."""
         written_text = list(written(self.blocks, form=form_for(self.format), showing=self.showing))
-        return account_of(
+        return _account_of(
             written_text,
             counter=self.counter or tokens_for(self.model),
             budget=self.budget,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from brimful.windows.window import Window
 SHINGLE = 5
 """Words in a shingle: long enough that chance does not repeat one, short enough to survive an edit."""
 
+_MOST_ALIKE = 64  # texts that are remembered of one
 _UNSPACED_LEAD = 0xE3
 """From here on lead bytes belong to scripts without spaces, mostly: each of their characters is a word."""
 
@@ -122,37 +124,48 @@ def _outwards(
 
 
 class Twins:
-    """Texts that share more than a threshold of the shorter one's shingles; each text is compared once.
+    """Which texts share more than a threshold of the shorter one's shingles? Each is compared with the others once.
 
-    >>> twins = Twins(0.8)
-    >>> text = "one two three four five six seven eight nine ten"
-    >>> twins.of(text + " eleven"), twins.of("eleven"), twins.of(text)
-    ({0: 1.0, 2: 1.0}, {1: 1.0}, {0: 1.0, 2: 1.0})
+    A text that is much like very many others, as licences are, is not: it is compared with those that are kept.
+
+    >>> twins, text = Twins(0.8), "one two three four five six seven eight nine ten"
+    >>> kept = array("q", [twins.number(each) for each in (text + " eleven", "eleven")])
+    >>> twins.among(twins.number(text), kept), twins.among(1, kept)
+    ({0: 1.0, 2: 1.0}, {1: 1.0})
     """
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
         self._sets = RunSets(_MARKS, run=SHINGLE, share=threshold)
         self._numbers: dict[str, int] = {}
-        self._alike: list[dict[int, float]] = []
+        self._alike: list[dict[int, float] | None] = []  # None for those that are much like very many
 
     def number(self, text: str) -> int:
         """The number of a text, from 0 on."""
         number = self._numbers.get(text)
         if number is None:
-            number = self._numbers[text] = len(self._numbers)
-            found = self._sets.add(text.casefold().encode())
-            alike = {other: overlap for other, overlap in found if overlap > self._threshold}
-            for other, overlap in alike.items():
-                self._alike[other][number] = overlap
-            if self._threshold < 1.0 and any(_MARKS[byte] for byte in text.encode()):
-                alike[number] = 1.0  # as any other window of the same words
-            self._alike.append(alike)
+            number = self._numbers[text] = self._sets.add(text.casefold().encode())
+            found = self._sets.alike(number, most=_MOST_ALIKE)
+            self._alike.append(None if found is None else self._enough([*found, (number, 1.0)]))
+            for other, overlap in self._enough(found or ()).items():
+                if (known := self._alike[other]) is not None:
+                    known[number] = overlap
         return number
 
-    def of(self, text: str) -> dict[int, float]:
-        """The numbers of texts that are much alike to one, and how much they share."""
-        return self._alike[self.number(text)]
+    def is_crowded(self, number: int) -> bool:
+        """Whether a text is much like so many that these are not kept."""
+        return self._alike[number] is None
+
+    def among(self, number: int, kept: array[int], crowded: array[int] | None = None) -> dict[int, float]:
+        """The texts that are much alike to one, all those that are kept among them; `crowded` are such of these."""
+        known = self._alike[number]
+        if known is None:
+            return self._enough(self._sets.alike(number, kept) or ())
+        return known | self._enough(self._sets.alike(number, crowded) or ()) if crowded else known
+
+    def _enough(self, found: Iterable[tuple[int, float]]) -> dict[int, float]:
+        """Those that share enough; a text without words shares nothing, also not with itself."""
+        return {other: overlap for other, overlap in found if overlap > self._threshold and self._sets.size(other)}
 
 
 class _Shingles:
@@ -161,10 +174,17 @@ class _Shingles:
     def __init__(self, twins: Twins) -> None:
         self._twins = twins
         self._kept: dict[int, list[tuple[int, Window]]] = {}
+        self._numbers, self._crowded = array("q"), array("q")
         self._count = 0
 
     def add(self, window: Window) -> None:
-        self._kept.setdefault(self._twins.number(window.text), []).append((self._count, window))
+        number = self._twins.number(window.text)
+        if number not in self._kept:
+            self._kept[number] = []
+            self._numbers.append(number)
+            if self._twins.is_crowded(number):
+                self._crowded.append(number)
+        self._kept[number].append((self._count, window))
         self._count += 1
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
@@ -173,7 +193,8 @@ class _Shingles:
         In one document bytes decide, not words.
         """
         best: tuple[float, int, Window] | None = None
-        for number, overlap in self._twins.of(window.text).items():
+        alike = self._twins.among(self._twins.number(window.text), self._numbers, self._crowded)
+        for number, overlap in alike.items():
             for place, better in self._kept.get(number, ()):
                 is_same = window.document and better.document and window.document.id == better.document.id
                 if not is_same and (best is None or (-overlap, place) < best[:2]):

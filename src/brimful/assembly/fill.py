@@ -19,7 +19,7 @@ from brimful.windows.window import Window, is_within, touching
 FULL_PERCENT = 98
 """From here on a context counts as full, and no sentence is broken to win the rest (invariant 1)."""
 
-PROMISED_TOKENS = 500
+_PROMISED_TOKENS = 500
 """From this budget on a context is full where the corpus has more to give (invariant 1)."""
 
 LONGEST_WORD = 32
@@ -37,7 +37,7 @@ _CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
 
 @dataclass(slots=True, eq=False)
-class Stretch:
+class _Stretch:
     """A window in a slot, and how far it may reach in its source."""
 
     window: Window
@@ -45,8 +45,8 @@ class Stretch:
     source: Document
     offset: int  # where the source begins in the window's own coordinates
     farthest: Span  # what of the source may be shown at all
-    before: Stretch | None = None  # the neighbours in the same document, which may not be grown over
-    after: Stretch | None = None
+    before: _Stretch | None = None  # the neighbours in the same document, which may not be grown over
+    after: _Stretch | None = None
     steps: dict[bool, int] = field(default_factory=lambda: {True: 1, False: 1})  # units at a time, after and before
     offered: Window = field(init=False)
 
@@ -155,7 +155,7 @@ class Page:
         low, high = candidate.start - offset, candidate.end - offset
         if low == high:
             return None
-        stretch = Stretch(candidate, place, source, offset, Span(low, high))
+        stretch = _Stretch(candidate, place, source, offset, Span(low, high))
         outline = source.outline
         spans: list[tuple[int, int]] = []
         best = sorted(candidate.hits, key=lambda hit: hit.order)[:1]
@@ -185,7 +185,7 @@ class Page:
         self._to_the_brim([stretch])
         return stretch.window
 
-    def _fits(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
+    def _fits(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         resized = stretch.resized(start, end)
         if not self._set(stretch.place, resized, available=self._available):
             return None
@@ -200,7 +200,7 @@ class Page:
         Over the cap it grows only as long as it begins and ends with a section (ruling 26).
         """
         stretches = [
-            Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
+            _Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
             for b, block in enumerate(self._blocks)
             for s, window in block.items()
             if window.document is not None
@@ -211,7 +211,7 @@ class Page:
         self._grow_all(stretches, merge=True)
         self._to_the_brim(stretches)
 
-    def _grow_all(self, stretches: list[Stretch], *, merge: bool) -> None:
+    def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:
         """Every window takes a step after and a step before in turn; steps double while they succeed."""
         moving = True
         while moving and self.tokens < self._available:
@@ -223,7 +223,7 @@ class Page:
             if merge and moving:
                 self._merge_touching(stretches)
 
-    def _step(self, stretch: Stretch, *, after: bool) -> bool:
+    def _step(self, stretch: _Stretch, *, after: bool) -> bool:
         """One step of growth; returns whether more may follow."""
         units, span = stretch.source.outline.units, stretch.span
         if after:
@@ -241,7 +241,7 @@ class Page:
             stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
         return stretch.steps[after] > 0
 
-    def _under_the_cap(self, stretch: Stretch, span: Span) -> Span | None:
+    def _under_the_cap(self, stretch: _Stretch, span: Span) -> Span | None:
         """A span to grow to, all of its first and last section where it would pass the cap; None where it may not.
 
         A window that would meet its neighbour must be allowed to become one with it.
@@ -261,7 +261,7 @@ class Page:
         may_be = all(is_within(stretch.source, each, self._cap) for each in (span, Span(start, end)))
         return span if may_be else None
 
-    def _grown(self, stretch: Stretch, start: int, end: int) -> tuple[int, int] | None:
+    def _grown(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         """Whether a window fits that begins earlier or ends later."""
         span = stretch.span
         first, last = (start, span.start) if start < span.start else (span.end, end)
@@ -270,7 +270,7 @@ class Page:
             return None
         return self._fits(stretch, start, end)
 
-    def _merge_touching(self, stretches: list[Stretch]) -> None:
+    def _merge_touching(self, stretches: list[_Stretch]) -> None:
         """Windows of one block that have grown together become one, without markers between."""
         at = {stretch.place: stretch for stretch in stretches}
         for block, held in enumerate(self._blocks):
@@ -280,7 +280,7 @@ class Page:
                     self._merge([at[slots[window.id]] for window in run])
         stretches[:] = [stretch for stretch in stretches if stretch.place[1] in self._blocks[stretch.place[0]]]
 
-    def _merge(self, run: Sequence[Stretch]) -> None:
+    def _merge(self, run: Sequence[_Stretch]) -> None:
         """Put the union of a run into its first slot and clear the others, if that fits."""
         first, last = run[0], run[-1]
         union = first.window.joined([stretch.window for stretch in run[1:]])
@@ -295,10 +295,10 @@ class Page:
         if last.after:
             last.after.before = first
 
-    def _to_the_brim(self, stretches: Sequence[Stretch]) -> None:
+    def _to_the_brim(self, stretches: Sequence[_Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
         for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
-            if edges is _starts_within and self._available < PROMISED_TOKENS and self._is_half_full():
+            if edges is _starts_within and self._available < _PROMISED_TOKENS and self._is_half_full():
                 return  # a sentence without its beginning is hard to read
             for stretch in stretches:
                 if self.is_full():
@@ -308,7 +308,7 @@ class Page:
                     spans = [(start, end) for start, end in spans if end - start <= self._cap]
                 self._farthest(stretch, spans)
 
-    def _farthest(self, stretch: Stretch, spans: Sequence[tuple[int, int]]) -> bool:
+    def _farthest(self, stretch: _Stretch, spans: Sequence[tuple[int, int]]) -> bool:
         """Take the last of these ever longer spans that fits, by bisection."""
         low, high = 0, len(spans)
         while low < high:
@@ -320,7 +320,7 @@ class Page:
         return low > 0
 
 
-def _link_neighbours(stretches: Iterable[Stretch]) -> None:
+def _link_neighbours(stretches: Iterable[_Stretch]) -> None:
     """Tell windows of one document about each other, so that none grows over the next."""
     ordered = sorted(stretches, key=lambda each: (each.source.id, each.window.start, each.window.end))
     for one, other in pairwise(ordered):
@@ -328,14 +328,14 @@ def _link_neighbours(stretches: Iterable[Stretch]) -> None:
             one.after, other.before = other, one
 
 
-def _lines_below(stretch: Stretch) -> list[tuple[int, int]]:
+def _lines_below(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each line of the unit after it; prose is not made of lines."""
     start, end = stretch.span.start, stretch.span.end
     limit = min(stretch.source.outline.cut_after(end + 1), stretch.high)
     return [(start, edge) for edge in _line_ends(stretch.source, end, limit)]
 
 
-def _lines_above(stretch: Stretch) -> list[tuple[int, int]]:
+def _lines_above(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with a start at each line of the unit before it, from the nearest on."""
     start, end = stretch.span.start, stretch.span.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
@@ -348,14 +348,14 @@ def _line_ends(source: Document, start: int, end: int) -> list[int]:
     return [found.end() for found in _NEWLINE.finditer(source.content, start, end) if start < found.end() < end]
 
 
-def _ends_within(stretch: Stretch) -> list[tuple[int, int]]:
+def _ends_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each word of the unit after it, and of what that unit announces."""
     start, end = stretch.span.start, stretch.span.end
     limit = min(below_heading(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
     return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
 
 
-def _starts_within(stretch: Stretch) -> list[tuple[int, int]]:
+def _starts_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with a start at each word of the unit before it, from the nearest on."""
     start, end = stretch.span.start, stretch.span.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
@@ -375,7 +375,7 @@ def _around(content: bytes, start: int, end: int, part: Span) -> list[tuple[int,
     return spans
 
 
-def _inside_a_word(stretch: Stretch) -> list[tuple[int, int]]:
+def _inside_a_word(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each character of the next word: for words of more tokens than the slack."""
     start, end = stretch.span.start, stretch.span.end
     word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are

@@ -7,7 +7,7 @@ and what was left out. Text of documents is escaped and stays in `<pre>`, where 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from brimful.assembly.formats.form import safe_name
 
@@ -27,31 +27,24 @@ _KEY = "display:inline-block;width:9px;height:9px;border-radius:2px;"
 _COLOURS = {"reserved": "#8a8f98", "markup": "#c9822b", "content": "#2f7fc1", "free": "rgba(128,128,128,.18)"}
 
 
-class Share(NamedTuple):
-    """A part of the budget, in tokens."""
-
-    name: str
-    tokens: int
-
-
-def shares(context: Context) -> tuple[Share, ...]:
+def shares(context: Context) -> dict[str, int]:
     """Where a budget's tokens went: reserves, headers and other markup, what the windows say, what is free."""
     account = context.account
-    return (
-        Share("reserved", context.budget.reserved),
-        Share("markup", account.headers + account.seams + account.markers),
-        Share("content", account.content + account.digests),
-        Share("free", account.free),
-    )
+    return {
+        "reserved": context.budget.reserved,
+        "markup": account.headers + account.seams + account.markers,
+        "content": account.content + account.digests,
+        "free": account.free,
+    }
 
 
 def context_html(context: Context) -> str:
     """The whole, as one `<div>`."""
-    parts = [_head(context), _bar(context), *map(_window, context.windows)]
+    parts = [_head(context), _bar(context), *map(_window_html, context.windows)]
     if not context.windows:
         parts.append(f'<div style="{_QUIET}">Nothing was found, or nothing fits.</div>')
     if context.omitted:
-        parts.append(_left_out(context.omitted))
+        parts.append(_omissions(context.omitted))
     inside = "".join(parts)
     return f'<div class="tex2jax_ignore mathjax_ignore" style="{_BOX}padding:10px 12px;">{inside}</div>'
 
@@ -73,13 +66,13 @@ def _head(context: Context) -> str:
 
 def _bar(context: Context) -> str:
     parts, legend = [], []
-    for name, tokens in shares(context):
+    for name, tokens in shares(context).items():
         if tokens:
             colour = _COLOURS[name]
             parts.append(f'<span title="{name}: {tokens}" style="flex:{tokens} 1 0;background:{colour};"></span>')
             key = f'<span style="{_KEY}background:{colour};"></span>'
             legend.append(f'<span style="margin-right:12px;">{key} {name} {tokens}</span>')
-    said = ", ".join(f"{name} {tokens}" for name, tokens in shares(context))
+    said = ", ".join(f"{name} {tokens}" for name, tokens in shares(context).items())
     frame = "display:flex;height:12px;margin:6px 0 2px;border-radius:3px;overflow:hidden;"
     return (
         f'<div role="img" aria-label="tokens: {said}" style="{frame}">{"".join(parts)}</div>'
@@ -87,7 +80,7 @@ def _bar(context: Context) -> str:
     )
 
 
-def _window(window: Window) -> str:
+def _window_html(window: Window) -> str:
     before, after = ("… " if window.cut_start else ""), (" …" if window.cut_end else "")
     seams = "".join(f"{escape(seam.text)}\n" for seam in window.seams)
     above = f'<span style="{_QUIET}">{seams}</span>' if seams else ""
@@ -105,7 +98,7 @@ def _citation(window: Window) -> str:
     return f'<bdi>{name}</bdi> <span style="{_QUIET}">{where}</span>'
 
 
-def _left_out(omitted: tuple[Omitted, ...]) -> str:
+def _omissions(omitted: tuple[Omitted, ...]) -> str:
     rows = [f"<li>{_citation(each.window)} ({escape(each.reason)})</li>" for each in omitted[:SHOWN_OMISSIONS]]
     if len(omitted) > SHOWN_OMISSIONS:
         rows.append(f"<li>and {len(omitted) - SHOWN_OMISSIONS} more</li>")

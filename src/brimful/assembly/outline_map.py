@@ -18,13 +18,13 @@ from brimful.text.structure import Definition, Structure, structure
 from brimful.text.terms import terms_of
 from brimful.text.tokens import Measure, TokenCounter
 
-LONGEST_INSIDE = 2_000_000
+_LONGEST_INSIDE = 2_000_000
 """Bytes of a document; a longer one is named without its inside."""
 
-FIRST_ROUND = 6
+_FIRST_ROUND = 6
 """So many names of a level each file gives before the next file's turn; twice as many in each further round."""
 
-MOST_ASKED = 12
+_MOST_ASKED = 12
 """So many names that a question uses come before the others of their file."""
 
 _LONGEST_LINE = 100  # characters of a name with its signature
@@ -72,7 +72,7 @@ def inside(snapshot: Snapshot, path: str) -> tuple[MapEntry, ...]:
     """What a stored document's outline names."""
     row = snapshot.row(path)
     assert row is not None
-    if row.length > LONGEST_INSIDE:
+    if row.length > _LONGEST_INSIDE:
         return ()
     content = snapshot.read(row.number, 0, row.length)
     return entries_of(content, structure(content, kind=row.kind, language=row.language, path=path))
@@ -292,7 +292,7 @@ class _Sheet:
         for file in found:
             yield file, -1
             yield from ((file, at) for at in self._used(file))
-            yield from ((file, at) for at in self._level(file, 1)[:FIRST_ROUND])
+            yield from ((file, at) for at in self._level(file, 1)[:_FIRST_ROUND])
         yield from self._rounds(found)
         others = range(self._asked, len(self._files))
         yield from ((file, -1) for file in others)
@@ -303,7 +303,7 @@ class _Sheet:
         """Level by level; each file gives some names in its turn, and more of them the next time."""
         here, depth = list(files), 1
         while here:
-            begin, size, turn = 0, FIRST_ROUND, here
+            begin, size, turn = 0, _FIRST_ROUND, here
             while turn:
                 for file in turn:
                     yield from ((file, at) for at in self._level(file, depth)[begin : begin + size])
@@ -321,7 +321,7 @@ class _Sheet:
     def _used(self, file: int) -> list[int]:
         """The entries whose names have most words of the question."""
         counts = uses(self._entries(file), self._words) if self._words else []
-        return sorted((at for at, count in enumerate(counts) if count), key=lambda at: (-counts[at], at))[:MOST_ASKED]
+        return sorted((at for at, count in enumerate(counts) if count), key=lambda at: (-counts[at], at))[:_MOST_ASKED]
 
     def _with_parents(self, items: Iterable[Item]) -> Iterator[Item]:
         """Each item once, behind what it stands in."""

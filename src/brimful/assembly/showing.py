@@ -50,7 +50,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "format": context.format,
         "packing": context.packing,
         "truncated": context.truncated,
-        "windows": [as_record(window) for window in shown_windows(context)],
+        "windows": [as_record(window) for window in _shown_windows(context)],
         "clusters": [as_record(_cluster(each, context.windows)) for each in context.clusters],
         "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
@@ -58,7 +58,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
         "omitted": [
-            _priced(as_record(_left_out(each)), each.enters_at if number < prices else None, is_told=bool(prices))
+            _priced(as_record(_left_out(each)), each.enters_at if number < prices else None, is_priced=bool(prices))
             for number, each in enumerate(context.omitted)
         ],
     }
@@ -74,9 +74,9 @@ def _correction(found: Correction) -> ShownCorrection:
     return ShownCorrection(word, term, found.how, found.distance, found.weight)
 
 
-def _priced(record: dict[str, object], price: int | None, *, is_told: bool) -> dict[str, object]:
+def _priced(record: dict[str, object], price: int | None, *, is_priced: bool) -> dict[str, object]:
     del record["enters_at"]
-    return {**record, "enters_at": price} if is_told else record
+    return {**record, "enters_at": price} if is_priced else record
 
 
 def _digest(digest: Condensed) -> dict[str, object]:
@@ -96,7 +96,7 @@ def _digest(digest: Condensed) -> dict[str, object]:
     }
 
 
-def shown_windows(context: Context) -> list[ShownWindow]:
+def _shown_windows(context: Context) -> list[ShownWindow]:
     """Its windows as they are shown; where each stands in the original file only a store knows."""
     about = context.relevance
     return [

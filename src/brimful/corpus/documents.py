@@ -168,7 +168,9 @@ class Document:
         Span(start=4, end=13)
         """
         if not 1 <= first <= last:
-            raise SpanError(f"lines {first} to {last} of {self.path} are none: it needs 1 <= first <= last")
+            raise SpanError(
+                f"lines {first} to {last} of {self.path} are not a range of lines: it needs 1 <= first <= last"
+            )
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
         ends = self._line_ends()
@@ -374,9 +376,10 @@ def _check_utf8(path: str, content: object) -> None:
 
 _LEAST_LIKENESS = 60  # of 100
 _MOST_CHARACTERS = 1_000
+_MOST_PATHS = 3
 
 
-def close_paths(wanted: str, paths: Sequence[str], *, most: int = 3) -> list[str]:
+def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
     """Paths that end in the wanted one first, then those that are spelt alike; best first.
 
     >>> close_paths("kettle.py", ["docs/tea.md", "src/kettle.py", "src/kettles.py"])
@@ -389,10 +392,10 @@ def close_paths(wanted: str, paths: Sequence[str], *, most: int = 3) -> list[str
     wanted = wanted[:_MOST_CHARACTERS].lstrip("./")
     if not wanted:
         return []
-    whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:most]
+    whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:_MOST_PATHS]
     alike = process.extract(wanted, paths, scorer=fuzz.ratio, score_cutoff=_LEAST_LIKENESS, limit=None)
     ranked = [path for path, _, _ in sorted(alike, key=lambda each: (-each[1], each[0]))]
-    return [*whole, *(path for path in ranked if path not in whole)][:most]
+    return [*whole, *(path for path in ranked if path not in whole)][:_MOST_PATHS]
 
 
 def close_part(wanted: str, paths: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ from brimful.patterns import compiled
 
 SNIFF_BYTES = 8_192
 _BLOCK = 1_048_576
+_VERBATIM = ("utf-8", "utf-8-bom")
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -69,13 +70,13 @@ _TEXT_CODECS = compiled(
 # Rule "bytes": a byte that is no UTF-8 becomes a private-use character of its own, U+10F880 to U+10F8FF.
 # The characters of that range, should a file have them, count as invalid, so that the way back is unique.
 _ESCAPE = 0x10F800
-TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
+_TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
     _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
 }
 _FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
 _HIGH = compiled(rb"[\x80-\xff]+")
-INVALID = compiled("[\udc80-\udcff]")
-BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
+_INVALID = compiled("[\udc80-\udcff]")
+_BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +97,9 @@ def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
     >>> decode("naïve".encode("latin-1")).content.decode()
     'naïve'
     """
-    if encoding is not None and (named := _named(raw, encoding)):
-        return named
-    if raw.startswith(codecs.BOM_UTF8) and is_utf8((raw,)):
-        return Decoded(raw, "utf-8-bom", is_verbatim=True)
-    for mark, name in MARKS:
-        if raw.startswith(mark) and (content := _converted(raw[len(mark) :], name)) is not None:
-            return Decoded(content, f"{name}-bom", is_verbatim=False)
-    pattern = zero_pattern(raw, len(raw))
-    if pattern and (content := _converted(raw, pattern)) is not None:
-        return Decoded(content, pattern, is_verbatim=False)
-    if is_utf8((raw,)):
-        return Decoded(raw, "utf-8", is_verbatim=True)
-    return _single_bytes(raw)
+    rule = rule_of(lambda: (raw,), encoding=encoding)
+    content = b"".join(converted((raw,), rule.name))
+    return Decoded(content, rule.name, rule.name in _VERBATIM, rule.escaped)
 
 
 def encode_back(content: bytes, rule: str) -> bytes:
@@ -117,7 +108,7 @@ def encode_back(content: bytes, rule: str) -> bytes:
     >>> encode_back(decode(b"caf\\xe9").content, "windows-1252")
     b'caf\\xe9'
     """
-    if rule in ("utf-8", "utf-8-bom"):
+    if rule in _VERBATIM:
         return content
     text = content.decode()
     if rule == "bytes":
@@ -162,10 +153,10 @@ def looks_binary(head: bytes) -> bool:
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 
 
-def text_codec(encoding: str) -> str | None:
+def _text_codec(encoding: str) -> str | None:
     """The name of a codec that stands for text, other than UTF-8 itself.
 
-    >>> text_codec("latin-1"), text_codec("rot13"), text_codec("nonsense")
+    >>> _text_codec("latin-1"), _text_codec("rot13"), _text_codec("nonsense")
     ('iso8859-1', None, None)
     """
     try:
@@ -173,29 +164,6 @@ def text_codec(encoding: str) -> str | None:
     except (LookupError, ValueError):
         return None
     return name if name != "utf-8" and _TEXT_CODECS.fullmatch(name) else None
-
-
-def _named(raw: bytes, encoding: str) -> Decoded | None:
-    name = text_codec(encoding)
-    content = None if name is None else _converted(raw, name)
-    if name is None or content is None or (content != raw and _leads_elsewhere(content, name, raw)):
-        return None
-    return Decoded(content, "utf-8" if content == raw else name, is_verbatim=content == raw)
-
-
-def _leads_elsewhere(content: bytes, name: str, raw: bytes) -> bool:
-    """Whether an encoding does not lead back to the same bytes, so that its reading is not to be trusted."""
-    try:
-        return content.decode().encode(name) != raw
-    except UnicodeEncodeError:
-        return True
-
-
-def _converted(raw: bytes, name: str) -> bytes | None:
-    try:
-        return raw.decode(name).encode()
-    except UnicodeError:
-        return None
 
 
 def zero_pattern(head: bytes, size: int) -> str | None:
@@ -218,41 +186,6 @@ def zero_pattern(head: bytes, size: int) -> str | None:
     return None
 
 
-def _single_bytes(raw: bytes) -> Decoded:
-    """Windows-1252 or, for damaged UTF-8 and everything else, escaped bytes."""
-    text = raw.decode("utf-8", "surrogateescape")
-    invalid = len(INVALID.findall(text))
-    if len(BEYOND_ASCII.findall(text)) <= invalid and _is_western(raw):
-        content = _converted(raw, "cp1252")
-        if content is not None:
-            return Decoded(content, "windows-1252", is_verbatim=False)
-    return Decoded(text.translate(TO_ESCAPES).encode(), "bytes", is_verbatim=False, escaped=invalid)
-
-
-def _is_western(raw: bytes) -> bool:
-    """Accents stand alone in western words; Cyrillic, Greek or Chinese bytes come in runs."""
-    if holds_controls(raw):
-        return False
-    runs = high_runs(raw)
-    beyond = sum(map(len, runs))
-    return (beyond - len(runs)) * 4 <= beyond
-
-
-def holds_controls(raw: bytes) -> bool:
-    """Whether there are bytes that no western text has."""
-    return len(raw) != len(raw.translate(None, _CONTROLS))
-
-
-def high_runs(raw: bytes) -> list[bytes]:
-    """The runs of bytes beyond ASCII."""
-    return _HIGH.findall(raw)
-
-
-# ---- decoding: Which text do bytes mean that are too many to hold? The rules of `encodings`, block by block.
-#
-# rule_of(source) -> Rule      the rule that `decode` would choose; one pass for UTF-8, a few for the others
-# converted(blocks, rule)      the text as UTF-8, in blocks
-
 Source = Callable[[], Iterable[bytes]]
 """Called for every pass over the bytes; gives them in blocks."""
 
@@ -267,7 +200,7 @@ class Rule:
 
 
 def rule_of(source: Source, *, encoding: str | None = None) -> Rule:
-    """Apply the rules of `encodings` in their order.
+    """The first of the rules above that fits: one pass over the bytes for UTF-8, a few for the others.
 
     >>> rule_of(lambda: [b"caf", b"\\xe9"]), rule_of(lambda: [b"caf\\xc3", b"\\xa9"])
     (Rule(name='windows-1252', size=4, escaped=0), Rule(name='utf-8', size=5, escaped=0))
@@ -295,12 +228,12 @@ def converted(blocks: Iterable[bytes], rule: str) -> Iterator[bytes]:
     >>> b"".join(converted([b"caf", b"\\xe9"], "windows-1252")).decode()
     'café'
     """
-    if rule in ("utf-8", "utf-8-bom"):
+    if rule in _VERBATIM:
         yield from blocks
         return
     if rule == "bytes":
         for text in _decoded(blocks, "utf-8", errors="surrogateescape"):
-            yield text.translate(TO_ESCAPES).encode()
+            yield text.translate(_TO_ESCAPES).encode()
         return
     name = rule.removesuffix("-bom")
     mark = next((mark for mark, known in MARKS if known == name), b"") if rule.endswith("-bom") else b""
@@ -345,7 +278,7 @@ def _fits(blocks: Iterable[bytes], name: str) -> bool:
 
 def _named_rule(source: Source, encoding: str) -> str | None:
     """The rule for an encoding that the caller names, if it fits and leads back to the same bytes."""
-    name = text_codec(encoding)
+    name = _text_codec(encoding)
     if name is None:
         return None
     before, text_hash, back = blake3(), blake3(), blake3()
@@ -381,21 +314,21 @@ def _encoded(encoder: codecs.IncrementalEncoder, text: str, hasher: blake3, *, f
 def _single_byte_rule(source: Source, size: int) -> Rule:
     invalid = beyond = 0
     for text in _decoded(source(), "utf-8", errors="surrogateescape"):
-        invalid += len(INVALID.findall(text))
-        beyond += len(BEYOND_ASCII.findall(text))
-    if beyond <= invalid and _is_western_source(source()) and _fits(source(), "cp1252"):
+        invalid += len(_INVALID.findall(text))
+        beyond += len(_BEYOND_ASCII.findall(text))
+    if beyond <= invalid and _is_western(source()) and _fits(source(), "cp1252"):
         return Rule("windows-1252", size)
     return Rule("bytes", size, invalid)
 
 
-def _is_western_source(blocks: Iterable[bytes]) -> bool:
-    """As in `encodings`: no control bytes, and accents that stand alone."""
+def _is_western(blocks: Iterable[bytes]) -> bool:
+    """Accents stand alone in western words, without control bytes; Cyrillic, Greek or Chinese bytes come in runs."""
     runs = high = 0
     before = b""
     for block in blocks:
-        if holds_controls(block):
+        if len(block) != len(block.translate(None, _CONTROLS)):
             return False
-        found = high_runs(block)
+        found = _HIGH.findall(block)
         joined = bool(found) and block[0] >= 0x80 and before[-1:] >= b"\x80"
         runs += len(found) - joined
         high += sum(map(len, found))

@@ -38,7 +38,7 @@ Reason = Literal[
 """Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-OVERRIDABLE: tuple[Reason, ...] = (
+_OVERRIDABLE: tuple[Reason, ...] = (
     "hidden",
     "ignored",
     "derived",
@@ -51,7 +51,7 @@ OVERRIDABLE: tuple[Reason, ...] = (
 """What `allow` may name. Behind every other reason there is nothing that could be read."""
 
 
-MOST_WORKERS = 16
+_MOST_WORKERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class SourceSettings:
 
     def __post_init__(self) -> None:
         for reason in self.allow:
-            choose(reason, OVERRIDABLE, what="reason to allow")
+            choose(reason, _OVERRIDABLE, what="reason to allow")
         object.__setattr__(self, "allow", frozenset(self.allow))
         for name in ("exclude", "include"):
             value = getattr(self, name)
@@ -114,8 +114,8 @@ class SourceSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingError(f"{name} is {value!r}; it must be at least 1")
-        if self.workers is not None and (type(self.workers) is not int or not 1 <= self.workers <= MOST_WORKERS):
-            raise SettingError(f"workers is {self.workers!r}; give a number from 1 to {MOST_WORKERS}")
+        if self.workers is not None and (type(self.workers) is not int or not 1 <= self.workers <= _MOST_WORKERS):
+            raise SettingError(f"workers is {self.workers!r}; give a number from 1 to {_MOST_WORKERS}")
 
     def check_whole(self, size: int) -> None:
         """Refuse to hold a file that is too large to be held."""

@@ -36,9 +36,9 @@ from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Cluster, Window
 
-MOST_DIGESTS = 8
+_MOST_DIGESTS = 8
 """Documents that a model condenses for one context: each is at least one call."""
-LEAST_TOKENS = 48
+_LEAST_TOKENS = 48
 """A digest of fewer says nothing; rather fewer documents."""
 _EDGES_PERCENT = 20  # what the edges of single sentences cost beside them, about
 _LEAST_BYTES = 24  # a shorter rest of a window is a stray word
@@ -107,27 +107,13 @@ def rests(
     ]
     left, count, spent = available - base.tokens, 0, 0
     for header in headers:
-        if spent + header + (count + 1) * LEAST_TOKENS > left:
+        if spent + header + (count + 1) * _LEAST_TOKENS > left:
             break
         spent, count = spent + header, count + 1
     return [
         Rest(path, tuple(sorted(windows, key=lambda each: (each.start, each.end))), (left - spent) // count)
         for _, path, windows in ranked[:count]
     ]
-
-
-def condense(
-    left_out: Iterable[Rest],
-    model: Model,
-    *,
-    memory: Memory | None,
-    counter: TokenCounter,
-    settings: DensifySettings | None = None,
-    cancel: threading.Event | None = None,
-) -> list[Digest | None]:
-    """A digest for each rest, asked for through the memory; None where no model is needed."""
-    chosen = settings or DensifySettings()
-    return [_digest(rest, model, memory, counter, chosen, cancel) for rest in left_out]
 
 
 def _digest(
@@ -138,6 +124,7 @@ def _digest(
     settings: DensifySettings,
     cancel: threading.Event | None,
 ) -> Digest | None:
+    """A digest of a rest, asked for through the memory; None where no model is needed."""
     source = rest.joined()
     if isinstance(model, ExtractiveModel) or counter.count(source.content.decode()) <= rest.target_tokens:
         return None
@@ -206,7 +193,7 @@ def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Con
 
 def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple[Omitted, ...]:
     """What is not shown as it is: condensed, or left out as before; without prices, which condensing would change."""
-    told = {rest.path: [window.span for window in rest.windows] for rest in left_out}
+    condensed = {rest.path: [window.span for window in rest.windows] for rest in left_out}
     shown: dict[str, list[Span]] = {}
     for window in context.windows:
         shown.setdefault(window.path, []).append(window.span)
@@ -215,8 +202,10 @@ def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple
         window = each.window
         if any(span.start <= window.start and window.end <= span.end for span in shown.get(window.path, ())):
             continue
-        is_told = each.reason in ("budget", "stopped") and any(map(window.span.shared, told.get(window.path, ())))
-        found.append(Omitted(window, "condensed" if is_told else each.reason, each.duplicate_of))
+        is_condensed = each.reason in ("budget", "stopped") and any(
+            map(window.span.shared, condensed.get(window.path, ()))
+        )
+        found.append(Omitted(window, "condensed" if is_condensed else each.reason, each.duplicate_of))
     return tuple(found)
 
 
@@ -272,10 +261,10 @@ def _regrouped(base: Context, candidates: Candidates) -> Candidates:
     return [*found, *left.values()]
 
 
-def share_for(available: int, percent: int) -> int:
+def _share_for(available: int, percent: int) -> int:
     """The tokens that are filled as usual, before anything is condensed.
 
-    >>> share_for(4_000, 25)
+    >>> _share_for(4_000, 25)
     3000
     """
     return max(available * (100 - percent) // 100, 1)
@@ -298,14 +287,14 @@ def condensed(
     """The context for a room; nobody else waits while the model works."""
     model = model_for(model) if isinstance(model, str) else model
     kept = None if isinstance(model, ExtractiveModel) else memory()
-    how, counter = ask.settings.condensing, tokens_for(ask.settings.model)
+    how, counter = ask.settings.condensing or DensifySettings(), tokens_for(ask.settings.model)
     for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
         with states.turn() if is_last else nullcontext():
             with states.asking() as before:
                 if (found := before.contexts.get(before.key(ask, room))) is not None:
                     return found
                 prepared = _prepared(before.asked(ask), room, is_free=kept is None)
-            digests = condense(prepared.left, model, memory=kept, counter=counter, settings=how, cancel=cancel)
+            digests = [_digest(rest, model, kept, counter, how, cancel) for rest in prepared.left]
             with states.asking() as corpus:
                 if is_last or corpus is before:
                     made = prepared.completed(digests, taken=corpus.snapshot.row)
@@ -338,11 +327,11 @@ class _Prepared:
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
     """All of it where everything fits, else a share of the budget; a model that costs gets a few documents."""
-    most, counter = None if is_free else MOST_DIGESTS, asked.counter
+    most, counter = None if is_free else _MOST_DIGESTS, asked.counter
     base, found = asked.fullest(room)
     candidates = asked.candidates(room)
     left = rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
     if left:
-        base, found = asked.fullest(budget_of(share_for(room.available, asked.settings.densify_percent)))
+        base, found = asked.fullest(budget_of(_share_for(room.available, asked.settings.densify_percent)))
         left = rests(base, candidates, available=room.available, most=most, counter=counter)
     return _Prepared(asked, room, base, found, candidates, left)

@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
-from brimful.densify.digest import CitedSentence, Digest, Partial
+from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model, Stop
@@ -29,13 +28,6 @@ from brimful.text.spans import Span
 __all__ = ["Progress", "densify"]
 
 _DEFAULT_TARGET_TOKENS = 512
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    partials: tuple[Partial, ...]
-    passes: int
-    joined: bool
 
 
 def densify(
@@ -87,7 +79,7 @@ def densify(
             own.close()
 
 
-def _condense(run: Run) -> _Outcome:
+def _condense(run: Run) -> Merging:
     """Parts, then merges; where no two partials merge, smaller parts; joined partials as the last resort."""
     parting = Parting(run)
     while True:
@@ -98,12 +90,12 @@ def _condense(run: Run) -> _Outcome:
             if parting.start_smaller():
                 continue
             merging.joined = True
-        return _Outcome(tuple(merging.partials), merging.passes, merging.joined)
+        return merging
 
 
-def _digest(run: Run, outcome: _Outcome) -> Digest:
-    sentences = tuple(sentence for partial in outcome.partials for sentence in partial.sentences)
-    text = "\n\n".join(partial.text for partial in outcome.partials)
+def _digest(run: Run, merged: Merging) -> Digest:
+    sentences = tuple(sentence for partial in merged.partials for sentence in partial.sentences)
+    text = "\n\n".join(partial.text for partial in merged.partials)
     ledger, model = run.caller.ledger, run.caller.model
     return Digest(
         text=text,
@@ -119,8 +111,8 @@ def _digest(run: Run, outcome: _Outcome) -> Digest:
         tokens=model.count(text),
         limit=run.limit,
         parts=run.parts,
-        passes=outcome.passes,
-        joined=outcome.joined,
+        passes=merged.passes,
+        joined=merged.joined,
         calls=ledger.calls,
         retries=ledger.retries,
         overflows=ledger.overflows,
@@ -149,14 +141,4 @@ def _extracted(document: Document, model: ExtractiveModel, settings: DensifySett
         counter=model.counter.name,
         exact=model.counter.exact,
         tokens=model.count(text),
-        limit=None,
-        parts=1,
-        passes=0,
-        joined=False,
-        calls=0,
-        retries=0,
-        overflows=0,
-        remembered=0,
-        tokens_sent=0,
-        tokens_received=0,
     )

@@ -48,10 +48,10 @@ class Partial:
         return self.sources[0].start if self.sources else 0
 
 
-def sentences_of(text: str) -> list[str]:
+def _sentences_of(text: str) -> list[str]:
     """The sentences of a model's answer.
 
-    >>> sentences_of("Tea at four. Cake at five.")
+    >>> _sentences_of("Tea at four. Cake at five.")
     ['Tea at four.', 'Cake at five.']
     """
     document = Document("digest.txt", text, kind="prose", language="text")
@@ -62,7 +62,7 @@ def sentences_of(text: str) -> list[str]:
 
 def from_part(text: str, span: Span) -> Partial:
     """The answer to one part: every sentence comes from it."""
-    return Partial(tuple(CitedSentence(sentence, (span,)) for sentence in sentences_of(text)))
+    return Partial(tuple(CitedSentence(sentence, (span,)) for sentence in _sentences_of(text)))
 
 
 def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
@@ -77,7 +77,7 @@ def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
     terms = [_terms(cited.text) for cited in known]
     everything = tuple(merge_spans(span for cited in known for span in cited.sources))
     found = []
-    for sentence in sentences_of(text):
+    for sentence in _sentences_of(text):
         own = _terms(sentence)
         shared = [len(own & each) for each in terms]
         most = max(shared, default=0)
@@ -126,22 +126,22 @@ class Digest:
     counter: str
     exact: bool
     tokens: int
-    limit: int | None
-    parts: int
-    passes: int
-    joined: bool
-    calls: int
-    retries: int
-    overflows: int
-    remembered: int
-    tokens_sent: int
-    tokens_received: int
+    limit: int | None = None
+    parts: int = 1
+    passes: int = 0
+    joined: bool = False
+    calls: int = 0
+    retries: int = 0
+    overflows: int = 0
+    remembered: int = 0
+    tokens_sent: int = 0
+    tokens_received: int = 0
 
     @property
     def is_complete(self) -> bool:
         """Whether every range with a word in it reached a partial."""
         return not self.gaps
 
-    def document(self, path: str, *, time: int | None = None) -> Document:
+    def document(self, path: str) -> Document:
         """The digest as a document that a store can take."""
-        return Document(path, self.text, time=time, kind="prose", language="text")
+        return Document(path, self.text, kind="prose", language="text")

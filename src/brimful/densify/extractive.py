@@ -206,8 +206,8 @@ class ExtractiveModel:
     endpoint = "extractive:"
     small = False
 
-    def __init__(self, *, counter: TokenCounter | None = None) -> None:
-        self.counter: TokenCounter = counter or tokens_for("o200k_base")
+    def __init__(self) -> None:
+        self.counter: TokenCounter = tokens_for("o200k_base")
 
     def __repr__(self) -> str:
         return "ExtractiveModel()"

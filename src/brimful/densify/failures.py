@@ -550,10 +550,10 @@ def table_limit(model: str) -> int | None:
     return TABLE[max(known, key=len)] if known else None
 
 
-def told_limit(body: object, model: str) -> int | None:
+def limit_in(body: object, model: str) -> int | None:
     """The limit that a models endpoint tells, under whichever name the provider has for it.
 
-    >>> told_limit({"data": [{"id": "m", "max_model_len": 8192}]}, "m")
+    >>> limit_in({"data": [{"id": "m", "max_model_len": 8192}]}, "m")
     8192
     """
     entries = body.get("data") or body.get("models") or [body] if isinstance(body, dict) else body
@@ -561,14 +561,14 @@ def told_limit(body: object, model: str) -> int | None:
         return None
     named = [entry for entry in entries if isinstance(entry, dict) and _is_named(entry, model)]
     alone = [entry for entry in entries if isinstance(entry, dict)] if len(entries) == 1 else []
-    holders = [part for entry in named or alone for part in (entry, *(entry.get(key) for key in _TOLD_INSIDE))]
-    values = [holder[name] for holder in holders if isinstance(holder, dict) for name in _TOLD_FIELDS if name in holder]
+    holders = [part for entry in named or alone for part in (entry, *(entry.get(key) for key in _LIMIT_INSIDE))]
+    values = [holder[name] for holder in holders if isinstance(holder, dict) for name in _LIMIT_KEYS if name in holder]
     whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
     return next((value for value in whole if _LEAST <= value <= _MOST), None)
 
 
-_TOLD_INSIDE = ("meta", "top_provider", "default_generation_settings")
-_TOLD_FIELDS = (
+_LIMIT_INSIDE = ("meta", "top_provider", "default_generation_settings")
+_LIMIT_KEYS = (
     *("loaded_context_length", "n_ctx", "max_model_len", "context_window", "context_length", "max_context_length"),
     *("inputTokenLimit", "max_input_tokens"),
 )

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from brimful.densify.failures import table_limit, told_limit
+from brimful.densify.failures import limit_in, table_limit
 from brimful.densify.model import Completion, Finish, Model, Stop, failure
 from brimful.densify.transport import Response, Timeouts, cleaned, key_from, send, shown
 from brimful.errors import (
@@ -35,28 +35,9 @@ from brimful.errors import (
 from brimful.text.tokens import BpeCounter, EstimatedCounter, TokenCounter
 from brimful.text.vocabularies import tokens_for
 
-__all__ = [
-    "UNKNOWN_COUNTER",
-    "Anthropic",
-    "AppleModel",
-    "Completion",
-    "Gemini",
-    "LocalServer",
-    "Model",
-    "OpenAICompatible",
-    "RemoteModel",
-    "Stop",
-    "Timeouts",
-    "finish_of",
-    "inside",
-    "model_for",
-    "number",
-]
-
-
 # ---- remote: What do all models behind HTTP have in common: an address, a key, a limit, a counter?
 
-UNKNOWN_COUNTER = EstimatedCounter(
+_UNKNOWN_COUNTER = EstimatedCounter(
     "unknown-vocabulary", {BpeCounter("o200k_base"): 135, BpeCounter("cl100k_base"): 130}
 )
 """For a model whose vocabulary is not here: a named estimate that errs high; answers tell how far."""
@@ -68,7 +49,6 @@ class RemoteModel:
     """An HTTP endpoint and a model on it. The key is read from the environment at each call and never kept."""
 
     small = False
-    family = ""
     keys: tuple[str, ...] = ()
     needs_key = True
 
@@ -93,7 +73,7 @@ class RemoteModel:
         self.model = model
         self.endpoint = base_url.rstrip("/")
         self.name = name or f"{self.endpoint}#{model}"
-        self._told = limit
+        self._given_limit = limit
         self._counter = counter
         self._timeouts = timeouts or Timeouts()
         if keys is not None:
@@ -110,7 +90,7 @@ class RemoteModel:
         try:
             return tokens_for(self.model)
         except UnknownModelError:
-            return UNKNOWN_COUNTER
+            return _UNKNOWN_COUNTER
 
     def count(self, text: str) -> int:
         """The tokens of a text."""
@@ -122,8 +102,8 @@ class RemoteModel:
 
     @cached_property
     def _limit(self) -> int | None:
-        if self._told is not None:
-            return self._told
+        if self._given_limit is not None:
+            return self._given_limit
         return self._ask_limit() or table_limit(self.model)
 
     def _ask_limit(self) -> int | None:
@@ -134,7 +114,7 @@ class RemoteModel:
                 raise
             except (ProviderError, SettingError):
                 continue
-            if found := told_limit(answer.body, self.model):
+            if found := limit_in(answer.body, self.model):
                 return found
         return None
 
@@ -165,7 +145,7 @@ class RemoteModel:
             url,
             payload,
             who=self.name,
-            headers=self.headers(key) if key else self.plain_headers(),
+            headers=self.headers(key) if key else {},
             secret=key,
             timeouts=replace(self._timeouts, answer_seconds=answer_seconds or self._timeouts.answer_seconds),
             stop=stop,
@@ -181,16 +161,12 @@ class RemoteModel:
         raise NotImplementedError
 
     def limit_urls(self) -> tuple[str, ...]:
-        """Where the limit may be told."""
+        """Where the limit may be named."""
         return ()
 
     def headers(self, key: str) -> Mapping[str, str]:
         """How the key is sent."""
         return {"Authorization": f"Bearer {key}"}
-
-    def plain_headers(self) -> Mapping[str, str]:
-        """What is sent without a key."""
-        return {}
 
     def payload(self, prompt: str, max_output_tokens: int) -> object:
         """The request's JSON."""
@@ -201,10 +177,10 @@ class RemoteModel:
         raise NotImplementedError
 
 
-def finish_of(reason: object) -> Finish:
+def _finish_of(reason: object) -> Finish:
     """A provider's word for how an answer ended, as one of three.
 
-    >>> finish_of("MAX_TOKENS"), finish_of("SAFETY"), finish_of("end_turn"), finish_of(None)
+    >>> _finish_of("MAX_TOKENS"), _finish_of("SAFETY"), _finish_of("end_turn"), _finish_of(None)
     ('length', 'refused', 'stop', 'stop')
     """
     word = str(reason or "").lower()
@@ -213,10 +189,10 @@ def finish_of(reason: object) -> Finish:
     return "refused" if word in _REFUSALS else "stop"
 
 
-def number(holder: object, *names: str) -> int | None:
+def _number(holder: object, *names: str) -> int | None:
     """The sum of the whole numbers under these names, None where there is none.
 
-    >>> number({"a": 1, "b": 2, "c": True}, "a", "b", "c")
+    >>> _number({"a": 1, "b": 2, "c": True}, "a", "b", "c")
     3
     """
     if not isinstance(holder, dict):
@@ -225,8 +201,8 @@ def number(holder: object, *names: str) -> int | None:
     return sum(found) if found else None
 
 
-def inside(holder: object, *path: str | int) -> Any:
-    """A value deep inside JSON, None where the way ends early."""
+def _inside(holder: object, *path: str | int) -> Any:
+    """A value deep _inside JSON, None where the way ends early."""
     for step in path:
         if isinstance(step, int):
             holder = holder[step] if isinstance(holder, list) and -len(holder) <= step < len(holder) else None
@@ -252,7 +228,6 @@ _REASONING = ("o1", "o3", "o4", "gpt-5")
 class OpenAICompatible(RemoteModel):
     """`/chat/completions` below a base address, as a stream."""
 
-    family = "openai"
     keys = ("OPENAI_API_KEY",)
 
     def url(self) -> str:
@@ -289,19 +264,19 @@ class OpenAICompatible(RemoteModel):
         usage: object = None
         refused = False
         for event in events:
-            choice = inside(event, "choices", 0)
-            for holder in (inside(choice, "delta"), inside(choice, "message")):
-                texts.append(inside(holder, "content") if isinstance(inside(holder, "content"), str) else "")
-                refused = refused or bool(inside(holder, "refusal"))
-            reason = inside(choice, "finish_reason") or reason
-            usage = inside(event, "usage") or usage
+            choice = _inside(event, "choices", 0)
+            for holder in (_inside(choice, "delta"), _inside(choice, "message")):
+                texts.append(_inside(holder, "content") if isinstance(_inside(holder, "content"), str) else "")
+                refused = refused or bool(_inside(holder, "refusal"))
+            reason = _inside(choice, "finish_reason") or reason
+            usage = _inside(event, "usage") or usage
         if len(events) > 1 and reason is None and "[DONE]" not in events:
             raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
         return Completion(
             "".join(texts),
-            "refused" if refused else finish_of(reason),
-            input_tokens=number(usage, "prompt_tokens"),
-            output_tokens=number(usage, "completion_tokens"),
+            "refused" if refused else _finish_of(reason),
+            input_tokens=_number(usage, "prompt_tokens"),
+            output_tokens=_number(usage, "completion_tokens"),
         )
 
 
@@ -320,7 +295,6 @@ _VERSION = "2023-06-01"
 class Anthropic(RemoteModel):
     """`/v1/messages`, as a stream."""
 
-    family = "anthropic"
     keys = ("ANTHROPIC_API_KEY",)
 
     def url(self) -> str:
@@ -352,21 +326,21 @@ class Anthropic(RemoteModel):
         written: int | None = None
         ended = len(events) == 1
         for event in events:
-            kind = inside(event, "type")
-            message = inside(event, "message") if kind == "message_start" else event
-            blocks = inside(message, "content")
-            texts += [inside(block, "text") or "" for block in blocks] if isinstance(blocks, list) else []
+            kind = _inside(event, "type")
+            message = _inside(event, "message") if kind == "message_start" else event
+            blocks = _inside(message, "content")
+            texts += [_inside(block, "text") or "" for block in blocks] if isinstance(blocks, list) else []
             if kind == "content_block_delta":
-                texts.append(inside(event, "delta", "text") or "")
-            reason = inside(event, "delta", "stop_reason") or inside(message, "stop_reason") or reason
-            usage = inside(message, "usage") or inside(event, "usage")
-            counted = number(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+                texts.append(_inside(event, "delta", "text") or "")
+            reason = _inside(event, "delta", "stop_reason") or _inside(message, "stop_reason") or reason
+            usage = _inside(message, "usage") or _inside(event, "usage")
+            counted = _number(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
             read_tokens = counted if counted is not None else read_tokens
-            written = number(usage, "output_tokens") if number(usage, "output_tokens") is not None else written
+            written = _number(usage, "output_tokens") if _number(usage, "output_tokens") is not None else written
             ended = ended or kind == "message_stop"
         if not ended:
             raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
-        return Completion("".join(texts), finish_of(reason), input_tokens=read_tokens, output_tokens=written)
+        return Completion("".join(texts), _finish_of(reason), input_tokens=read_tokens, output_tokens=written)
 
 
 # ---- gemini: Content as Google's Gemini generates it.
@@ -375,7 +349,6 @@ class Anthropic(RemoteModel):
 class Gemini(RemoteModel):
     """`models/NAME:streamGenerateContent`; the key goes into a header, never into the address."""
 
-    family = "gemini"
     keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     def url(self) -> str:
@@ -403,21 +376,21 @@ class Gemini(RemoteModel):
         reason: object = None
         usage: object = None
         for event in events:
-            if blocked := inside(event, "promptFeedback", "blockReason"):
+            if blocked := _inside(event, "promptFeedback", "blockReason"):
                 return Completion("", "refused" if blocked else "stop")
-            candidate = inside(event, "candidates", 0)
-            parts = inside(candidate, "content", "parts")
+            candidate = _inside(event, "candidates", 0)
+            parts = _inside(candidate, "content", "parts")
             parts = parts if isinstance(parts, list) else []
-            texts += [inside(part, "text") or "" for part in parts if not inside(part, "thought")]
-            reason = inside(candidate, "finishReason") or reason
-            usage = inside(event, "usageMetadata") or usage
+            texts += [_inside(part, "text") or "" for part in parts if not _inside(part, "thought")]
+            reason = _inside(candidate, "finishReason") or reason
+            usage = _inside(event, "usageMetadata") or usage
         if texts and reason is None:
             raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
         return Completion(
             "".join(texts),
-            finish_of(reason),
-            input_tokens=number(usage, "promptTokenCount"),
-            output_tokens=number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+            _finish_of(reason),
+            input_tokens=_number(usage, "promptTokenCount"),
+            output_tokens=_number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
         )
 
 
@@ -432,17 +405,17 @@ class AppleModel:
     name = "apple:"
     endpoint = "apple:"
     small = True
-    counter: TokenCounter = UNKNOWN_COUNTER
+    counter: TokenCounter = _UNKNOWN_COUNTER
 
     def __init__(self, *, limit: int | None = None) -> None:
-        self._told = limit
+        self._given_limit = limit
 
     def __repr__(self) -> str:
         return "AppleModel()"
 
     def limit(self) -> int | None:
         """What the user said, or the limit that Apple documents."""
-        return self._told or _LIMIT_TOKENS
+        return self._given_limit or _LIMIT_TOKENS
 
     def count(self, text: str) -> int:
         """The tokens of a text, estimated."""

@@ -7,20 +7,23 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import Literal
+
+from blake3 import blake3
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
-from brimful.densify.prompts import prompt
 from brimful.errors import InputTooLongError, SettingError
 from brimful.patterns import compiled
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
 
-# ---- lean: How is a text sent without paying for its white space?
+# ---- squeeze: How is a text sent without paying for its white space?
 
 # What is behind a sign looks only once at a run of blanks, however many of them the text has.
 _LINE_END = compiled(r"(?<![ \t])[ \t]++(?=\r?\n)")
@@ -74,7 +77,6 @@ class Slicer:
 
     def __init__(self, document: Document, counter: TokenCounter) -> None:
         self._raw = document.content
-        self._counter = counter
         self._is_prose = document.kind == "prose"
         self._prepared: PreparedText = counter.prepare(document.content.decode())
         self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
@@ -171,6 +173,41 @@ def groups_of(sizes: Sequence[int], allowance: int, *, between: int) -> list[ran
             first, used = at, 0
         used += size + (between if at > first else 0)
     return [*found, range(first, len(sizes))] if sizes else found
+
+
+# ---- prompts: What is a model asked? The prompts are the text files in `prompts`.
+
+Task = Literal["part", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt around a text: what stands before it and behind it, with a place for the number of words."""
+
+    task: Task
+    before: str
+    behind: str
+
+    def render(self, text: str, *, words: int) -> str:
+        """The whole prompt; the text is put in as it is, and nothing in it is taken for a place to fill.
+
+        >>> prompt("part").render("{{words}}", words=80).count("80")
+        1
+        """
+        return f"{self.before.replace('{{words}}', str(words))}{text}{self.behind}"
+
+    @property
+    def identity(self) -> bytes:
+        """A hash of the prompt's own words, so that answers to an older prompt are not taken for answers to this."""
+        return blake3(f"{self.task}\0{self.before}\0{self.behind}".encode()).digest(16)
+
+
+@cache
+def prompt(task: Task) -> _Prompt:
+    """The prompt for a task, from its file."""
+    whole = files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
+    before, _, behind = whole.partition("{{text}}")
+    return _Prompt(task, before, behind)
 
 
 # ---- plan: How much may go into one request, and how much may come back?
@@ -281,7 +318,7 @@ def halved_merge(now: Allowances, overflowed: int, *, pair: int) -> Allowances |
     return replace(now, merge=merge) if merge < overflowed else None
 
 
-def overhead(counter: TokenCounter, task: Literal["part", "merge"]) -> int:
+def overhead(counter: TokenCounter, task: Task) -> int:
     """The tokens of a prompt without its text."""
     return counter.count(prompt(task).render("", words=1_000))
 

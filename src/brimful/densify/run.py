@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import pairwise
-from types import TracebackType
 from typing import Literal, Self, TypeVar
 
 from blake3 import blake3
@@ -27,13 +26,14 @@ from brimful.densify.plan import (
     Allowances,
     Part,
     Slicer,
+    Task,
     allowances,
     groups_of,
     halved,
     halved_merge,
     missing,
+    prompt,
 )
-from brimful.densify.prompts import Task, prompt
 from brimful.errors import (
     AuthError,
     CancelledError,
@@ -191,6 +191,7 @@ _LOOK_SECONDS = 0.05
 """How often a run that waits looks whether it should end."""
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +233,7 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is not None:  # what is paid for was waited for in `settle`; nothing else is worth waiting for
             self.caller.stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -247,9 +246,9 @@ class Run:
         if self.caller.settings.profile == "seed":
             return None
         learnt = self.memory.limit(model.endpoint, model.name, "named")
-        return learnt if learnt is not None else self._told_limit()
+        return learnt if learnt is not None else self._asked_limit()
 
-    def _told_limit(self) -> int | None:
+    def _asked_limit(self) -> int | None:
         """What the model says, asked in a thread: the run's end does not wait for a provider that does not say it."""
         asked = self._pool.submit(self.caller.model.limit)
         try:
@@ -296,9 +295,26 @@ class Run:
         """What a request costs as it is sent."""
         return self.caller.model.count(prompt(task).render(text, words=1_000))
 
-    def submit(self, work: Callable[[], Answer]) -> Future[Answer]:
-        """Let a thread do it."""
-        return self._pool.submit(work)
+    def work(
+        self,
+        waiting: deque[Item],
+        task: Callable[[Item], Callable[[], str]],
+        finish: Callable[[Item, Future[str]], None],
+        report: Callable[[int], None],
+    ) -> None:
+        """Let threads do what waits, so many at once; `finish` may add to it, `report` gets how many are under way."""
+        under_way: dict[Future[str], Item] = {}
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < self.caller.settings.parallel:
+                    item = waiting.popleft()
+                    under_way[self._pool.submit(task(item))] = item
+                for future in self.first_done(set(under_way)):
+                    finish(under_way.pop(future), future)
+                report(len(under_way))
+        except ProviderError:
+            self.settle(set(under_way))
+            raise
 
     def first_done(self, futures: set[Future[Answer]]) -> set[Future[Answer]]:
         """Wait for the next answers, and for the wish to end or the end of the time."""
@@ -355,7 +371,6 @@ class Parting:
         self._run = run
         self._done: dict[Span, str] = {}
         self._waiting: deque[Part] = deque()
-        self._open: dict[Future[str], Part] = {}
         self._most: int | None = None  # larger parts of earlier runs are not taken up
         self._failed: ProviderError | None = None
 
@@ -365,11 +380,7 @@ class Parting:
         self._take_up()
         rest = missing([*self._done, *(gap.span for gap in run.gaps)], len(run.document))
         self._waiting = deque(self._first_cut(rest))
-        try:
-            self._work()
-        except ProviderError:
-            run.settle(set(self._open))
-            raise
+        run.work(self._waiting, self._task, self._finish, self._report)
         run.finished = sorted(self._done)
         run.parts = len(self._done)
         if not self._done and self._failed is not None:
@@ -418,17 +429,9 @@ class Parting:
 
     # ---- working
 
-    def _work(self) -> None:
-        run = self._run
-        while self._waiting or self._open:
-            while self._waiting and len(self._open) < run.caller.settings.parallel:
-                part = self._waiting.popleft()
-                self._open[run.submit(self._task(part))] = part
-            for future in run.first_done(set(self._open)):
-                part = self._open.pop(future)
-                self._finish(part, future)
-            total = len(self._done) + len(self._waiting) + len(self._open)
-            run.report("parts", len(self._done), total)
+    def _report(self, under_way: int) -> None:
+        done = len(self._done)
+        self._run.report("parts", done, done + len(self._waiting) + under_way)
 
     def _task(self, part: Part) -> Callable[[], str]:
         """What a thread does: look it up, else ask, and remember the answer before anything else happens."""
@@ -480,7 +483,8 @@ class Parting:
             ) from error
         run.allowances = after
         rest = merge_spans([Span(each.start, each.end) for each in (part, *self._waiting)])
-        self._waiting = deque(run.slicer.cut(rest, run.allowances.part))
+        self._waiting.clear()
+        self._waiting += run.slicer.cut(rest, run.allowances.part)
 
 
 # ---- merging: How do many partials become one text?
@@ -537,21 +541,15 @@ class Merging:
         merged: dict[int, list[Partial]] = {
             group.start: [self.partials[group.start]] for group in groups if len(group) == 1
         }
-        waiting = [group for group in groups if len(group) > 1]
-        opened: dict[Future[str], range] = {}
+        waiting = deque(group for group in groups if len(group) > 1)
         total = len(waiting)
-        try:
-            while waiting or opened:
-                while waiting and len(opened) < run.caller.settings.parallel:
-                    group = waiting.pop(0)
-                    opened[run.submit(self._task(group))] = group
-                for future in run.first_done(set(opened)):
-                    group = opened.pop(future)
-                    merged[group.start] = self._finish(group, future)
-                run.report("merges", total - len(waiting) - len(opened), total)
-        except ProviderError:
-            run.settle(set(opened))
-            raise
+
+        def finish(group: range, future: Future[str]) -> None:
+            merged[group.start] = self._finish(group, future)
+
+        run.work(
+            waiting, self._task, finish, lambda under_way: run.report("merges", total - len(waiting) - under_way, total)
+        )
         self.partials = [partial for start in sorted(merged) for partial in merged[start]]
 
     def _task(self, group: range) -> Callable[[], str]:

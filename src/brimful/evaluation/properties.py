@@ -30,8 +30,8 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
 LEAST_COVERAGE = 0.9
-LEAST_ADJACENCY = 0.7
-LEAST_RELATIONS = 0.9
+_LEAST_ADJACENCY = 0.7
+_LEAST_RELATIONS = 0.9
 _TOP, _FIRST = 3, 5
 
 
@@ -75,14 +75,14 @@ class Properties:
             found.append("the text counts more tokens than the budget has")
         if self.coverage <= LEAST_COVERAGE:
             found.append(f"coverage {self.coverage:.3f} is not above {LEAST_COVERAGE}")
-        if self.adjacency <= LEAST_ADJACENCY:
-            found.append(f"adjacency {self.adjacency:.3f} is not above {LEAST_ADJACENCY}")
+        if self.adjacency <= _LEAST_ADJACENCY:
+            found.append(f"adjacency {self.adjacency:.3f} is not above {_LEAST_ADJACENCY}")
         if not self.best_come_first:
             found.append(f"the best {_TOP} windows are not all among the first {_FIRST}")
         if self.deterministic is False:
             found.append("assembled again, it has other windows or bytes")
-        if self.relations is not None and self.relations.share <= LEAST_RELATIONS:
-            found.append(f"{self.relations.share:.3f} of relations are kept, not above {LEAST_RELATIONS}")
+        if self.relations is not None and self.relations.share <= _LEAST_RELATIONS:
+            found.append(f"{self.relations.share:.3f} of relations are kept, not above {_LEAST_RELATIONS}")
         return tuple(found)
 
 
@@ -124,7 +124,7 @@ def summary(measured: Sequence[Properties]) -> dict[str, float]:
         "coverage": sum(each.coverage for each in measured),
         "covered": sum(each.coverage > LEAST_COVERAGE for each in measured),
         "adjacency": sum(each.adjacency for each in measured),
-        "adjacent": sum(each.adjacency > LEAST_ADJACENCY for each in measured),
+        "adjacent": sum(each.adjacency > _LEAST_ADJACENCY for each in measured),
         "best_come_first": sum(each.best_come_first for each in measured),
     }
     return {name: round(total / count, 4) for name, total in sums.items()}

@@ -8,32 +8,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal
 
 from blake3 import blake3
 
 from brimful.budget import budget_of
 from brimful.classes import dataclass
 from brimful.errors import InputError, choose
-from brimful.evaluation.axis import Cited, Range, TokenAxis
+from brimful.evaluation.axis import Range, TokenAxis
 from brimful.evaluation.measures import Difference, Scores, difference, ndcg, score
 from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope
-
-__all__ = [
-    "BUDGETS",
-    "MEASURES",
-    "Answerer",
-    "Cited",
-    "MeasureName",
-    "Result",
-    "Row",
-    "Timing",
-    "compare",
-    "evaluate",
-    "percentile",
-    "plot",
-]
-
 
 # ---- run: How does an answerer do on a whole set?
 #
@@ -47,7 +31,6 @@ BUDGETS = (500, 1000, 2000, 4000)
 
 Answerer = Callable[[str, int, Scope], Sequence[Range]]
 MeasureName = Literal["recall", "full", "precision", "iou", "ndcg"]
-MEASURES: tuple[MeasureName, ...] = get_args(MeasureName)
 _HEADS = {"recall": "recall", "full": "full", "precision": "precision", "iou": "IoU", "ndcg": "nDCG@10"}
 _DIGITS = 6
 
@@ -177,6 +160,7 @@ def evaluate(
     rank where they are first cited. `axis` saves tokenising the documents again where a set is asked often.
 
     >>> from brimful.corpus.documents import Document
+    >>> from brimful.evaluation.axis import Cited
     >>> from brimful.evaluation.sets import Evidence
     >>> tea = EvaluationSet("tea", "qa", (Document("a.txt", "Tea at four."),),
     ...                     (Question("q1", "When?", evidence=(Evidence("a.txt", 4, 11),)),))

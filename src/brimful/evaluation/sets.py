@@ -111,7 +111,7 @@ def read_set(
     elif (place / "corpus.jsonl").is_file():
         found = _read_ir(place)
     else:
-        raise InputError(f"{place} is no evaluation set: it has neither docs.jsonl (qa) nor corpus.jsonl (ir)")
+        raise InputError(f"{place} is not an evaluation set: it has neither docs.jsonl (qa) nor corpus.jsonl (ir)")
     kept = list(found.questions)
     if questions is not None:
         kept = _reworded(kept, Path(questions))

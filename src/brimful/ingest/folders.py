@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from brimful.corpus.documents import check_path
-from brimful.corpus.reading import ATTEMPTS
+from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
-from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
 from brimful.ingest import Report

@@ -10,10 +10,9 @@ from typing import IO, BinaryIO
 
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
-from brimful.corpus.reading import BLOCK_BYTES, given, stream_blocks
+from brimful.corpus.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, LongText, given, stream_blocks, streamed
 from brimful.corpus.secrets import check_secret, secret_of
 from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
-from brimful.corpus.streaming import LONG_BYTES, LongDocument, LongText, streamed
 from brimful.errors import DocumentError
 from brimful.ingest import Report
 from brimful.store.store import Store, folder_above

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -70,7 +71,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
-    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
@@ -734,14 +735,16 @@ _SIGN_WORDS, _LONGEST_RUN = 4, 8
 
 
 class RunSets:
-    """Texts as sets of runs of words, and which of those before it each shares much with.
+    """Texts as sets of runs of words, and which of them share much.
 
     `marks` says what each byte is: 0 between words, 1 inside of one, 2 the first of another.
 
     >>> marks = bytes(byte not in b" ." for byte in range(256))
     >>> sets = RunSets(marks, run=2, share=0.6)
     >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
-    [[], [(0, 1.0)], [], []]
+    [0, 1, 2, 3]
+    >>> [sets.alike(number) for number in range(4)], sets.alike(0, array("q", [1, 2]))
+    ([[], [(0, 1.0)], [], []], [(1, 1.0)])
     """
 
     def __init__(self, marks: bytes, *, run: int, share: float) -> None:
@@ -753,23 +756,40 @@ class RunSets:
         self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
         self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
 
-    def add(self, text: bytes) -> list[tuple[int, float]]:
-        """The earlier texts that share at least about so much of the shorter one's runs, and how much."""
+    def add(self, text: bytes) -> int:
+        """The number of a text, from 0 on."""
         number, first = self._count, int(self._offsets[self._count])
         self._make_room(first + len(text))
-        signs = self._signs.ctypes.data
         given = (text, len(text), self._marks, self._run, self._sets.ctypes.data + 8 * first)
-        size = library().hash_runs(*given, signs + 8 * _SIGN_WORDS * number)
+        size = library().hash_runs(*given, self._signs.ctypes.data + 8 * _SIGN_WORDS * number)
         self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
         self._count += 1
-        out = (self._found.ctypes.data, self._shared.ctypes.data)
-        sets = (self._sets.ctypes.data, self._offsets.ctypes.data, signs, self._misses.ctypes.data)
-        made = library().alike_sets(*sets, number, *out)
-        pairs = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True)
-        return [(other, shared / min(size, self._size(other))) for other, shared in pairs]
+        return number
 
-    def _size(self, number: int) -> int:
+    def size(self, number: int) -> int:
+        """How many different runs a text has."""
         return int(self._offsets[number + 1] - self._offsets[number])
+
+    def alike(
+        self, number: int, others: array[int] | None = None, *, most: int | None = None
+    ) -> list[tuple[int, float]] | None:
+        """Those of some texts that share at least about so much of the shorter one's runs with this, and how much.
+
+        Without `others` those before it; None where they are more than `most`.
+        """
+        count = number if others is None else len(others)
+        if not 0 <= number < self._count or count > self._count:
+            raise ValueError(f"{count} others of {self._count} texts can't be compared with text {number}")
+        if others and not 0 <= min(others) <= max(others) < self._count:
+            raise ValueError(f"there are {self._count} texts, and others were asked for")
+        at = None if others is None else others.buffer_info()[0]
+        sets = [each.ctypes.data for each in (self._sets, self._offsets, self._signs, self._misses)]
+        out = (self._found.ctypes.data, self._shared.ctypes.data)
+        made = library().alike_sets(*sets, number, at, count, *out)
+        if most is not None and made > most:
+            return None
+        pairs, own = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True), self.size(number)
+        return [(other, shared / min(own, self.size(other))) for other, shared in pairs]
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""

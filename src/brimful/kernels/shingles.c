@@ -89,15 +89,15 @@ static inline int is_apart(const uint64_t *one, const uint64_t *other, int64_t m
     return (int64_t)(bits * 0x0001000100010001ull >> 48) > most;
 }
 
-/* The sets before set `number` that share all but misses[s] hashes with it, s being the shorter of the two, ascending;
- * and how many they share. Set i is sets[offsets[i]] to sets[offsets[i + 1] - 1], ascending; `found` and `shared` have
- * room for `number`. Returns how many. */
+/* Those of `count` other sets that share all but misses[s] hashes with set `number`, s being the shorter of the two, in
+ * their order; and how many they share. Set i is sets[offsets[i]] to sets[offsets[i + 1] - 1], ascending; without
+ * `others` they are the first so many. `found` and `shared` have room for `count`. Returns how many. */
 EXPORT int64_t alike_sets(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, const int64_t *misses,
-                          int64_t number, int64_t *found, int64_t *shared)
+                          int64_t number, const int64_t *others, int64_t count, int64_t *found, int64_t *shared)
 {
     int64_t made = 0, own = offsets[number + 1] - offsets[number];
-    for (int64_t other = 0; other < number; other++) {
-        int64_t size = offsets[other + 1] - offsets[other];
+    for (int64_t place = 0; place < count; place++) {
+        int64_t other = others ? others[place] : place, size = offsets[other + 1] - offsets[other];
         int64_t flip = (other ^ number) & -(int64_t)(size < own); /* no branch: which is shorter is anybody's guess */
         int64_t small = number ^ flip, large = other ^ flip;
         if (is_apart(signs + small * SIGN_WORDS, signs + large * SIGN_WORDS, misses[small]))

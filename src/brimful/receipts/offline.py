@@ -27,17 +27,8 @@ Kind = Literal[
 ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
     "that this was asked: question, settings, packing, format and metadata where they leave no trace, budget beyond "
     "its being kept": (
-        *(
-            "question",
-            "question_hash",
-            "settings",
-            "packing",
-            "format",
-            "include_metadata",
-            "line_numbers",
-            "model",
-            "budget",
-        ),
+        *("question", "question_hash", "settings", "packing", "format", "include_metadata", "line_numbers"),
+        *("model", "budget"),
     ),
     "the ranking: which windows and seams were chosen, under which headers and in which order, their scores, terms "
     "and times, how coherent and with what they are linked, which other documents say the same": (
@@ -101,14 +92,10 @@ class Findings(list[Finding]):
 
     def with_(self, *more: Finding, replayed: bool = False) -> Findings:
         """These and more; asking again has compared what is listed as only shown by that."""
-        compared = (
-            (*self.compared, "the question, asked again: every field of the receipt") if replayed else self.compared
-        )
-        left = (
-            self.not_checked
-            if not replayed
-            else [each for each in self.not_checked if each.endswith((UNVOUCHED, UNASKED))]
-        )
+        compared, left = self.compared, self.not_checked
+        if replayed:
+            compared = (*compared, "the question, asked again: every field of the receipt")
+            left = tuple(each for each in left if each.endswith((UNVOUCHED, UNASKED)))
         rebuilt = self._is_rebuilt or replayed
         return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
 
@@ -167,7 +154,7 @@ def counter_of(receipt: Receipt) -> TokenCounter | Finding:
         return Finding("unchecked", None, None, None, f"its tokens can't be counted again: {error}")
     if (counter.name, counter.exact) != (receipt.model, receipt.exact):
         counts = "exactly" if counter.exact else "by an estimate"
-        return _wrong(f"{receipt.model!r} counts as {counter.name!r}, {counts}, which is not what it says")
+        return wrong(f"{receipt.model!r} counts as {counter.name!r}, {counts}, which is not what it says")
     return counter
 
 
@@ -180,7 +167,7 @@ def _text_findings(receipt: Receipt, text: str) -> Iterator[Finding]:
     if isinstance(counter, Finding):
         yield counter
     elif (tokens := counter.count(text)) != receipt.tokens:
-        yield _wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
+        yield wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
 
 
 # ---- the receipt by itself
@@ -193,13 +180,13 @@ def contradictions(receipt: Receipt) -> list[Finding]:
 
 def _contradictions(receipt: Receipt) -> Iterator[Finding]:
     if receipt.id != receipt.hashed():
-        yield _wrong("its id is not the hash of what it says; something in it was changed")
+        yield wrong("its id is not the hash of what it says; something in it was changed")
     if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
-        yield _wrong("its question is not the one that question_hash stands for")
+        yield wrong("its question is not the one that question_hash stands for")
     if receipt.tokens > receipt.budget.available:
-        yield _wrong(f"{receipt.tokens} tokens are more than the {receipt.budget.available} available")
+        yield wrong(f"{receipt.tokens} tokens are more than the {receipt.budget.available} available")
     if any(first.path >= second.path for first, second in pairwise(receipt.documents)):
-        yield _wrong("its documents are not sorted by path, each once")
+        yield wrong("its documents are not sorted by path, each once")
     lengths = {document.path: int(document.length) for document in receipt.documents}
     yield from _wrong_digests(receipt, lengths)
     lengths = {digest.path: len(digest.text.encode()) for digest in receipt.digests} | lengths
@@ -207,7 +194,8 @@ def _contradictions(receipt: Receipt) -> Iterator[Finding]:
     yield from _wrong_blocks(receipt)
 
 
-def _wrong(message: str, window: CitedWindow | None = None) -> Finding:
+def wrong(message: str, window: CitedWindow | None = None) -> Finding:
+    """What a receipt, or one of its windows, says that can't be so."""
     if window is None:
         return Finding("receipt", None, None, None, message)
     return Finding("receipt", window.path, window.start, window.end, message)
@@ -219,56 +207,56 @@ def _wrong_windows(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Fin
     for window in receipt.windows:
         length = lengths.get(window.path)
         if length is None:
-            yield _wrong("the window's document is not among the documents", window)
+            yield wrong("the window's document is not among the documents", window)
         elif not window.start <= window.end <= length:
-            yield _wrong(f"its document has {length} bytes", window)
+            yield wrong(f"its document has {length} bytes", window)
         elif not all(
             start <= end <= length and (end <= window.start or window.end <= start) for _, start, end, _ in window.seams
         ):
-            yield _wrong(f"a seam is not outside of it, or not among the {length} bytes of its document", window)
+            yield wrong(f"a seam is not outside of it, or not among the {length} bytes of its document", window)
         else:
             shown[window.path] += window.end - window.start + sum(end - start for _, start, end, _ in window.seams)
     for path, size in sorted(shown.items()):
         if size > most_shown(lengths[path], number[path]):
-            yield _wrong(f"its windows show {path} more than {MOST_OVERLAP} times over, which no receipt does")
+            yield wrong(f"its windows show {path} more than {MOST_OVERLAP} times over, which no receipt does")
     used = {window.path for window in receipt.windows}
     for path in sorted(lengths.keys() - used - {digest.source for digest in receipt.digests if digest.path in used}):
-        yield _wrong(f"the document {path} is listed, but no window is cut from it")
+        yield wrong(f"the document {path} is listed, but no window is cut from it")
 
 
 def _wrong_blocks(receipt: Receipt) -> Iterator[Finding]:
     if sum(receipt.blocks) != len(receipt.windows) or not all(receipt.blocks):
-        yield _wrong(f"its blocks are not of {len(receipt.windows)} windows")
+        yield wrong(f"its blocks are not of {len(receipt.windows)} windows")
         return
     at = 0
     for size in receipt.blocks:
         if len({window.path for window in receipt.windows[at : at + size]}) > 1:
-            yield _wrong("windows of two documents stand under one header", receipt.windows[at])
+            yield wrong("windows of two documents stand under one header", receipt.windows[at])
         at += size
 
 
 def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
     paths = Counter(digest.path for digest in receipt.digests)
-    told: dict[str, list[int]] = {}
+    sizes_of: dict[str, list[int]] = {}
     for digest in receipt.digests:
         length = lengths.get(digest.source, -1)
-        told.setdefault(digest.source, []).extend(end - start for start, end, _ in digest.sources)
+        sizes_of.setdefault(digest.source, []).extend(end - start for start, end, _ in digest.sources)
         if digest.path in lengths or paths[digest.path] > 1:
-            yield _wrong(f"the digest {digest.path} has the path of another document")
+            yield wrong(f"the digest {digest.path} has the path of another document")
         prefixes = (len(digest.path) - len(digest.source)) // len(DIGEST_PREFIX)
         if prefixes < 1 or digest.path != DIGEST_PREFIX * prefixes + digest.source:
-            yield _wrong(f"{digest.path} is not how a digest of {digest.source} is named")
+            yield wrong(f"{digest.path} is not how a digest of {digest.source} is named")
         if length < 0 or any(not start <= end <= length for start, end, _ in digest.sources):
-            yield _wrong(f"the digest {digest.path} condenses bytes that {digest.source} does not have")
+            yield wrong(f"the digest {digest.path} condenses bytes that {digest.source} does not have")
         own = len(digest.text.encode())
         if any(
             not start <= end <= own or any(number >= len(digest.sources) for number in sources)
             for start, end, sources in digest.sentences
         ):
-            yield _wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")
-    for path, sizes in sorted(told.items()):
+            yield wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")
+    for path, sizes in sorted(sizes_of.items()):
         if sum(sizes) > most_shown(lengths.get(path, 0), len(sizes)):
-            yield _wrong(f"its digests condense {path} more than {MOST_OVERLAP} times over, which no receipt does")
+            yield wrong(f"its digests condense {path} more than {MOST_OVERLAP} times over, which no receipt does")
 
 
 def _proofs(receipt: Receipt) -> Iterator[Finding]:

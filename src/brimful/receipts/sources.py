@@ -22,7 +22,7 @@ from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError
 from brimful.patterns import compiled
-from brimful.receipts.offline import Finding, counter_of
+from brimful.receipts.offline import Finding, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
@@ -138,7 +138,7 @@ class _Kept:
         return tuple(start for start, _ in self._spans), tuple(b"".join(parts) for parts in self._parts)
 
 
-class SeenDocument(Document):
+class _SeenDocument(Document):
     """A document of which only the cited bytes are at hand: all that formats ask of one in order to write windows."""
 
     __slots__ = ("_seen",)
@@ -177,7 +177,7 @@ def bytes_in_store(snapshot: Snapshot, row: Row) -> Iterator[bytes]:
         yield snapshot.read(row.number, start, min(start + BLOCK_BYTES, row.length))
 
 
-class FileBytes(NamedTuple):
+class _FileBytes(NamedTuple):
     """The bytes of a document as its file has them, and the rule and language by which they were read from it."""
 
     blocks: Iterable[bytes]
@@ -197,7 +197,7 @@ class Files:
         self._root, self._convert, self._label = root, convert, label
         self._last: tuple[tuple[str, str | None, int], list[Loaded | Skipped]] | None = None
 
-    def read(self, document: CitedDocument) -> FileBytes:
+    def read(self, document: CitedDocument) -> _FileBytes:
         """The document's bytes from its file: as they are, decoded by its rule, or converted again.
 
         Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
@@ -205,7 +205,7 @@ class Files:
         is_text = _is_encoding(document.rule)
         found = _find(document.path, self._root, member=not is_text, label=self._label)
         if document.rule in _VERBATIM:
-            return FileBytes(read_blocks(found))
+            return _FileBytes(read_blocks(found))
         if not is_text and not self._convert:
             raise Refusal(
                 "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
@@ -214,7 +214,7 @@ class Files:
         settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
         readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
         content, rule, language = _best(readings, document)
-        return FileBytes([content], rule, language)
+        return _FileBytes([content], rule, language)
 
     def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
         """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
@@ -242,7 +242,7 @@ def _raw(found: Found, settings: SourceSettings) -> bytes:
     return raw.content
 
 
-def facts_in_file(document: CitedDocument, read_as: FileBytes, seen: Seen) -> tuple[str, str | None]:
+def facts_in_file(document: CitedDocument, read_as: _FileBytes, seen: Seen) -> tuple[str, str | None]:
     """The rule and the language that a file gives, once it was seen."""
     if read_as.rule is not None:
         return read_as.rule, read_as.language
@@ -345,7 +345,7 @@ def rebuild(receipt: Receipt, seen: Mapping[str, Seen], *, text: str | None) -> 
             tally.add(fragment.text)
     found += reading.findings(receipt)
     if hasher.hexdigest() != receipt.context_hash:
-        found.append(_wrong("its sources give another text than the one that context_hash stands for"))
+        found.append(wrong("its sources give another text than the one that context_hash stands for"))
     if tally is not None:
         found += _recounted(receipt, tally, windows)
     return found, sum(window.document is None for window in windows)
@@ -380,7 +380,7 @@ def _windows(
 ) -> tuple[list[Window], list[Finding]]:
     """The windows of a receipt, cut again from its documents."""
     documents: dict[str, Document] = {
-        each.path: SeenDocument(each, seen[each.path]) for each in receipt.documents if each.path in seen
+        each.path: _SeenDocument(each, seen[each.path]) for each in receipt.documents if each.path in seen
     }
     documents |= {each.path: digest_document(each.path, each.text) for each in receipt.digests}
     windows: list[Window] = []
@@ -392,9 +392,8 @@ def _windows(
         try:
             window = _cut(cited, document)
         except (BrimfulError, UnicodeDecodeError) as error:
-            return windows, [*found, _wrong(f"no window can be cut there ({error})", cited)]
-        own = window.id == cited.id
-        if not own:
+            return windows, [*found, wrong(f"no window can be cut there ({error})", cited)]
+        if window.id != cited.id:
             window = window.changed(document=None, line=cited.line or None)
         if not as_they_are:
             found += _wrong_window(cited, window, document)
@@ -420,20 +419,20 @@ def _cut(cited: CitedWindow, document: Document) -> Window:
 
 def _wrong_window(cited: CitedWindow, window: Window, document: Document) -> Iterator[Finding]:
     if blake3(window.text.encode()).hexdigest() != cited.hash:
-        yield _wrong("its hash is not that of the bytes there", cited)
+        yield wrong("its hash is not that of the bytes there", cited)
     if window.document is None and cited.line and cited.line != document.lines(cited.start, cited.end)[0]:
-        yield _wrong("it begins in another line than it says", cited)
+        yield wrong("it begins in another line than it says", cited)
     if window.id != cited.id:
-        yield _wrong("its id is not that of a window there", cited)
+        yield wrong("its id is not that of a window there", cited)
     elif window.document is not None:
         if cited.sequence or cited.line:
-            yield _wrong("it has a sequence or a line, which only windows without a document have", cited)
+            yield wrong("it has a sequence or a line, which only windows without a document have", cited)
         if (cited.cut_start, cited.cut_end) != _edges(document, cited.start, cited.end):
-            yield _wrong("its edges are marked otherwise than its document goes on there", cited)
+            yield wrong("its edges are marked otherwise than its document goes on there", cited)
 
 
 def _edges(document: Document, start: int, end: int) -> tuple[bool, bool]:
-    if isinstance(document, SeenDocument):
+    if isinstance(document, _SeenDocument):
         return document.goes_on(start, end)
     return goes_on_before(document, start), goes_on_after(document, end)
 
@@ -535,13 +534,7 @@ class _Tally:
 def _recounted(receipt: Receipt, tally: _Tally, windows: Iterable[Window]) -> Iterator[Finding]:
     tokens = tally.tokens()
     if tokens != receipt.tokens:
-        yield _wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
+        yield wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
     content = sum(tally.counter.count(window.text) for window in windows)
     if content != receipt.content_tokens:
-        yield _wrong(f"its windows have {content} tokens, not {receipt.content_tokens}")
-
-
-def _wrong(message: str, window: CitedWindow | None = None) -> Finding:
-    if window is None:
-        return Finding("receipt", None, None, None, message)
-    return Finding("receipt", window.path, window.start, window.end, message)
+        yield wrong(f"its windows have {content} tokens, not {receipt.content_tokens}")

@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from brimful.corpus.streaming import LongDocument
+from brimful.corpus.reading import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address

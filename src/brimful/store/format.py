@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 
 import apsw
 import numpy as np
-import zstandard
 from blake3 import blake3
 
+from brimful import zstd
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, pack_numbers, unpack_numbers
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
+from brimful.zstd import ZstdError, frame_size, packer
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -135,33 +136,22 @@ def _read(cursor: apsw.Cursor) -> Iterator[None]:
 def unpacked(packed: bytes, *, most: int) -> bytes:
     """What was compressed as one frame: not more than it can be, whatever the frame says of itself.
 
-    >>> unpacked(zstandard.ZstdCompressor().compress(b"tea"), most=3)
+    >>> unpacked(packer(3)(b"tea"), most=3)
     b'tea'
-    >>> unpacked(zstandard.ZstdCompressor().compress(bytes(1_000_000)), most=1_000)
+    >>> unpacked(packer(3)(bytes(1_000_000)), most=1_000)
     Traceback (most recent call last):
     brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
     """
     try:
-        stated = zstandard.frame_content_size(packed)
+        stated = frame_size(packed)
         if not 0 <= stated <= most:
             raise CorruptError(
                 f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
                 "restore the store, or index the sources again"
             )
-        return _decompressor().decompress(packed, max_output_size=stated) if stated else b""
-    except zstandard.ZstdError as error:
+        return zstd.unpacked(packed, stated) if stated else b""
+    except ZstdError as error:
         raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
-
-
-_of_thread = threading.local()
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """One for each thread: to make one takes longer than to unpack a blob by it."""
-    if not hasattr(_of_thread, "decompressor"):
-        _of_thread.decompressor = zstandard.ZstdDecompressor()
-    found: zstandard.ZstdDecompressor = _of_thread.decompressor
-    return found
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -488,7 +478,7 @@ class BlobReader:
     def column(self, key: int) -> tuple[bytes, int]:
         """What is stored of a column, and how many bytes it may hold beside all that were asked for before."""
         packed = self.blob(key)
-        size = zstandard.frame_content_size(packed)
+        size = frame_size(packed)
         self._columns[key] = max(size, 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
@@ -578,7 +568,7 @@ def pack_table(columns: Sequence[Numbers]) -> bytes:
     [[3, 5], [9, -2]]
     """
     steps = np.diff(np.stack([np.asarray(column, np.int64) for column in columns]), axis=1, prepend=0)
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(steps.astype("<i8").tobytes())
+    return packer(_LEVEL)(steps.astype("<i8").tobytes())
 
 
 def unpack_table(packed: bytes, *, width: int, most: int) -> list[Numbers]:
@@ -597,7 +587,7 @@ def pack_cards(cards: Sequence[Card]) -> bytes:
     'a.md'
     """
     columns = list(zip(*sorted(cards), strict=True))
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(json.dumps(columns).encode())
+    return packer(_LEVEL)(json.dumps(columns).encode())
 
 
 def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
@@ -640,7 +630,7 @@ def pack_map(found: SourceMap) -> bytes:
     'page 2'
     """
     columns = [found.starts, found.labels, found.times]
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(json.dumps(columns).encode())
+    return packer(_LEVEL)(json.dumps(columns).encode())
 
 
 def unpack_map(packed: bytes, *, most: int) -> SourceMap:

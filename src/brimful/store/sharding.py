@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 from brimful.corpus.loaders.loaded import SourceMap
-from brimful.corpus.streaming import LongDocument
+from brimful.corpus.reading import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Places

@@ -18,7 +18,7 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.classes import dataclass
-from brimful.corpus.streaming import LongDocument
+from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
     InputError,

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import zstandard
 from blake3 import blake3
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
-from brimful.corpus.streaming import LongDocument, same_again
+from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
 from brimful.index.embedders import Embedder
@@ -46,6 +45,7 @@ from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
 from brimful.text.stems import telling_words
+from brimful.zstd import packer
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -161,7 +161,7 @@ def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
     for place, page in enumerate(pages):
         yield PAGE, place, page.data
         firsts.append(page.first)
-    yield FIRSTS, 0, zstandard.ZstdCompressor(level=LEVEL).compress(b"\n".join(firsts))
+    yield FIRSTS, 0, packer(LEVEL)(b"\n".join(firsts))
 
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
@@ -184,16 +184,16 @@ def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]
 def code_blobs(codes: Codes | None) -> Iterator[Blob]:
     """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        compressor = zstandard.ZstdCompressor(level=LEVEL)
+        packed = packer(LEVEL)
         for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
-            yield CODES, place, compressor.compress(codes[first : first + BLOB_CODES].tobytes())
+            yield CODES, place, packed(codes[first : first + BLOB_CODES].tobytes())
 
 
 def block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
     """Blocks of text, from a place on."""
-    compressor = zstandard.ZstdCompressor(level=LEVEL)
+    packed = packer(LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
-        yield TEXT, place, compressor.compress(text[at : at + BLOCK_BYTES])
+        yield TEXT, place, packed(text[at : at + BLOCK_BYTES])
 
 
 def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:

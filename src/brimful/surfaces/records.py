@@ -263,20 +263,20 @@ def _status(engine: Engine) -> dict[str, object]:
     }
 
 
-def control_record(told: Choice) -> dict[str, object]:
+def control_record(choice: Choice) -> dict[str, object]:
     """A choice of a question, for whoever draws a control for it."""
     return {
-        "name": told.name,
-        "kind": told.kind,
-        "values": list(told.names),
-        "low": told.low,
-        "high": told.high,
-        "unit": told.unit,
-        "default": told.default,
-        "may_be_none": told.may_be_none,
-        "narrows": told.searches and not told.is_set,
-        "common": told.common,
-        "help": told.help,
+        "name": choice.name,
+        "kind": choice.kind,
+        "values": list(choice.names),
+        "low": choice.low,
+        "high": choice.high,
+        "unit": choice.unit,
+        "default": choice.default,
+        "may_be_none": choice.may_be_none,
+        "narrows": choice.searches and not choice.is_set,
+        "common": choice.common,
+        "help": choice.help,
     }
 
 

@@ -64,27 +64,29 @@ Room = Annotated[
 ]
 
 
-def typed(told: Choice) -> Any:
+def typed(choice: Choice) -> Any:
     """A choice as the type of a field: its values, or its range."""
-    if told.kind == "texts":
+    if choice.kind == "texts":
         return Texts
-    found: Any = bool if told.kind == "bool" else Text
-    if told.kind in ("int", "float"):
-        most = LARGEST if told.high is None else told.high
-        kind, bounds = (int, (int(told.low or 0), int(most))) if told.kind == "int" else (float, (told.low or 0, most))
+    found: Any = bool if choice.kind == "bool" else Text
+    if choice.kind in ("int", "float"):
+        most = LARGEST if choice.high is None else choice.high
+        kind, bounds = (
+            (int, (int(choice.low or 0), int(most))) if choice.kind == "int" else (float, (choice.low or 0, most))
+        )
         found = Annotated[kind, Field(ge=bounds[0], le=bounds[1])]
-    elif told.names:
-        found = Literal[told.names]
-    return found | None if told.may_be_none else found
+    elif choice.names:
+        found = Literal[choice.names]
+    return found | None if choice.may_be_none else found
 
 
 def _fields(choices: Iterable[Choice], **defaults: object) -> dict[str, Any]:
     """Choices as fields of a body, for `create_model`."""
     found = {}
-    for told in choices:
-        default = defaults.get(told.name, told.default)
-        described = Field([] if told.kind == "texts" else default, description=told.help.rstrip("."))
-        found[told.name] = (typed(told), described)
+    for choice in choices:
+        default = defaults.get(choice.name, choice.default)
+        described = Field([] if choice.kind == "texts" else default, description=choice.help.rstrip("."))
+        found[choice.name] = (typed(choice), described)
     return found
 
 

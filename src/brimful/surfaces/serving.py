@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -22,16 +23,16 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from brimful import limits
 from brimful.errors import InputError
+from brimful.receipts.receipt import Receipt
 
 _MINUTE = 60.0
 _NOW = struct.pack("ii", 1, 0)
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_log = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -257,6 +258,53 @@ def _only(paths: Collection[str], app: ASGIApp, busy: ASGIApp) -> ASGIApp:
         await (app if scope.get("path") in paths else busy)(scope, receive, send)
 
     return reserved
+
+
+# ---- what is received and given out
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """What gives a body again that was read, and then what comes after it."""
+    is_given = False
+
+    async def again() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class Receipts:
+    """The receipts of the contexts that were made last, by id; shared by the threads of one server."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._held = most, 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[Receipt, int]] = OrderedDict()  # and their bytes
+
+    def keep(self, receipt: Receipt) -> None:
+        """Keep one, and let go of the oldest that are too many."""
+        size = len(receipt.to_json())
+        with self._lock:
+            self._held += size - self._kept.pop(receipt.id, (None, 0))[1]
+            self._kept[receipt.id] = (receipt, size)
+            while len(self._kept) > self.most or (self._held > limits.RECEIPTS_BYTES and len(self._kept) > 1):
+                self._held -= self._kept.popitem(last=False)[1][1]
+
+    def get(self, identity: str) -> Receipt | None:
+        """One by its id, which is the newest from then on."""
+        with self._lock:
+            if identity in self._kept:
+                self._kept.move_to_end(identity)
+            return self._kept.get(identity, (None, 0))[0]
+
+    def ids(self) -> list[str]:
+        """The newest first."""
+        with self._lock:
+            return list(reversed(self._kept))
 
 
 # ---- what is logged

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # has a fold beyond ASCII. Behind a word the patterns of o200k and Kimi take the contraction into the word's piece, and
 # what follows is a piece of its own. Only words that hold such an apostrophe are looked at.
 
-LONG_S = "'\u017f"
+_LONG_S = "'\u017f"
 """What is looked for: an apostrophe and a long s."""
 
 _CONTRACTION = compiled("'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])")
@@ -42,16 +42,16 @@ _HAN = compiled(
 _JOINED = " I"  # the one word that has a token together with the apostrophe behind it
 
 
-def with_long_s(length: Callable[[str], int], *, han_apart: bool) -> Callable[[str], int]:
+def _with_long_s(length: Callable[[str], int], *, han_apart: bool) -> Callable[[str], int]:
     """The same count, with such contractions taken into their words."""
 
     def count(text: str) -> int:
-        if LONG_S not in text:
+        if _LONG_S not in text:
             return length(text)
         total = 0
         plain: list[str] = []
         for word in words(text):  # cut before spaces, where every piece ends
-            if LONG_S in word:
+            if _LONG_S in word:
                 total += length("".join(plain)) + _count(word, length, han_apart=han_apart)
                 plain = []
             else:
@@ -66,11 +66,11 @@ def _count(text: str, length: Callable[[str], int], *, han_apart: bool) -> int:
     while at < len(text):
         word = _word(text, at, han_apart=han_apart)
         contraction = _CONTRACTION.match(text, word) if word else None
-        if contraction and contraction[0] == LONG_S:
+        if contraction and contraction[0] == _LONG_S:
             before = length(text[start:at])
             if text[at - 1 : at].isspace() and not text[at].isspace() and start < at:
                 before = length(f"{text[start:at]}1") - 1  # white space is cut otherwise where nothing follows it
-            total += before + length(text[at:word]) + length(LONG_S)
+            total += before + length(text[at:word]) + length(_LONG_S)
             total -= text[at:word] == _JOINED
             start = contraction.end()
         at = (contraction.end() if contraction else word) or _other(text, at, han_apart=han_apart)
@@ -221,14 +221,14 @@ class BpeCounter:
         text = fitting.surely_too_long(self, text, max_tokens)
         return fitting.truncate(self, text, max_tokens, marker=marker)
 
-    def prepare(self, text: str) -> BpeText:
+    def prepare(self, text: str) -> _BpeText:
         """The text's joints, some 64 characters apart, with the tokens up to each."""
-        return BpeText(self, text)
+        return _BpeText(self, text)
 
-    def measure(self, text: str) -> BpeMeasure:
+    def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
         try:
-            return BpeMeasure.of(self, text)
+            return _BpeMeasure.of(self, text)
         except UnicodeEncodeError:
             fitting.utf8(text)
             raise
@@ -247,7 +247,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 @final
-class BpeMeasure:
+class _BpeMeasure:
     """A text as its head up to a joint, the tokens from there to a later joint, and its tail.
 
     Without a joint there is no tail. Adding re-reads only the tail of the one and the head of the other.
@@ -287,7 +287,7 @@ class BpeMeasure:
         return self._tokens
 
     def __add__(self, other: Self) -> Self:
-        if not isinstance(other, BpeMeasure) or other._counter is not self._counter:
+        if not isinstance(other, _BpeMeasure) or other._counter is not self._counter:
             return NotImplemented
         if not other._head:
             return self
@@ -315,7 +315,7 @@ class BpeMeasure:
 
 
 @final
-class BpeText:
+class _BpeText:
     """A text with the byte offsets of some joints and the tokens up to each: a slice counts only its ends."""
 
     __slots__ = ("_counter", "_joints", "_raw", "_upto")
@@ -458,7 +458,7 @@ def _by_tokenizer(vocabulary: str) -> Callable[[str], int]:
     if vocabulary in _COMPOSED:
         return lambda text: len(encode(text if text.isascii() else normalize("NFC", text)))
     if vocabulary in _WITH_CONTRACTIONS:
-        return with_long_s(lambda text: len(encode(text)), han_apart=vocabulary.startswith("kimi"))
+        return _with_long_s(lambda text: len(encode(text)), han_apart=vocabulary.startswith("kimi"))
     return lambda text: len(encode(text))
 
 

@@ -29,7 +29,7 @@ DIGIT: Final = 3
 UNSPACED: Final = 4  # scripts that write no spaces between words
 HANGUL: Final = 5
 MARK: Final = 6  # takes the class of the character it stands on; never left in a folded text
-IGNORED: Final = 7  # soft hyphen, joiners, variation selectors: as if not there
+_IGNORED: Final = 7  # soft hyphen, joiners, variation selectors: as if not there
 DOT: Final = 8  # from here on: separators that can hold a word together
 COMMA: Final = 9
 DASH: Final = 10
@@ -81,7 +81,7 @@ def _ascii_class(char: str) -> int:
 
 
 ASCII_CLASSES = bytes(_ascii_class(chr(code)) for code in range(128)) + bytes(128)
-ASCII_FOLDED = bytes(range(256)).lower()
+_ASCII_FOLDED = bytes(range(256)).lower()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class Tables:
 
 
 @functools.cache
-def tables_of_unicode() -> Tables:
+def _tables_of_unicode() -> Tables:
     """The tables, made once."""
     size = sys.maxunicode + 1
     classes = np.zeros(size, np.uint8)
@@ -129,7 +129,7 @@ def tables_of_unicode() -> Tables:
             tails.append(form[1:])
     classes[letters] = np.where(script[letters], script[letters], LOWER)
     pairs = dict(sorted(_compositions()))
-    followers = (classes == MARK) | (classes == IGNORED)
+    followers = (classes == MARK) | (classes == _IGNORED)
     followers[[pair & 0xFFFFFFFF for pair in pairs]] = True
     width = max(len(tail) for tail in tails)
     return Tables(
@@ -180,11 +180,11 @@ def _kind(char: str) -> int:
     category = unicodedata.category(char)
     if category[0] not in "LMN":
         if category == "Cf":
-            return SEPARATOR if char == "\u200b" else IGNORED  # the zero-width space is there to separate
+            return SEPARATOR if char == "\u200b" else _IGNORED  # the zero-width space is there to separate
         return APOSTROPHE if char in _APOSTROPHES else SEPARATOR
     code = ord(char)
     if category == "Me" or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
-        return IGNORED  # keycaps and variation selectors
+        return _IGNORED  # keycaps and variation selectors
     if category == "Nd":
         return DIGIT
     if char in _APOSTROPHES:
@@ -252,7 +252,7 @@ def fold(content: bytes) -> Folded:
     if not content.isascii():
         # One byte out for one byte in: each byte that can't be decoded is escaped alone, then replaced by "?".
         content = content.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
-    text = np.frombuffer(bytearray(content).translate(ASCII_FOLDED), np.uint8)
+    text = np.frombuffer(bytearray(content).translate(_ASCII_FOLDED), np.uint8)
     classes = np.frombuffer(bytearray(content).translate(ASCII_CLASSES), np.uint8)
     if content.isascii():
         return Folded(text, classes, None)
@@ -261,7 +261,7 @@ def fold(content: bytes) -> Folded:
 
 def _fold_exceptions(raw: NDArray[np.uint8], text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Folded:
     """Replace every character beyond ASCII, and the ASCII letters that a mark stands on, by their folded forms."""
-    tables = tables_of_unicode()
+    tables = _tables_of_unicode()
     edited = raw >= 0x80
     places = np.flatnonzero(raw >= 0xC0)
     codes = _decode(raw, places)
@@ -271,7 +271,7 @@ def _fold_exceptions(raw: NDArray[np.uint8], text: NDArray[np.uint8], classes: N
     widths = _utf8_widths(codes)
     kept = _compose(places, widths, codes) if tables.followers[codes].any() else np.ones(len(codes), np.bool_)
     kinds = _settle_marks(places, widths, tables.classes[codes], kept)
-    kept &= kinds != IGNORED
+    kept &= kinds != _IGNORED
     forms, form_kinds, form_of = _expand(codes, kinds, kept)
 
     form_widths = _utf8_widths(forms)
@@ -320,7 +320,7 @@ def _with_bases(
     raw: NDArray[np.uint8], places: NDArray[np.int64], codes: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Add the ASCII characters that a mark follows to the characters that are treated one by one."""
-    before = places[tables_of_unicode().followers[codes]] - 1
+    before = places[_tables_of_unicode().followers[codes]] - 1
     before = before[before >= 0]
     bases = before[raw[before] < 0x80]
     joined = np.concatenate([places, bases])
@@ -333,7 +333,7 @@ def _compose(places: NDArray[np.int64], widths: NDArray[np.int64], codes: NDArra
 
     Each round joins one mark to a letter, so a letter with three marks takes three rounds.
     """
-    tables = tables_of_unicode()
+    tables = _tables_of_unicode()
     kept = np.ones(len(codes), np.bool_)
     touching = np.zeros(len(codes), np.bool_)
     touching[1:] = places[:-1] + widths[:-1] == places[1:]
@@ -364,7 +364,7 @@ def _settle_marks(
     On a capital it counts as a small letter, since the capital ends before it.
     """
     # A mark composed away or an ignored character between the two changes nothing.
-    passed = (kinds == MARK) | (kinds == IGNORED) | ~kept
+    passed = (kinds == MARK) | (kinds == _IGNORED) | ~kept
     if not (passed & (kinds == MARK) & kept).any():
         return kinds
     here = np.arange(len(kinds))
@@ -383,7 +383,7 @@ def _expand(
     codes: NDArray[np.uint32], kinds: NDArray[np.uint8], kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
     """The folded code points, their classes, and which character each is from."""
-    tables = tables_of_unicode()
+    tables = _tables_of_unicode()
     rows = np.where(kept, tables.longer[codes], 0)
     if not rows.any() and kept.all():
         return tables.folds[codes], kinds, np.arange(len(codes))

@@ -213,7 +213,7 @@ def family_of(language: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def head_pattern(language: str) -> re.Pattern[bytes]:
+def _head_pattern(language: str) -> re.Pattern[bytes]:
     """What the head of a definition looks like."""
     rule = _RULES[language]
     return re.compile(rule.head, rule.flags)
@@ -281,7 +281,7 @@ class Head(NamedTuple):
 def heads_in(source: Source, rule: Rule) -> list[Head]:
     """The head of every definition that a rule finds."""
     heads = []
-    pattern = head_pattern(family_of(source.language))
+    pattern = _head_pattern(family_of(source.language))
     has_plain = "plain" in pattern.groupindex
     text = b"\n" + source.code
     for found in pattern.finditer(text):

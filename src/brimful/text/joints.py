@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from brimful.errors import BudgetError, DocumentError, SpanError
 from brimful.patterns import compiled
+from brimful.text.spans import back_to_code_point
 
 if TYPE_CHECKING:
     from brimful.text.tokens import TokenCounter
@@ -111,7 +112,7 @@ def truncate(counter: TokenCounter, text: str, max_tokens: int, *, marker: str) 
         return raw[:limit].decode()
     # The last characters are tried one by one, since a token may reach from the text into the marker.
     sure = min(limit, prepared.fit(0, max_tokens - marker_tokens))
-    kept = raw[: snap_back(raw, max(sure - _LOOSE, 0))].decode().rstrip()
+    kept = raw[: back_to_code_point(raw, max(sure - _LOOSE, 0))].decode().rstrip()
     measured = counter.measure(kept)
     loose = raw[:limit].decode()[len(kept) :]
     for end in range(len(loose), -1, -1):
@@ -132,17 +133,6 @@ def surely_too_long(counter: TokenCounter, text: str, max_tokens: int) -> str:
     return text
 
 
-def snap_back(raw: bytes, offset: int) -> int:
-    """The nearest start of a character at or before the offset.
-
-    >>> snap_back("é".encode(), 1)
-    0
-    """
-    while 0 < offset < len(raw) and raw[offset] & 0xC0 == 0x80:
-        offset -= 1
-    return offset
-
-
 def check_slice(raw: bytes, start: int, end: int) -> None:
     """Raise a SpanError unless `[start, end)` is a slice of whole characters."""
     length = len(raw)
@@ -150,7 +140,7 @@ def check_slice(raw: bytes, start: int, end: int) -> None:
         raise SpanError(f"bytes {start} to {end} are not in a text of {length} bytes; give 0 <= start <= end")
     for offset in (start, end):
         if offset < length and raw[offset] & 0xC0 == 0x80:
-            raise SpanError(f"byte {offset} is inside a character that starts at {snap_back(raw, offset)}")
+            raise SpanError(f"byte {offset} is inside a character that starts at {back_to_code_point(raw, offset)}")
 
 
 def utf8(text: str) -> bytes:

@@ -30,7 +30,7 @@ def declared_by_column(source: Source) -> list[Found]:
     lines = Indentation(source.code, source.pairs if flat else None, _GOING_ON.get(language, b""))
     if language == "ocaml":
         heads = _outer_let(source.code, heads, lines)
-    ends = closing_lines(lines, [head.start for head in heads])
+    ends = _closing_lines(lines, [head.start for head in heads])
     closer = _CLOSERS.get(language)
     if language == "julia":
         ends = [_module_end(source.code, head, lines, line) for head, line in zip(heads, ends, strict=True)]
@@ -63,7 +63,7 @@ _CLOSERS = {
 _FEW_COLUMNS = 12
 
 
-def closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
+def _closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
     """For each definition the number of the first line below that is indented no more."""
     if not starts or not lines.starts:
         return [0] * len(starts)
@@ -194,7 +194,7 @@ def declared_in_python(source: Source) -> list[Found]:
     lines = Indentation(code, pairs)
     matches = [(found, lines.line_of(found.end() - 2)) for found in _PYTHON.finditer(b"\n" + code)]
     matches = [(found, line) for found, line in matches if lines.starts and lines.starts[line] == found.start()]
-    ends = closing_lines(lines, [found.start() for found, _ in matches])
+    ends = _closing_lines(lines, [found.start() for found, _ in matches])
     found_all = []
     for (found, own), line in zip(matches, ends, strict=True):
         is_constant = found["word"] is None
@@ -286,8 +286,7 @@ def _lisp(source: Source) -> list[Found]:
         start = head.start("head") - 1
         name = re.sub(rb"^setf\s+", b"", head["name"].lstrip(b"(':#")).decode(errors="replace")
         end = pairs.after(start)
-        line = code.find(b"\n", head.end() - 1)
-        signature_end = min(line if line >= 0 else len(code), end)
+        signature_end = min(line_end(code, head.end() - 1), end)
         opening = code.find(b"(", head.end() - 1, min(head.end() + 80, end))
         if 0 <= opening <= signature_end:
             signature_end = max(signature_end, min(pairs.after(opening), end))
@@ -329,9 +328,8 @@ def _keys(source: Source) -> list[Found]:
     ends = _ends_by_column([(start, column) for start, column, _ in kept], len(code))
     found_all = []
     for (start, column, name), end in zip(kept, ends, strict=True):
-        line = code.find(b"\n", start)
         stop = start + len(code[start:end].rstrip())
-        signature_end = min(line if line >= 0 else len(code), stop)
+        signature_end = min(line_end(code, start), stop)
         words = name.strip().strip(b"\"'").decode(errors="replace")
         found_all.append(
             Found(start + column, words, "key", max(signature_end, start + column), max(stop, start + column))
@@ -369,16 +367,14 @@ def _targets(source: Source) -> list[Found]:
     found = []
     for head in _TARGET.finditer(text):
         start = head.start()
-        line = code.find(b"\n", start)
-        line = line if line >= 0 else len(code)
+        line = line_end(code, start)
         if head["define"] is not None:
             close = re.compile(rb"\nendef\b").search(code, start)
             end = close.end() if close is not None else line
             found.append(Found(start, head["define"].decode(errors="replace"), "macro", line, end))
             continue
         while code[line - 1 : line] == b"\\":
-            following = code.find(b"\n", line + 1)
-            line = following if following >= 0 else len(code)
+            line = line_end(code, line + 1)
         recipe = _RECIPE.match(code, line)
         end = recipe.end() if recipe is not None and recipe[0].strip() else line
         end = start + len(code[start:end].rstrip())
@@ -466,14 +462,12 @@ def _pattern(language: str) -> re.Pattern[bytes] | None:
 def _end(source: Source, start: int) -> int:
     """With the line, or with the bracket that is opened on it."""
     code = source.code
-    newline = code.find(b"\n", start)
-    end = newline if newline >= 0 else len(code)
+    end = line_end(code, start)
     opener = _OPENER.search(code, start, end)
     if opener is not None:
         after = source.pairs.after(opener.start())
         if after > end and after - start < 20_000:
-            newline = code.find(b"\n", after)
-            end = newline if newline >= 0 else len(code)
+            end = line_end(code, after)
     while end > start and code[end - 1] in b" \t\r":
         end -= 1
     return end

@@ -37,7 +37,7 @@ from brimful.text.structure import Definition as Defined
 # language that the outline has no rules for, a line that defines something and that what follows is nested under is a
 # definition.
 
-STATEMENTS_AIM = 300
+_STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""
 DEEPEST = 12
 """Statements nested deeper than this are gathered as if they were at this depth."""
@@ -262,7 +262,7 @@ def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...
 
     def close() -> None:
         line = opened.pop()
-        definition = definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
+        definition = _definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
         if definition is not None:
             kind, name = definition
             blocks.append(Block(line.start, max(last_end, line.end), kind, line.own, line.end, name, 0))
@@ -281,10 +281,10 @@ def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...
     return nest(blocks)
 
 
-def definition_in(words: bytes) -> tuple[BlockKind, str] | None:
+def _definition_in(words: bytes) -> tuple[BlockKind, str] | None:
     """What a line that opens a block defines, and its name; None where it is no definition.
 
-    >>> definition_in(b"static int go(int n) {"), definition_in(b"if (ready) {")
+    >>> _definition_in(b"static int go(int n) {"), _definition_in(b"if (ready) {")
     (('function', 'go'), None)
     """
     if found := _FUNCTION.match(words):
@@ -329,13 +329,13 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
     todo = list(pairwise(walls))
     while todo:
         low, high = todo.pop()
-        if sizes[high] - sizes[low] <= STATEMENTS_AIM or high - low < 2:
+        if sizes[high] - sizes[low] <= _STATEMENTS_AIM or high - low < 2:
             continue
         level = min(depths[low + 1 : high])
         edges = [low, *(at for at in range(low + 1, high) if depths[at] == level), high]
         start = low
         for edge, after in pairwise(edges[1:]):
-            if sizes[after] - sizes[start] > STATEMENTS_AIM:
+            if sizes[after] - sizes[start] > _STATEMENTS_AIM:
                 kept.append(places[edge])
                 todo.append((start, edge))
                 start = edge
@@ -363,7 +363,7 @@ def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int
 
 # ---- uses: Which names does a piece of code use, and where are they defined?
 
-UseKind = Literal["import", "function", "class", "variable"]
+_UseKind = Literal["import", "function", "class", "variable"]
 
 _FUNCTIONS = frozenset(("function", "method"))
 _CLASSES = frozenset("class struct enum interface trait impl extension object module type table view".split())
@@ -381,7 +381,7 @@ _NO_VARIABLE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class UsedDefinition:
+class _UsedDefinition:
     """A name and the bytes that show what it is.
 
     An import's statement, a function's or class's signature, the line of a variable. Several names
@@ -391,10 +391,10 @@ class UsedDefinition:
     start: int
     end: int
     name: str
-    kind: UseKind
+    kind: _UseKind
 
 
-def used_definitions(content: bytes, start: int, end: int, found: Structure) -> tuple[UsedDefinition, ...]:
+def used_definitions(content: bytes, start: int, end: int, found: Structure) -> tuple[_UsedDefinition, ...]:
     r"""Definitions, outside `[start, end)`, of the names used inside it, sorted by where they stand.
 
     Looked for at the outermost level of the source and among the members of the classes around the span, in every
@@ -416,7 +416,7 @@ def used_definitions(content: bytes, start: int, end: int, found: Structure) -> 
         *_variables(code, found.definitions, used, around),
     )
     outside = {each for each in candidates if each.end <= start or each.start >= end}
-    known: dict[tuple[int, str], UsedDefinition] = {}
+    known: dict[tuple[int, str], _UsedDefinition] = {}
     for each in sorted(outside, key=lambda each: (each.start, each.name, each.kind == "variable", each.end, each.kind)):
         known.setdefault((each.start, each.name), each)
     return tuple(sorted(known.values()))
@@ -434,19 +434,19 @@ def _is_whole(code: bytes, first: int, last: int, start: int, end: int) -> bool:
     )
 
 
-def _imports(content: bytes, found: Structure, used: set[str]) -> Iterator[UsedDefinition]:
+def _imports(content: bytes, found: Structure, used: set[str]) -> Iterator[_UsedDefinition]:
     for start, end in found.imports:
         for name in imported_names(content[start:end], found.language or ""):
             if name in used:
-                yield UsedDefinition(start, end, name, "import")
+                yield _UsedDefinition(start, end, name, "import")
 
 
 def _defined(
     content: bytes, definitions: Iterable[Defined], used: set[str], around: set[int]
-) -> Iterator[UsedDefinition]:
+) -> Iterator[_UsedDefinition]:
     """What is defined at the outermost level or beside the span; not what the span stands in, save classes."""
     for at, each in enumerate(definitions):
-        kind: UseKind = "function" if each.kind in _FUNCTIONS else "class" if each.kind in _CLASSES else "variable"
+        kind: _UseKind = "function" if each.kind in _FUNCTIONS else "class" if each.kind in _CLASSES else "variable"
         if each.name not in used or each.parent not in (-1, *around) or (at in around and kind != "class"):
             continue
         line = content.rfind(b"\n", max(each.signature_start - 400, 0), each.signature_start) + 1
@@ -457,12 +457,12 @@ def _defined(
             end = newline if newline >= 0 else each.end
             end = start + len(content[start : max(end, start)].rstrip())
         if end > start:
-            yield UsedDefinition(start, end, each.name, kind)
+            yield _UsedDefinition(start, end, each.name, kind)
 
 
 def _variables(
     code: bytes, definitions: tuple[Defined, ...], used: set[str], around: set[int]
-) -> Iterator[UsedDefinition]:
+) -> Iterator[_UsedDefinition]:
     """Lines that give a used name a value: at the margin, or as far in as the members of a class around the span."""
     owners = [definitions[at] for at in sorted(around) if definitions[at].kind in _CLASSES]
     places: list[tuple[int, int, bytes]] = [(0, len(code), b"")]
@@ -480,7 +480,7 @@ def _variables(
                 continue
             begin = low + line.start("indent") - 1
             end = code.find(b"\n", begin)
-            yield UsedDefinition(
+            yield _UsedDefinition(
                 begin, begin + len(code[begin : end if end >= 0 else len(code)].rstrip()), name, "variable"
             )
 

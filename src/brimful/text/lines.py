@@ -91,7 +91,7 @@ def lines_of(content: bytes) -> Lines:
 
 # ---- heads: Which lines are headings or begin a definition? Told by their bytes alone, for many texts at once.
 
-MOST_LEVELS = 6
+_MOST_LEVELS = 6
 
 _INDENT = 4  # columns of a tab, and of a level at most
 _HASH, _DASH, _EQUALS, _FENCES = 35, 45, 61, (96, 126)
@@ -130,7 +130,7 @@ def definitions_in(lines: Lines, chosen: NDArray[np.bool_]) -> Heads:
     rows = rows[kernels.find_definitions(lines.padded, places, defining=_DEFINES, before=_BEFORE, most=_MOST_BEFORE)]
     tabs = lines.codes[lines.starts[rows]] == 9
     columns = (lines.firsts[rows] - lines.starts[rows]) * np.where(tabs, _INDENT, 1)
-    return Heads(lines.firsts[rows], lines.ends[rows], np.minimum(1 - (-columns // _INDENT), MOST_LEVELS))
+    return Heads(lines.firsts[rows], lines.ends[rows], np.minimum(1 - (-columns // _INDENT), _MOST_LEVELS))
 
 
 def headings_in(
@@ -167,14 +167,14 @@ def _marked(lines: Lines, rows: Cuts, signs: NDArray[np.uint8]) -> tuple[Cuts, C
     """`## Title` (Markdown), `== Title` (AsciiDoc) and `==Title==` (wiki)."""
     places = lines.firsts[rows]
     levels = np.ones(len(rows), np.int64)
-    for step in range(1, MOST_LEVELS + 1):
+    for step in range(1, _MOST_LEVELS + 1):
         levels += (levels == step) & (lines.codes[places + step] == signs)
     behind = lines.codes[places + levels]
     blank = (behind == 32) | (behind == 9)
     closed = (lines.codes[lines.ends[rows] - 1] == _EQUALS) & (lines.ends[rows] > places + 2 * levels)
     empty = (behind == 10) | (behind == 13)
     named = lines.ends[rows] > places + levels
-    good = np.where(signs == _HASH, blank | empty, (blank | closed) & named & ~empty) & (levels <= MOST_LEVELS)
+    good = np.where(signs == _HASH, blank | empty, (blank | closed) & named & ~empty) & (levels <= _MOST_LEVELS)
     return places[good], lines.ends[rows][good], levels[good]
 
 
@@ -249,7 +249,7 @@ def _underlined(
                 continue  # a directive, or in a block that is indented
             start = int(lines.firsts[line - 2]) if over else start
             known = ranks.setdefault(text, {})
-            level = min(known.setdefault((rule[:1], over), len(known) + 1), MOST_LEVELS)
+            level = min(known.setdefault((rule[:1], over), len(known) + 1), _MOST_LEVELS)
         found.append((start, end, level))
     columns = np.array(found, np.int64).reshape(-1, 3)
     return columns[:, 0], columns[:, 1], columns[:, 2]

@@ -179,9 +179,9 @@ MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
 # Every format has its own marks: `#` is a heading in Markdown and nothing in plain text. One pattern a format jumps
 # from mark to mark; what is fenced is passed as a whole, so nothing in it counts. An underlined title is one heading.
 
-Format = Literal["markdown", "rst", "asciidoc", "org", "latex", "roff", "man", "wiki", "html", "text"]
+_Format = Literal["markdown", "rst", "asciidoc", "org", "latex", "roff", "man", "wiki", "html", "text"]
 
-_BY_EXTENSION: dict[str, Format] = {
+_BY_EXTENSION: dict[str, _Format] = {
     "adoc": "asciidoc", "asciidoc": "asciidoc", "asc": "asciidoc", "org": "org", "tex": "latex", "latex": "latex",
     "wiki": "wiki", "mediawiki": "wiki", "man": "roff", "roff": "roff", "mdoc": "roff",
 }  # fmt: skip
@@ -190,7 +190,7 @@ _ROFF = compiled(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
 _MAN = compiled(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
 
 
-def format_of(content: bytes, *, language: str | None, path: str = "") -> Format:
+def format_of(content: bytes, *, language: str | None, path: str = "") -> _Format:
     """Which rules hold for a text, by its language, its name, and how it begins.
 
     >>> format_of(b"# no heading", language="text", path="notes.txt")
@@ -207,7 +207,7 @@ def format_of(content: bytes, *, language: str | None, path: str = "") -> Format
     return "man" if _MAN.match(content, 0, 2_000) else "text"
 
 
-def read_markup(content: bytes, form: Format) -> tuple[tuple[Heading, ...], tuple[Passage, ...]]:
+def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tuple[Passage, ...]]:
     r"""The headings and passages of a text, each in order.
 
     >>> headings, passages = read_markup(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
@@ -275,7 +275,7 @@ _ALONE = (  # between blank lines
     rb"\n(?<=\n\n)(?P<alone>(?:(?:" + CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
     rb"|\d{1,3}(?:\.\d{1,3})+\.?[ \t]+[^\n]{1,80}|[^\na-z]{3,70})\r?(?=\n[ \t]*\r?\n|\n[ \t]+\S))"
 )
-_PATTERNS: dict[Format, tuple[bytes, ...]] = {
+_PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "markdown": (_FENCE, _ATX, _SETEXT, _ITEM, _ROWS, _DASHED, _QUOTE, _COMMENT, _INDENTED),
     "rst": (
         rb"\n[ \t]*+(?P<directive>\.\.[ \t]+(?P<named>[\w:-]*+)[^\n]*+)", _RULE,
@@ -316,7 +316,7 @@ _HTML = (
 
 
 @lru_cache(maxsize=16)
-def _pattern(form: Format) -> re.Pattern[bytes]:
+def _pattern(form: _Format) -> re.Pattern[bytes]:
     if form == "html":
         return re.compile(b"|".join(_HTML), re.IGNORECASE)
     marks = _PATTERNS[form]

@@ -72,7 +72,7 @@ def line_above(content: bytes, line: int) -> tuple[int, bytes]:
     return above, content[above : line - 1].strip()
 
 
-def add_passage(
+def _add_passage(
     reading: Reading, start: int, end: int, kind: PassageKind, lead: tuple[int, int] | None = None,
     parts: tuple[int, ...] = (),
 ) -> int:  # fmt: skip
@@ -98,18 +98,22 @@ def front_matter(reading: Reading) -> int:
         return 0
     sign = found[0].strip()
     close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end() - 1, 20_000)
-    return add_passage(reading, 0, close.end() - 1, "front matter") if close is not None else 0
+    return _add_passage(reading, 0, close.end() - 1, "front matter") if close is not None else 0
+
+
+def _end_of(close: re.Pattern[bytes], reading: Reading, found: re.Match[bytes]) -> int:
+    """Behind what closes a block; behind everything where nothing does."""
+    closed = close.search(reading.text, found.end())
+    return closed.end() if closed is not None else len(reading.text)
 
 
 def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
-    sign = found["fence"]
-    close = _closing_fence(sign).search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(_closing_fence(found["fence"]), reading, found)
     start = found.start()
     if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
         last = reading.passages[reading.last_list]
         reading.passages[reading.last_list] = Passage(last.start, max(end - 1, last.end), "list", last.lead)
-    return add_passage(reading, start, max(end - 1, 0), "code")
+    return _add_passage(reading, start, max(end - 1, 0), "code")
 
 
 def _goes_on(reading: Reading, start: int) -> bool:
@@ -133,11 +137,11 @@ def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
 def _on_indented(reading: Reading, found: re.Match[bytes]) -> int:
     if _goes_on(reading, found.start()) or not found["indented"].strip():
         return found.end()
-    return add_passage(reading, found.start(), found.end() - 1, "code")
+    return _add_passage(reading, found.start(), found.end() - 1, "code")
 
 
 def _on_quote(reading: Reading, found: re.Match[bytes]) -> int:
-    return add_passage(reading, found.start(), found.end() - 1, "quotation")
+    return _add_passage(reading, found.start(), found.end() - 1, "quotation")
 
 
 _NEWLINE = compiled(rb"\n")
@@ -158,7 +162,7 @@ def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
             lead = (lines[first], trimmed(reading.content, lines[first], lines[stop] - 1))
     parts = tuple(line for line in lines if not _TABLE_RULE.match(reading.text, line + 1))
     parts = tuple(line for line in parts if lead is None or line >= lead[1])
-    return add_passage(reading, start, end, "table", lead, parts)
+    return _add_passage(reading, start, end, "table", lead, parts)
 
 
 _TABLE_RULE = compiled(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
@@ -173,7 +177,7 @@ def _on_dashed(reading: Reading, found: re.Match[bytes]) -> int:
     if b"|" not in title or rows is None:
         return found.end()
     parts = tuple(place.start() for place in _NEWLINE.finditer(reading.text, found.end(), rows.end()))
-    return add_passage(reading, above, rows.end() - 1, "table", (above, above + len(title)), parts)
+    return _add_passage(reading, above, rows.end() - 1, "table", (above, above + len(title)), parts)
 
 
 def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
@@ -191,7 +195,7 @@ def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
     lead = None
     if len(rules) == 3 and rules[1].start() > rules[0].end():
         lead = (rules[0].end(), trimmed(reading.content, rules[0].end(), rules[1].start()))
-    return add_passage(reading, start, rules[-1].end() - 1, "table", lead)
+    return _add_passage(reading, start, rules[-1].end() - 1, "table", lead)
 
 
 _CODE_DIRECTIVES = frozenset(b"code code-block sourcecode highlight literalinclude parsed-literal prompt".split())
@@ -203,7 +207,7 @@ def _on_directive(reading: Reading, found: re.Match[bytes]) -> int:
     name = found["named"].rstrip(b":")
     if name in _CODE_DIRECTIVES and body >= 0:
         end = _deeper_end(reading.text, body + 1, _column(reading.text, found.start("directive")))
-        return add_passage(reading, found.start(), end - 1, "code")
+        return _add_passage(reading, found.start(), end - 1, "code")
     return found.end()
 
 
@@ -215,7 +219,7 @@ def _on_literal(reading: Reading, found: re.Match[bytes]) -> int:
     end = _deeper_end(reading.text, blank + 1, _column(reading.text, found.start("literal")))
     if not reading.text[blank:end].strip():
         return found.end()
-    return add_passage(reading, blank, end - 1, "code")
+    return _add_passage(reading, blank, end - 1, "code")
 
 
 def _column(text: bytes, position: int) -> int:
@@ -244,9 +248,8 @@ def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
     kind = _ASCIIDOC.get(sign[:1])
     if kind is None:
         return found.end()
-    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
-    return add_passage(reading, found.start(), max(end - 1, 0), kind)
+    end = _end_of(re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)"), reading, found)
+    return _add_passage(reading, found.start(), max(end - 1, 0), kind)
 
 
 _ENVIRONMENTS: dict[bytes, PassageKind] = {
@@ -260,35 +263,30 @@ _ENVIRONMENTS: dict[bytes, PassageKind] = {
 def _on_begin(reading: Reading, found: re.Match[bytes]) -> int:
     """A block of Org."""
     what = found["what"].lower()
-    close = re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE).search(
-        reading.text, found.end()
-    )
-    end = close.end() if close is not None else len(reading.text)
-    return add_passage(reading, found.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
+    end = _end_of(re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE), reading, found)
+    return _add_passage(reading, found.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
 
 
 def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
     what = found["what"]
     kind = _ENVIRONMENTS[what]
-    close = re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
+    end = _end_of(re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}"), reading, found)
     start = found.start() - 1
     if kind == "list":
         parts = tuple(item.start() - 1 for item in re.compile(rb"\\item\b").finditer(reading.text, found.end(), end))
-        return add_passage(reading, start, end - 1, kind, _lead(reading.content, start), parts)
-    return add_passage(reading, start, end - 1, kind)
+        return _add_passage(reading, start, end - 1, kind, _lead(reading.content, start), parts)
+    return _add_passage(reading, start, end - 1, kind)
 
 
 def _on_verbatim(reading: Reading, found: re.Match[bytes]) -> int:
     closers = {b"nf": rb"fi", b"EX": rb"EE", b"TS": rb"TE"}
-    close = re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b").search(reading.text, found.end())
-    end = close.end() if close is not None else len(reading.text)
-    return add_passage(reading, found.start(), end - 1, "table" if found["open"] == b"TS" else "code")
+    end = _end_of(re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b"), reading, found)
+    return _add_passage(reading, found.start(), end - 1, "table" if found["open"] == b"TS" else "code")
 
 
 def _on_braces(reading: Reading, found: re.Match[bytes]) -> int:
     close = reading.text.find(b"\n|}", found.end())
-    return add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
+    return _add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
 
 
 _ELEMENTS: dict[bytes, PassageKind] = {
@@ -304,15 +302,13 @@ def _on_element(reading: Reading, found: re.Match[bytes]) -> int:
             if reading.opened[at][0] == what:
                 close = reading.text.find(b">", found.end(), found.end() + 200)
                 end = close + 1 if close >= 0 else found.end()
-                add_passage(reading, reading.opened[at][1], end - 1, _ELEMENTS[what])
+                _add_passage(reading, reading.opened[at][1], end - 1, _ELEMENTS[what])
                 del reading.opened[at:]
                 return end
         return found.end()
     if what == b"pre":
-        last = re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE).search(reading.text, found.end())
-        return add_passage(
-            reading, found.start() - 1, (last.end() if last is not None else len(reading.text)) - 1, "code"
-        )
+        last = _end_of(re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE), reading, found)
+        return _add_passage(reading, found.start() - 1, last - 1, "code")
     reading.opened.append((what, found.start() - 1))
     return found.end()
 

@@ -38,17 +38,17 @@ _XML_TAG = compiled(
 )
 
 
-def read_json_lines(content: bytes) -> list[Record]:
+def _read_json_lines(content: bytes) -> list[Record]:
     """One record a line."""
     starts = line_starts(content)
     spans = zip(starts.tolist(), np.append(starts[1:], len(content)).tolist(), strict=True)
     return [_record(content, start, end) for start, end in spans]
 
 
-def read_json(content: bytes) -> list[Record]:
+def _read_json(content: bytes) -> list[Record]:
     r"""Elements of the top array, or of the array that fills most of the top object, or its members.
 
-    >>> [(record.start, record.end) for record in read_json(b'[{"a": 1},\n {"a": 2}]')]
+    >>> [(record.start, record.end) for record in _read_json(b'[{"a": 1},\n {"a": 2}]')]
     [(0, 11), (11, 21)]
     """
     found = _elements(*_signs(content), length=len(content))
@@ -56,7 +56,7 @@ def read_json(content: bytes) -> list[Record]:
 
 
 def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
-    """Where elements begin, as `read_json` finds them, and where anything follows a comma, at any depth.
+    """Where elements begin, as `_read_json` finds them, and where anything follows a comma, at any depth.
 
     >>> [cuts.tolist() for cuts in json_cuts(b'[{"a":1,"b":2},{"a":[3,4]}]')]
     [[15], [8, 15, 23]]
@@ -214,7 +214,7 @@ def _category_in(record: dict[str, object]) -> str | None:
     return None
 
 
-def read_xml(content: bytes) -> list[Record]:
+def _read_xml(content: bytes) -> list[Record]:
     """The elements directly inside the root; a text without two of them has no records."""
     starts: list[int] = []
     depth = end = 0
@@ -262,7 +262,7 @@ _CATEGORY_NAME = compiled(
 _NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 
 
-def read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
+def _read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
     """Every row with its time and category where a column says so, and the header's bytes."""
     separator = b"\t" if language == "tsv" else _separator(content)
     starts = row_starts(content, separator)
@@ -440,12 +440,12 @@ _LEVEL_REACH = 120
 """How far into a record its level is looked for."""
 
 
-def read_log(content: bytes) -> list[Record]:
+def _read_log(content: bytes) -> list[Record]:
     r"""A record is a line that starts with a time stamp or a level, with the lines that continue it.
 
     Without any such line every line is a record.
 
-    >>> [(log.end, log.category) for log in read_log(b"ERROR no\n  at x\nINFO ok\n")]
+    >>> [(log.end, log.category) for log in _read_log(b"ERROR no\n  at x\nINFO ok\n")]
     [(16, 'ERROR'), (24, 'INFO')]
     """
     text = b"\n" + content
@@ -498,7 +498,7 @@ def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Rec
     if not content:
         records: list[Record] = []
     elif named in ("csv", "tsv"):
-        records, header = read_rows(content, named)
+        records, header = _read_rows(content, named)
     else:
         records = _read(content, named) or _by_line(content)
     return _aligned(content, records), header
@@ -506,13 +506,13 @@ def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Rec
 
 def _read(content: bytes, language: str | None) -> list[Record]:
     if language == "jsonl":
-        return read_json_lines(content)
+        return _read_json_lines(content)
     if language == "json":
-        return read_json(content)
+        return _read_json(content)
     if language == "log":
-        return read_log(content)
+        return _read_log(content)
     if language == "xml":
-        return read_xml(content)
+        return _read_xml(content)
     if language in _TOP:
         starts = [found.start() for found in _TOP[language].finditer(b"\n" + content)]
         edges = sorted({0, *(_with_comments(content, start) for start in starts), len(content)})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from brimful.patterns import compiled
-from brimful.text.declarations import Found, Source
+from brimful.text.declarations import Found, Source, line_end, trimmed
 from brimful.text.masking import Brackets
 
 _NAME = rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+"
@@ -85,7 +85,7 @@ def _worded(
         body = _body_of(code, pairs, after)
         if body is None:
             return Found(start, name, kind, *_signed(code, pairs, after)) if is_typed else None
-        return Found(start, name, kind, _trimmed(code, body), pairs.after(body))
+        return Found(start, name, kind, trimmed(code, 0, body), pairs.after(body))
     if word == b"type":
         if not is_typed or not re.match(rb"[ \t]*(?:<|=)", code[after : after + 20]):
             return None
@@ -100,7 +100,7 @@ def _worded(
         if opener < 0:
             return None
         bodies.append((opener, pairs.after(opener)))
-    return Found(start, name, kind, _trimmed(code, opener), pairs.after(opener))
+    return Found(start, name, kind, trimmed(code, 0, opener), pairs.after(opener))
 
 
 _CLASS_SIGN = compiled(rb"[<>({;]")
@@ -153,8 +153,7 @@ def _value_start(code: bytes, pairs: Brackets, position: int) -> int | None:
         if word == b"=" and _angles_open(code, max(first, at - _REACH), at):
             position = sign.end()
         elif word == b"=":
-            blanks = _BLANKS.match(code, at + 1)
-            return blanks.end() if blanks is not None else at + 1
+            return _behind_blanks(code, at + 1)
         if word in b"({[":
             position = pairs.after(at)
             stop = position + _REACH
@@ -174,14 +173,13 @@ def _function(source: Source, start: int, name: str, value: re.Match[bytes]) -> 
         body = _body_of(code, pairs, value.end("function"))
         if body is None or code[pairs.after(body) : pairs.after(body) + 1] == b"(":
             return None
-        return Found(start, name, "function", _trimmed(code, body), pairs.after(body))
+        return Found(start, name, "function", trimmed(code, 0, body), pairs.after(body))
     arrow = _arrow_of(code, pairs, value.start("arrow"))
     if arrow is None:
         return None
-    blanks = _BLANKS.match(code, arrow)
-    at = blanks.end() if blanks is not None else arrow
+    at = _behind_blanks(code, arrow)
     if code[at : at + 1] == b"{":
-        return Found(start, name, "function", _trimmed(code, at), pairs.after(at))
+        return Found(start, name, "function", trimmed(code, 0, at), pairs.after(at))
     return Found(start, name, "function", arrow, _value_end(code, pairs, at))
 
 
@@ -206,8 +204,8 @@ def _assigned(
 
 def _is_entry(code: bytes, end: int) -> bool:
     """Is this followed by what follows the entry of an object?"""
-    blanks = _BLANKS.match(code, end)
-    return code[blanks.end() if blanks is not None else end :][:1] in (b",", b"}") and code[end - 1 : end] != b";"
+    at = _behind_blanks(code, end)
+    return code[at : at + 1] in (b",", b"}") and code[end - 1 : end] != b";"
 
 
 def _arrow_of(code: bytes, pairs: Brackets, position: int) -> int | None:
@@ -238,16 +236,14 @@ def _behind_angles(code: bytes, position: int) -> int:
         elif code[sign.start() - 1 : sign.start()] != b"=":
             depth -= 1
             if not depth:
-                blanks = _BLANKS.match(code, sign.end())
-                return blanks.end() if blanks is not None else sign.end()
+                return _behind_blanks(code, sign.end())
     return -1
 
 
 def _return_type(code: bytes, pairs: Brackets, position: int, *, until: bytes) -> int | None:
     """Read `: type` and what it ends with: behind `=>`, or at the brace of a body."""
     stop = position + _REACH
-    first = _BLANKS.match(code, position + 1 + (code[position : position + 1] != b":"))
-    place = first.end() if first is not None else position
+    place = _behind_blanks(code, position + 1 + (code[position : position + 1] != b":"))
     is_value = True  # is a type wanted here, so that a brace is part of it?
     position = code.find(b":", position, position + 200) + 1
     while (sign := _TYPE_SIGN.search(code, position, stop)) is not None:
@@ -292,8 +288,7 @@ def _body_of(code: bytes, pairs: Brackets, position: int) -> int | None:
 
 
 def _brace_after(code: bytes, pairs: Brackets, position: int) -> int | None:
-    blanks = _BLANKS.match(code, position)
-    at = blanks.end() if blanks is not None else position
+    at = _behind_blanks(code, position)
     if code[at : at + 1] == b"{":
         return at
     if code[at : at + 1] == b":":
@@ -319,7 +314,7 @@ def _method(
     words = name.decode(errors="replace").strip("[]")
     body = _brace_after(code, pairs, close + 1)
     if body is not None:
-        return Found(start, words, "function", _trimmed(code, body), pairs.after(body))
+        return Found(start, words, "function", trimmed(code, 0, body), pairs.after(body))
     if (
         is_typed
         and _directly_in(pairs, bodies, start)
@@ -339,8 +334,7 @@ def _signed(code: bytes, pairs: Brackets, position: int) -> tuple[int, int]:
     """Where a signature without a body ends, twice."""
     opening = code.find(b"(", position, position + _REACH)
     if opening < 0:
-        end = code.find(b"\n", position)
-        end = end if end >= 0 else len(code)
+        end = line_end(code, position)
         return end, end
     end = _value_end(code, pairs, pairs.after(opening))
     return end, end
@@ -363,7 +357,7 @@ def _value_end(code: bytes, pairs: Brackets, position: int) -> int:
             return sign.end()
         elif word == b"\n":
             if not _OPERATOR.search(code, max(at - 16, start), at) and not _OPERATOR_BELOW.match(code, at, at + 400):
-                return max(_trimmed(code, at), start)
+                return max(trimmed(code, 0, at), start)
             position = at + 1
         elif word == b",":
             if _angles_open(code, max(start, at - _REACH), at):
@@ -371,7 +365,7 @@ def _value_end(code: bytes, pairs: Brackets, position: int) -> int:
                 continue
             return at
         else:
-            return max(_trimmed(code, at), start)
+            return max(trimmed(code, 0, at), start)
     return min(stop, len(code))
 
 
@@ -379,7 +373,5 @@ def _angles_open(code: bytes, start: int, end: int) -> bool:
     return code.count(b"<", start, end) > code.count(b">", start, end) - code.count(b"=>", start, end)
 
 
-def _trimmed(code: bytes, end: int) -> int:
-    while end and code[end - 1] in b" \t\r\n":
-        end -= 1
-    return end
+def _behind_blanks(code: bytes, position: int) -> int:
+    return _BLANKS.match(code, position).end()  # type: ignore[union-attr]  # it always matches

@@ -91,7 +91,7 @@ def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    _refuse(f"{name} is no number of JSON; leave it out or send null")
+    _refuse(f"{name} is not a number in JSON; leave it out or send null")
 
 
 def _whole(digits: str) -> int:

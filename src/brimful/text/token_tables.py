@@ -92,7 +92,7 @@ def write(path: Path, tokenizer: AnyTokenizer) -> None:
     tokens = _tokens(tokenizer)
     offsets = np.cumsum([0, *map(len, tokens)]).astype(np.int32)
     joined = b"".join(tokens)
-    pages, kinds = kinds_of_characters()
+    pages, kinds = _kinds_of_characters()
     arrays: tuple[NDArray[Any], ...] = (index_tokens(joined, offsets), offsets, pages, kinds)
     parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, _TYPES, strict=False)] + [joined]
     body = b"".join(parts)
@@ -116,7 +116,7 @@ def _tokens(tokenizer: AnyTokenizer) -> list[bytes]:
     return found
 
 
-def kinds_of_characters() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+def _kinds_of_characters() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     """What every code point is to the patterns: which page of kinds each 128 of them have, and the pages."""
     kinds = np.zeros(sys.maxunicode + 1, np.uint8)
     for first, last in _ASSIGNED:

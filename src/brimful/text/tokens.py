@@ -13,6 +13,7 @@ from typing import Protocol, Self, final, runtime_checkable
 from brimful.errors import SettingError
 from brimful.text import joints
 from brimful.text.bpe import BpeCounter
+from brimful.text.spans import back_to_code_point
 
 __all__ = [
     "ApproximateCounter",
@@ -283,7 +284,7 @@ class _ApproximateText:
 
     def fit(self, start: int, max_tokens: int) -> int:
         joints.check_slice(self._raw, start, len(self._raw))
-        return joints.snap_back(self._raw, min(start + 4 * max(max_tokens, 0), len(self._raw)))
+        return back_to_code_point(self._raw, min(start + 4 * max(max_tokens, 0), len(self._raw)))
 
 
 @final
@@ -302,7 +303,7 @@ class _EstimatedText:
         shares = zip(self._parts, self._percents, strict=True)
         end = min(part.fit(start, max_tokens * 100 // percent) for part, percent in shares)
         while end > start and self.count(start, end) > max_tokens:
-            end = joints.snap_back(self._raw, end - 1)
+            end = back_to_code_point(self._raw, end - 1)
         return end
 
 

@@ -17,10 +17,10 @@ from brimful.windows.policies import Draft, Joinable, Ruler, Size, around, draft
 
 # ---- snapping: Which natural boundary is nearest to a window's edge?
 
-ANTECEDENT_UNITS = 2
+_ANTECEDENT_UNITS = 2
 """How many units back a window may reach for what its first pronoun means."""
 
-BLOCK_STRETCH = 2
+_BLOCK_STRETCH = 2
 """A function is shown whole when it is at most this many times the size that the policy gave."""
 
 LONGEST_WORD = 64
@@ -58,7 +58,7 @@ def _function_around(document: Document, span: Span, core: Span) -> Span | None:
     if block is None:
         return None
     whole = Span(document.outline.cut_before(block.start), document.outline.cut_after(block.end))
-    fits = _content(document, whole.start, whole.end) <= BLOCK_STRETCH * _content(document, span.start, span.end)
+    fits = _content(document, whole.start, whole.end) <= _BLOCK_STRETCH * _content(document, span.start, span.end)
     return whole if fits else None
 
 
@@ -87,7 +87,7 @@ def _nearest_end(document: Document, span: Span, core: Span) -> int:
 def _with_antecedent(document: Document, start: int) -> int:
     """Reach back while the window would open with a pronoun whose meaning stands before it (085b §2)."""
     outline, content = document.outline, document.content
-    for _ in range(ANTECEDENT_UNITS):
+    for _ in range(_ANTECEDENT_UNITS):
         if start == 0 or not refers_back(content, start):
             break
         start = outline.cut_before(start - 1)

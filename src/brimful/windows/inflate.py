@@ -29,7 +29,7 @@ from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_aft
 # above, and in data records of one kind that follow each other. All of it is read off the bytes that are shown, so it
 # holds for the window as it is shown: filling a budget changes it.
 
-PAUSE_SECONDS = 3_600
+_PAUSE_SECONDS = 3_600
 """Records further apart in time do not follow each other."""
 
 
@@ -84,7 +84,7 @@ def _in_a_row(records: Sequence[Record]) -> float:
     """The share of neighbours without a long pause between them, of those whose times are known."""
     times = [record.time for record in records if record.time is not None]
     pairs = list(pairwise(times))
-    return sum(abs(later - earlier) <= PAUSE_SECONDS for earlier, later in pairs) / len(pairs) if pairs else 1.0
+    return sum(abs(later - earlier) <= _PAUSE_SECONDS for earlier, later in pairs) / len(pairs) if pairs else 1.0
 
 
 # ---- inflate: From hits to windows: how much around each hit should be read?
@@ -265,12 +265,12 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
     numbers: dict[str, int] = defaultdict(int)
     windows: list[Window] = []
     for cut in cuts:
-        windows.append(window_of(cut, numbers[cut.document.path], settings))
+        windows.append(_window_of(cut, numbers[cut.document.path], settings))
         numbers[cut.document.path] += 1
     return tuple(sorted(windows, key=lambda window: window.order))
 
 
-def window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
+def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
     hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
@@ -315,7 +315,7 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     return document.time if found is None else found
 
 
-# ---- tide: Which windows do the best hits make while the line between them and the others moves?
+# ---- cache: Which windows do the best hits make while the line between them and the others moves?
 #
 # Packing finds out where the water line lies by trying. From one try to the next most windows stay what they were, so
 # each is made once.
@@ -372,7 +372,7 @@ class WindowCache:
         key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))
         window = self._cut.get(key)
         if window is None:
-            window = window_of(cut, number, self._settings)
+            window = _window_of(cut, number, self._settings)
         elif window.sequence != number:
             window = window.changed(sequence=number)
         self._cut[key] = window

@@ -315,7 +315,7 @@ def draft_windows(
         drafts = _dense(places, size, length=length, settings=settings, joinable=joinable)
     else:
         drafts = [_radiating(place, length) for place in places]
-        drafts = [part for draft in merge_drafts(drafts, joinable) for part in _under(draft, size.cap_bytes)]
+        drafts = [part for draft in _merge_drafts(drafts, joinable) for part in _under(draft, size.cap_bytes)]
     return refill(drafts, length=length, cap=size.cap_bytes, joinable=joinable) if settings.refill else drafts
 
 
@@ -331,11 +331,11 @@ def _dense(
 ) -> list[Draft]:
     """Merge raw gaps under the threshold, pad, clamp, merge what overlaps, cap (085a §2.1)."""
     drafts = [Draft(place.start, place.end, [place], place.share) for place in places]
-    drafts = merge_drafts(drafts, joinable, gap=settings.merge_gap_bytes - 1)
+    drafts = _merge_drafts(drafts, joinable, gap=settings.merge_gap_bytes - 1)
     capped: list[Draft] = []
     for draft in drafts:
         _pad(draft, size, length=length, settings=settings)
-    for draft in merge_drafts(drafts, joinable):
+    for draft in _merge_drafts(drafts, joinable):
         capped.extend(_cap(draft, size, length=length, settings=settings))
     return capped
 
@@ -432,7 +432,7 @@ def shrink(draft: Draft, limit: int) -> None:
     draft.end = draft.core_end + min(spare - keep_before, after)
 
 
-def merge_drafts(drafts: Iterable[Draft], joinable: Joinable, *, gap: int = 0) -> list[Draft]:
+def _merge_drafts(drafts: Iterable[Draft], joinable: Joinable, *, gap: int = 0) -> list[Draft]:
     """Join drafts that overlap, touch, or lie within `gap`, unless something between them forbids it."""
     merged: list[Draft] = []
     for draft in sorted(drafts, key=lambda draft: (draft.core_start, draft.core_end)):

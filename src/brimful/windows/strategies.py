@@ -72,7 +72,7 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> int:
     return math.isqrt(len(one & other) ** 2 * FULL**2 // size) if size else 0
 
 
-def steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
+def _steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
     """A vector as whole steps of its largest value, so that products are exact."""
     values = np.asarray(vector, np.float64)
     largest = float(np.max(np.abs(values))) if values.size else 0.0
@@ -212,7 +212,7 @@ def _card(window: Window, names: Names) -> _Card:
         window,
         terms_of(window.text),
         frozenset(name.casefold() for name in window.entities) or names.of(window.text),
-        steps_of(window.vector) if window.vector else None,
+        _steps_of(window.vector) if window.vector else None,
         None if document is None else _thread(document.content[:_HEAD_BYTES]),
         document is not None and document.kind == "prose" and refers_back(document.content, window.start),
     )

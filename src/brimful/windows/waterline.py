@@ -30,13 +30,13 @@ LEAST_ROOM_BYTES = 200
 MOST_ROOM_BYTES = 1_200
 """And no more than so much to a long one."""
 
-CODE_TIMES = 5
+_CODE_TIMES = 5
 """Of code so many times as much: a function says little in part."""
-STEP_TIMES = 3
+_STEP_TIMES = 3
 """And of numbered steps: whoever follows them needs those before and after."""
 SCRAP_BYTES = 140
 """A shorter piece of a paragraph is shown with what stands beside it."""
-HEAD_SHARE = 50
+_HEAD_SHARE = 50
 """Percent of what is shown of a function that its head may add: signature and doc comment."""
 EDGE_BYTES = 300
 """So far is looked for a natural edge where a long sentence or record was cut inside."""
@@ -68,7 +68,7 @@ def made_whole(document: Document, span: Span, share: int) -> Span:
         return span
     if document.kind == "data":
         return _between_natural_edges(document, span)
-    share *= CODE_TIMES if document.kind == "code" else STEP_TIMES if _is_in_steps(document, span) else 1
+    share *= _CODE_TIMES if document.kind == "code" else _STEP_TIMES if _is_in_steps(document, span) else 1
     room = min(max(len(span) * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
     starts, ends = _edges(document, span, room)
     start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
@@ -150,7 +150,7 @@ def heads_of(document: Document, spans: Sequence[Span]) -> list[tuple[Span, int]
         definition = begins and _function_at(document.outline.structure.definitions, begins.start())
         if definition and shown <= definition.signature_start and definition.signature_end < span.start:
             inside = sum(min(each.end, definition.end) - each.start for each in spans if _is_in(each, definition))
-            head = _head(document.content, definition, min(inside * HEAD_SHARE // 100, MOST_ROOM_BYTES), span.start)
+            head = _head(document.content, definition, min(inside * _HEAD_SHARE // 100, MOST_ROOM_BYTES), span.start)
             if head is not None:
                 found.setdefault(head, number)
         shown = max(shown, span.end)
@@ -245,7 +245,7 @@ BRIDGED_BYTES = 80
 LARGE_TOKENS = 12_000
 """From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
 SCRAP_BYTES = 150
-SCRAP_BRIDGE_BYTES = 400
+_SCRAP_BRIDGE_BYTES = 400
 """So far from its neighbour a scrap is joined with it."""
 RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
@@ -355,7 +355,7 @@ def _blocks(
     joined: list[tuple[Span, list[Hit]]] = []
     for span, hits in runs:
         last = joined[-1][0] if joined else None
-        is_near = last is not None and span.start - last.end <= SCRAP_BRIDGE_BYTES and may_join(last.end, span.start)
+        is_near = last is not None and span.start - last.end <= _SCRAP_BRIDGE_BYTES and may_join(last.end, span.start)
         if last is not None and is_near and min(len(last), len(span)) < least:
             joined[-1] = (Span(last.start, max(last.end, span.end)), [*joined[-1][1], *hits])
         else:
@@ -369,16 +369,16 @@ def _widened(document: Document, span: Span, may_join: Joinable, least: int) -> 
         return span
     outline = document.outline
     whole = Span(outline.section_before(span.start), outline.section_after(span.end))
-    if len(whole) <= SCRAP_BRIDGE_BYTES and may_join(whole.start, whole.end):
+    if len(whole) <= _SCRAP_BRIDGE_BYTES and may_join(whole.start, whole.end):
         return whole
     start, end = span.start, span.end
     for _ in range(_MOST_WIDENED):
         after, before = outline.cut_after(min(end + 1, len(document))), outline.cut_before(max(start - 1, 0))
-        if end < after <= start + 2 * SCRAP_BRIDGE_BYTES and may_join(end, after - 1):
+        if end < after <= start + 2 * _SCRAP_BRIDGE_BYTES and may_join(end, after - 1):
             end = after
         if end - start >= least:
             break
-        if end - 2 * SCRAP_BRIDGE_BYTES <= before < start and may_join(before, start):
+        if end - 2 * _SCRAP_BRIDGE_BYTES <= before < start and may_join(before, start):
             start = before
         if end - start >= least:
             break

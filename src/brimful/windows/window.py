@@ -30,16 +30,16 @@ SeamKind = Literal["signature", "definition", "header", "heading", "speaker"]
 
 MOST_TRAIL_BYTES = 120
 """Of headings and speakers above a window of prose."""
-SPEAKER_SHARE = 4
+_SPEAKER_SHARE = 4
 """At most one byte of the speaker, without whom a message is nobody's, for so many of the window."""
-LEAD_SHARE = 2
+_LEAD_SHARE = 2
 """And of the header of a table in prose, or the lead-in of a list."""
-LEAST_LEAD_BYTES = 60
+_LEAST_LEAD_BYTES = 60
 """So long a header or lead-in is shown above the shortest row or item."""
-MOST_HEADINGS = 3
-MOST_HEADER_BYTES = 1_024
+_MOST_HEADINGS = 3
+_MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
-MOST_SIGNATURE_BYTES = 256
+_MOST_SIGNATURE_BYTES = 256
 """Of a signature, of which only the line that names it is shown: a longer one is left out."""
 
 _FRAME_BYTES = 8  # about what a format puts around a seam
@@ -76,7 +76,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     found: list[tuple[SeamKind, int, int]] = []
     if document.kind == "data":
         header = document.outline.header
-        found += [("header", *header)] if header and header[1] - header[0] <= MOST_HEADER_BYTES else []
+        found += [("header", *header)] if header and header[1] - header[0] <= _MOST_HEADER_BYTES else []
     elif document.kind == "prose":
         found += [*_trail(document, span, trail_share), *_lead(document, span)] if trail_share else []
     else:
@@ -93,7 +93,7 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     return _seams(document, span, found)
 
 
-def seams_after(document: Document, span: Span, before: Sequence[Seam], *, trail_share: int) -> tuple[Seam, ...]:
+def _seams_after(document: Document, span: Span, before: Sequence[Seam], *, trail_share: int) -> tuple[Seam, ...]:
     """The seams of a window that was resized; the definitions that it used stay where they are outside of it."""
     kept = [(seam.kind, seam.start, seam.end) for seam in before if seam.kind == "definition"]
     found = seams_for(document, span, trail_share=trail_share)
@@ -119,11 +119,11 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
     found: list[tuple[SeamKind, int, int]] = []
     spoken = _speaker(document, span.start)
     said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0
-    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // SPEAKER_SHARE):
+    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // _SPEAKER_SHARE):
         found.append(("speaker", spoken.start(), spoken.end()))
         room -= said
     above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
-    for block in above[: -MOST_HEADINGS - 1 : -1]:
+    for block in above[: -_MOST_HEADINGS - 1 : -1]:
         start, end = _heading_words(document.content, block.signature_start, block.signature_end)
         size = end - start + _FRAME_BYTES
         if block.signature_end <= span.start and end > start and size <= room:
@@ -158,7 +158,7 @@ def _naming_line(content: bytes, start: int, end: int) -> tuple[int, int]:
     """
     for line in _LINE.finditer(content, start, end):
         if not line[0].startswith(_NOT_A_NAME):
-            return (start, start) if len(line[0]) > MOST_SIGNATURE_BYTES else line.span()
+            return (start, start) if len(line[0]) > _MOST_SIGNATURE_BYTES else line.span()
     return start, start
 
 
@@ -174,9 +174,9 @@ def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
     lead = passages[at].lead
     if lead is None or lead[1] > span.start:
         return []
-    share = max(len(span) // LEAD_SHARE, LEAST_LEAD_BYTES)
+    share = max(len(span) // _LEAD_SHARE, _LEAST_LEAD_BYTES)
     if passages[at].kind == "table":
-        return [("header", *lead)] if lead[1] - lead[0] <= min(MOST_HEADER_BYTES, share) else []
+        return [("header", *lead)] if lead[1] - lead[0] <= min(_MOST_HEADER_BYTES, share) else []
     start, end = _last_sentence(document.content, *lead)
     most = min(MOST_TRAIL_BYTES, share)
     return [("header", start, end)] if end - start <= most and document.content[start:end].count(b"\n") <= 1 else []
@@ -381,7 +381,7 @@ class Window:
             cut_end=goes_on_after(self.document, end),
             seams=seams
             if self.trail_share is None
-            else seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
+            else _seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
         )
 
     def changed(self, **values: object) -> Window:

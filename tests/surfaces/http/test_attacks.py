@@ -9,9 +9,8 @@ import brimful
 from brimful import parse
 from brimful.errors import InputError
 from brimful.settings import FORMATS
-from brimful.surfaces.http import ServeSettings, serve
+from brimful.surfaces.http import ServeSettings, is_served, serve
 from brimful.surfaces.http.guard import PAGE_POLICY
-from brimful.surfaces.http.serving import is_served
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 from tests.surfaces.http.conftest import FORGED, SCRIPT, listening, problem
 
@@ -253,9 +252,9 @@ def test_beyond_loopback_names_must_be_known():
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"question": NaN}', "NaN is no number of JSON"),
-        (b'{"question": "tea", "limit": Infinity}', "Infinity is no number"),
-        (b'{"question": "tea", "limit": -Infinity}', "-Infinity is no number"),
+        (b'{"question": NaN}', "NaN is not a number in JSON"),
+        (b'{"question": "tea", "limit": Infinity}', "Infinity is not a number"),
+        (b'{"question": "tea", "limit": -Infinity}', "-Infinity is not a number"),
         (b'{"question": "tea", "limit": 1e999}', "beyond what a number can hold"),
         (b'{"question": "tea", "limit": ' + b"9" * 5_000 + b"}", "5000 digits"),
         (b'{"question": "tea", "question": "coffee"}', "'question' stands there twice"),

@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from brimful.surfaces.outcomes import OUTCOMES
+from brimful.errors import OUTCOMES
 
 PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode, checks
 from scripts.openapi import description
 
-from brimful.surfaces.outcomes import OUTCOMES
+from brimful.errors import OUTCOMES
 from tests.surfaces.http.conftest import filled, listening
 
 PLACE = Path(__file__).parents[3] / "docs" / "openapi.json"

@@ -6,7 +6,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 import brimful
 from brimful.receipts.receipt import Receipt
-from brimful.surfaces.mcp.schemas import DOCUMENTS, MOST_LISTED, RECEIPTS, Receipts, document_uri
+from brimful.surfaces.mcp.schemas import DOCUMENTS, MOST_LISTED, RECEIPTS, document_uri, receipt_of
+from brimful.surfaces.serving import Receipts
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
 from tests.surfaces.mcp.talking import talking, text_of
 
@@ -91,7 +92,7 @@ def test_the_oldest_receipt_goes_first(store):
     kept.keep(made[2])
     assert kept.ids() == [made[2].id, made[0].id]
     with pytest.raises(brimful.DocumentError, match="the last 2 of this server"):
-        kept.get(made[1].id)
+        receipt_of(kept, made[1].id)
 
 
 def test_paths_are_completed(client):

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 
 from brimful.classes import dataclass
 from brimful.errors import FormatError
-from brimful.patterns import compiled
+from brimful.patterns import BREAK, CONTROL, INVISIBLE, compiled
 from brimful.settings import FormatName, LineNumbers
-from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Seam, Window
 
 # ---- form: What is a format? Literals around windows, and a way to write each window's own text.
@@ -54,13 +53,13 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What is told of each window beside its text: details (CFS include_metadata), and which lines it holds."""
+    """What is said of each window beside its text: details (CFS include_metadata), and which lines it holds."""
 
     metadata: bool = False
     lines: LineNumbers = "ranges"
 
     def of(self, window: Window) -> tuple[int, int] | None:
-        """The lines of a window, where they are known and told."""
+        """The lines of a window, where they are known and wanted."""
         return window.lines if self.metadata or self.lines != "none" else None
 
     def number_of(self, window: Window) -> int | None:
@@ -69,7 +68,7 @@ class Showing:
         return lines[0] if lines else None
 
 
-PLAINLY = Showing()
+_PLAINLY = Showing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Form:
     body: Callable[[Window, Showing], list[Fragment]]
     tail: Callable[[Window, Showing], list[Fragment]]
     read: Callable[[Payload], list[Window]]
-    payload: Callable[[Sequence[Block], str, Showing], Payload]
+    payload: Callable[[Sequence[Block], str, Showing], Payload] = lambda _blocks, text, _showing: text
     opening: str = ""
     closing: str = ""
     block_separator: str = ""
@@ -125,6 +124,15 @@ def _written_out(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code <= _LAST_OF_FOUR_DIGITS else f"\\U{code:08x}"
 
 
+STEP = " > "
+"""What stands between two seams of a trail."""
+
+
+def safe_sign(sign: str) -> str:
+    """A sign of a trail that would be taken for `STEP` or for the end of a line, written out."""
+    return "\\u003e" if sign == ">" else safe_name(sign)
+
+
 def read_name(name: str) -> str:
     r"""The inverse of `safe_name`.
 
@@ -142,7 +150,7 @@ def _read_back(match: re.Match[str]) -> str:
 def title(path: str, first: Window, showing: Showing) -> str:
     """What names a document and the lines of its first window. One that is shown whole needs no lines.
 
-    >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), PLAINLY)
+    >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), _PLAINLY)
     'notes/tea.md line 12'
     """
     name = _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))
@@ -296,7 +304,7 @@ def details(window: Window, showing: Showing) -> dict[str, str]:
     return shown
 
 
-def told(window: Window, showing: Showing) -> dict[str, str]:
+def attributes(window: Window, showing: Showing) -> dict[str, str]:
     """What a format with attributes says of a window: all details, or only which lines it holds."""
     if showing.metadata:
         return details(window, showing)
@@ -308,7 +316,7 @@ def told(window: Window, showing: Showing) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReadDetails:
     """What was read of a window beside its text."""
 
     start: int = 0
@@ -334,12 +342,12 @@ class Told:
         )
 
 
-def read_details(found: Mapping[str, str]) -> Told:
-    """What `details` or `told` wrote."""
+def read_details(found: Mapping[str, str]) -> ReadDetails:
+    """What `details` or `attributes` wrote."""
     start, end = found["bytes"].split("-") if "bytes" in found else ("0", "-1")
     time = found.get("time")
     lines = found.get("lines")
-    return Told(
+    return ReadDetails(
         int(start),
         int(end),
         float(found.get("score", 0.0)),

@@ -9,18 +9,17 @@ from brimful.assembly.formats.form import (
     Fragment,
     Payload,
     Showing,
+    attributes,
     edge_above,
     gap_between,
     is_cut_above,
     read_details,
     read_gap,
-    told,
     with_escapes,
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import compiled
-from brimful.text.unseen import INVISIBLE
+from brimful.patterns import INVISIBLE, compiled
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = compiled('["\\\\\x00-\x1f\x7f\u2028\u2029]')
@@ -55,7 +54,7 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
         fragments += _after(marked=before.cut_end and not window.cut_start)
         fragments.append(Fragment(","))
     fragments.append(
-        Fragment("{" + "".join(f'"{name}":{_string(value)},' for name, value in told(window, showing).items()))
+        Fragment("{" + "".join(f'"{name}":{_string(value)},' for name, value in attributes(window, showing).items()))
     )
     for number, seam in enumerate(window.seams):
         fragments.append(Fragment('","' if number else '"in":["', role="seams"))
@@ -122,7 +121,6 @@ JSON = Form(
     body=_body,
     tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _showing: text,
     opening='{"documents":[',
     closing="]}\n",
     block_separator=",",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from brimful.assembly.formats.form import (
     NOTHING_ABOVE,
+    STEP,
     Form,
     Fragment,
     Gap,
     Payload,
+    ReadDetails,
     Role,
     Showing,
     Title,
-    Told,
     details,
     edge_above,
     gap_between,
@@ -22,20 +23,18 @@ from brimful.assembly.formats.form import (
     read_gap,
     read_name,
     read_title,
-    safe_name,
+    safe_sign,
     title,
     with_escapes,
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import compiled
-from brimful.text.unseen import CONTROL, INVISIBLE
+from brimful.patterns import CONTROL, INVISIBLE, compiled
 from brimful.windows.window import MARKER, Window
 
 _TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
 _FENCE = compiled(r"(`{3,})([^`\n]*)\Z")
 _IN = "in"
-_STEP = " > "
 _UNSAFE_IN_TRAILS = compiled("[\\\\\n]|(?:(?<= )|\\A)>(?= |\\Z)")
 _PLAIN_LANGUAGE = compiled(r"[A-Za-z0-9_+#-]+\Z")
 
@@ -50,16 +49,12 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
     if seams is not None:
         trail: list[Fragment] = []
         for number, seam in enumerate(seams):
-            trail += [Fragment(_STEP, role="seams")] if number else []
-            trail += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, _written_out, role="seams")
+            trail += [Fragment(STEP, role="seams")] if number else []
+            trail += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
         fragments += _fenced(trail, _IN if seams else f"{_IN} nothing", role="seams")
     if before is None and (edge := edge_above(window, showing)):
         fragments.append(Fragment(f"{edge}\n", role="markers"))
     return fragments
-
-
-def _written_out(sign: str) -> str:
-    return "\\u003e" if sign == ">" else safe_name(sign)
 
 
 def _body(window: Window, showing: Showing) -> list[Fragment]:
@@ -116,7 +111,7 @@ class _Block:
 
     def __init__(self, named: Title) -> None:
         self._named = named
-        self._found: list[tuple[str, Told, tuple[str, ...]]] = []
+        self._found: list[tuple[str, ReadDetails, tuple[str, ...]]] = []
         self._markers: dict[int, str] = {}  # before which window each stands
         self._seams: tuple[str, ...] = ()
 
@@ -128,16 +123,16 @@ class _Block:
     def take(self, info: str, text: str) -> None:
         """A fence: a trail, or a window."""
         if info.split(" ", maxsplit=1)[0] == _IN:
-            self._seams = tuple(map(read_name, text.split(_STEP))) if info == _IN else ()
+            self._seams = tuple(map(read_name, text.split(STEP))) if info == _IN else ()
             return
         found = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
         gap = self._gap(len(self._found))
         if found:
             read = read_details(found)
         elif self._found:
-            read = Told(line=gap.line, numbered=gap.numbered) if gap else Told()
+            read = ReadDetails(line=gap.line, numbered=gap.numbered) if gap else ReadDetails()
         else:
-            read = Told(line=self._named.line, numbered=self._named.numbered)
+            read = ReadDetails(line=self._named.line, numbered=self._named.numbered)
         self._found.append((text, read, self._seams))
 
     def windows(self) -> list[Window]:
@@ -162,6 +157,5 @@ MARKDOWN = Form(
     body=_body,
     tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _showing: text,
     block_separator="\n",
 )

@@ -17,13 +17,14 @@ from dataclasses import replace
 
 from brimful.assembly.formats.form import (
     NOTHING_ABOVE,
+    STEP,
     Block,
     Form,
     Fragment,
     Payload,
+    ReadDetails,
     Showing,
     Title,
-    Told,
     details,
     edge_above,
     gap_between,
@@ -36,14 +37,14 @@ from brimful.assembly.formats.form import (
     read_name,
     read_title,
     safe_name,
+    safe_sign,
     title,
     with_escapes,
     with_numbers,
     without_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import compiled
-from brimful.text.unseen import (
+from brimful.patterns import (
     ASCII_BLANK,
     ASCII_BREAK,
     ASCII_CONTROL,
@@ -52,6 +53,7 @@ from brimful.text.unseen import (
     COMBINING,
     CONTROL,
     INVISIBLE,
+    compiled,
 )
 from brimful.windows.window import MARKER, Seam, Window
 
@@ -103,7 +105,6 @@ _LOOKS_OURS = rf"(?i){_BEGINS}(?={_OURS})"
 _ESCAPED = rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
 _UNSAFE_IN_TRAILS = compiled("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|(?:(?<= )|\\A)>(?= |\\Z)")
-_STEP = " > "
 _NO_TRAIL = "[IN:]"
 _TRAILS = ("[IN: ", "[IN| ", _NO_TRAIL)
 _HEADER = compiled(r"\[DOC: ([^\n]*)\]\Z")
@@ -143,18 +144,14 @@ def _write_trail(seams: Sequence[Seam]) -> list[Fragment]:
     fragments = [Fragment("[IN: ", role="seams")]
     for number, seam in enumerate(seams):
         if number:
-            fragments.append(Fragment(_STEP, role="seams"))
+            fragments.append(Fragment(STEP, role="seams"))
         at = seam.start
         for row, line in enumerate(seam.text.split("\n")):
             if row:
                 fragments.append(Fragment("]\n[IN| ", role="seams"))
-            fragments += with_escapes(line, at, _UNSAFE_IN_TRAILS, _written_out, role="seams")
+            fragments += with_escapes(line, at, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
             at += len(line.encode()) + 1
     return [*fragments, Fragment("]\n", role="seams")]
-
-
-def _written_out(sign: str) -> str:
-    return "\\u003e" if sign == ">" else safe_name(sign)
 
 
 def _body(window: Window, showing: Showing) -> list[Fragment]:
@@ -225,7 +222,7 @@ class _Block:
     def __init__(self, named: Title) -> None:
         self._path = named.path
         self._windows: list[Window] = []
-        self._told = Told(line=named.line, numbered=named.numbered)
+        self._read = ReadDetails(line=named.line, numbered=named.numbered)
         self._marker: str | None = None  # above the first window
         self._gap_cut = False  # whether the gap above a later one cuts it
         self._seams: list[str] = []
@@ -250,14 +247,14 @@ class _Block:
         elif line.startswith("[SPAN: "):
             self._begin()
             found = dict(pair.split(" ", 1) for pair in line.removeprefix("[SPAN: ").removesuffix("]").split(", "))
-            self._told = read_details(found)
+            self._read = read_details(found)
         elif not self._text and not self._windows and line in (MARKER, NOTHING_ABOVE):
             self._marker = line
         elif gap := read_gap(line):
             if not (is_last and line == MARKER):
                 self._close(cut_end=gap.cut_end)
                 self._gap_cut = gap.cut_start
-                self._told = Told(line=gap.line, numbered=gap.numbered)
+                self._read = ReadDetails(line=gap.line, numbered=gap.numbered)
             elif self._text:
                 self._close(cut_end=True)
         else:
@@ -273,26 +270,22 @@ class _Block:
             self._seams, self._fresh_seams = [], False
         if line == _NO_TRAIL:
             return
-        steps = line[5:].removesuffix("]").split(_STEP)
+        steps = line[5:].removesuffix("]").split(STEP)
         if line.startswith("[IN| ") and self._seams:
             steps[0] = f"{self._seams.pop()}\n{steps[0]}"
         self._seams += steps
 
     def _close(self, *, cut_end: bool) -> None:
-        cut_start = self._gap_cut if self._windows else is_cut_above(self._told.line, self._marker)
-        line = self._told.line if self._told.numbered else None
+        cut_start = self._gap_cut if self._windows else is_cut_above(self._read.line, self._marker)
+        line = self._read.line if self._read.numbered else None
         text = re.sub(_ESCAPED, r"\1", without_numbers("\n".join(self._text), line))
         seams = [read_name(seam) for seam in self._seams]
-        plain = replace(self._told, numbered=False)
+        plain = replace(self._read, numbered=False)
         self._windows.append(plain.window(self._path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
-        self._text, self._told, self._gap_cut, self._fresh_seams = [], Told(), False, True
+        self._text, self._read, self._gap_cut, self._fresh_seams = [], ReadDetails(), False, True
 
 
 # ---- payloads
-
-
-def _as_text(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:
-    return text
 
 
 def _as_messages(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:
@@ -355,7 +348,6 @@ PLAIN = Form(
     body=_body,
     tail=_tail,
     read=_read_plain,
-    payload=_as_text,
     block_separator="\n",
 )
 MESSAGES = replace(PLAIN, name="messages", read=_read_messages, payload=_as_messages)

@@ -9,6 +9,7 @@ from brimful.assembly.formats.form import (
     Fragment,
     Payload,
     Showing,
+    attributes,
     edge_above,
     gap_between,
     is_cut_above,
@@ -17,7 +18,6 @@ from brimful.assembly.formats.form import (
     read_gap,
     read_name,
     safe_name,
-    told,
     with_escapes,
     with_numbers,
 )
@@ -54,8 +54,8 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
             fragments += with_escapes(seam.text, seam.start, _SPECIAL, _escape, role="seams")
             fragments.append(Fragment("</in>", role="seams"))
         fragments.append(Fragment("\n" if seams else "<nowhere/>\n", role="seams"))
-    attributes = "".join(f' {name}="{_attribute(value)}"' for name, value in told(window, showing).items())
-    return [*fragments, Fragment(f"<window{attributes}>")]
+    named = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes(window, showing).items())
+    return [*fragments, Fragment(f"<window{named}>")]
 
 
 def _body(window: Window, showing: Showing) -> list[Fragment]:
@@ -114,7 +114,6 @@ XML = Form(
     body=_body,
     tail=_tail,
     read=_read,
-    payload=lambda _blocks, text, _showing: text,
     opening="<context>\n",
     closing="</context>\n",
 )

@@ -69,7 +69,7 @@ def boxed(family: str, name: str) -> Loader:
     return load_one
 
 
-def seconds_for(size: int, settings: SourceSettings) -> int:
+def _seconds_for(size: int, settings: SourceSettings) -> int:
     """How much processor time a file of so many bytes may take."""
     return settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (size // 1_000_000)
 
@@ -86,7 +86,7 @@ class Box:
         process = self._running()
         if process is None:
             return None
-        seconds = seconds_for(len(raw), settings)
+        seconds = _seconds_for(len(raw), settings)
         watch = threading.Timer(_PATIENCE * seconds, process.kill)
         watch.daemon = True
         watch.start()

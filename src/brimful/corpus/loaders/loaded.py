@@ -116,6 +116,19 @@ class Canon:
             return None
         return SourceMap(tuple(self._starts), tuple(self._labels), tuple(self._times))
 
+    def loaded(
+        self,
+        path: str,
+        rule: str,
+        *,
+        kind: Kind = "prose",
+        language: str = "markdown",
+        time: int | None = None,
+        title: str | None = None,
+    ) -> Loaded:
+        """The document that this text is."""
+        return Loaded(path, self.content, kind, language, rule, False, time, title, self.source_map)  # noqa: FBT003
+
 
 def fenced(text: str, *, language: str = "") -> str:
     """Text as a Markdown code block whose fence is longer than any run of backticks in it."""
@@ -147,4 +160,4 @@ def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
 def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:
     """Refuse a text that is most likely in an encoding that must be named."""
     if escaped * _MOST_ESCAPED > size and not (settings.allows("encoding") or settings.allows("binary")):
-        raise Refusal("encoding", f"{escaped} of {size} bytes are no UTF-8; name the file's encoding")
+        raise Refusal("encoding", f"{escaped} of {size} bytes are not UTF-8; name the file's encoding")

@@ -33,7 +33,7 @@ def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Lo
     """
     message = email.message_from_bytes(raw)
     if not message.keys():
-        raise Refusal("malformed", "no e-mail: it has no headers")
+        raise Refusal("malformed", "not an e-mail: it has no headers")
     canon = Canon(max_bytes=settings.max_text_bytes)
     canon.label("headers")
     for name in _HEADERS:
@@ -44,17 +44,8 @@ def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Lo
         canon.add("\n")
         canon.label(f"part {number}")
         _write_part(part, canon, settings)
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="text",
-        rule="eml",
-        is_verbatim=False,
-        time=_date(message),
-        title=_header(message, "Subject") or None,
-        source_map=canon.source_map,
-    )
+    subject = _header(message, "Subject") or None
+    yield canon.loaded(path, "eml", language="text", time=_date(message), title=subject)
 
 
 def split_mailbox(raw: bytes) -> Iterator[bytes]:
@@ -67,7 +58,7 @@ def split_mailbox(raw: bytes) -> Iterator[bytes]:
     """
     starts = [(found.start(), found.end()) for found in _MESSAGE.finditer(raw)]
     if not starts or starts[0][0]:
-        raise Refusal("malformed", "no mailbox: it does not begin with a From line")
+        raise Refusal("malformed", "not a mailbox: it does not begin with a From line")
     for at, (_, start) in enumerate(starts):
         end = starts[at + 1][0] if at + 1 < len(starts) else len(raw)
         yield re.sub(rb"^>(>*From )", rb"\1", raw[start:end], flags=re.MULTILINE)
@@ -151,7 +142,7 @@ _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "A
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
 _BLANK = compiled(r"[\s,]*")
 
-Json = object
+_Json = object
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +155,7 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class _Conversation:
     """A titled list of messages in the order they were read."""
 
     form: str
@@ -177,7 +168,7 @@ def may_be_chat(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and _SIGNS.search(head) is not None
 
 
-def conversations(text: str) -> Iterator[Conversation]:
+def conversations(text: str) -> Iterator[_Conversation]:
     """The conversations of an export, parsed one at a time; a ValueError when it is no export after all.
 
     >>> [chat.messages[0].text for chat in conversations('[{"role": "user", "content": "Hi"}]')]
@@ -186,13 +177,13 @@ def conversations(text: str) -> Iterator[Conversation]:
     elements = _elements(text)
     first = next(elements, None)
     if _is_role_message(first):
-        yield Conversation("roles", None, [_role_message(element) for element in (first, *elements)])
+        yield _Conversation("roles", None, [_role_message(element) for element in (first, *elements)])
         return
     for element in (first, *elements):
         yield _conversation(element)
 
 
-def load_chat(path: str, *, chat: Conversation, rule: str, settings: SourceSettings) -> Iterator[Loaded]:
+def load_chat(path: str, *, chat: _Conversation, rule: str, settings: SourceSettings) -> Iterator[Loaded]:
     """A conversation as a document; its time is that of its last message."""
     if not chat.messages:
         raise Refusal("empty", "a conversation without messages")
@@ -204,20 +195,11 @@ def load_chat(path: str, *, chat: Conversation, rule: str, settings: SourceSetti
         canon.label(f"message {number}", time=message.time)
         when = f" ({_iso(message.time)})" if message.time is not None else ""
         canon.add(f"{message.speaker}{when}: {message.text}\n\n")
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="markdown",
-        rule=f"{chat.form}:{rule}",
-        is_verbatim=False,
-        time=max((message.time for message in chat.messages if message.time is not None), default=None),
-        title=chat.title,
-        source_map=canon.source_map,
-    )
+    last = max((message.time for message in chat.messages if message.time is not None), default=None)
+    yield canon.loaded(path, f"{chat.form}:{rule}", time=last, title=chat.title)
 
 
-def _elements(text: str) -> Iterator[Json]:
+def _elements(text: str) -> Iterator[_Json]:
     """The elements of the outer list (or the one outer object), each parsed when asked for."""
     decoder = json.JSONDecoder()
     at = _skip(text, 1 if text.startswith("\ufeff") else 0)
@@ -240,21 +222,21 @@ def _skip(text: str, at: int) -> int:
     return blank.end()
 
 
-def _conversation(element: Json) -> Conversation:
+def _conversation(element: _Json) -> _Conversation:
     if not isinstance(element, dict):
         raise ValueError("not a conversation")
     title = element.get("title") or element.get("name")
     title = " ".join(title.split()) or None if isinstance(title, str) else None
     if isinstance(element.get("mapping"), dict):
-        return Conversation("chatgpt", title, list(_branch(element)))
+        return _Conversation("chatgpt", title, list(_branch(element)))
     if isinstance(element.get("chat_messages"), list):
-        return Conversation("claude", title, [m for item in element["chat_messages"] for m in _claude_message(item)])
+        return _Conversation("claude", title, [m for item in element["chat_messages"] for m in _claude_message(item)])
     if isinstance(element.get("messages"), list) and element["messages"]:
-        return Conversation("roles", title, [_role_message(item) for item in element["messages"]])
+        return _Conversation("roles", title, [_role_message(item) for item in element["messages"]])
     raise ValueError("not a conversation")
 
 
-def _branch(element: dict[str, Json]) -> Iterator[ChatMessage]:
+def _branch(element: dict[str, _Json]) -> Iterator[ChatMessage]:
     """ChatGPT keeps every edit as a branch; the one that was open last is read, from its end to the root."""
     mapping = element["mapping"]
     assert isinstance(mapping, dict)
@@ -276,7 +258,7 @@ def _branch(element: dict[str, Json]) -> Iterator[ChatMessage]:
             yield ChatMessage(_speaker(role), text, _time(message))
 
 
-def _claude_message(item: Json) -> Iterator[ChatMessage]:
+def _claude_message(item: _Json) -> Iterator[ChatMessage]:
     if not isinstance(item, dict):
         return
     text = _text(item.get("content")) or _text(item.get("text"))
@@ -291,19 +273,19 @@ def _claude_message(item: Json) -> Iterator[ChatMessage]:
             yield ChatMessage(f"{speaker}, attachment {name if isinstance(name, str) else ''}".rstrip(), content, time)
 
 
-def _is_role_message(item: Json) -> bool:
+def _is_role_message(item: _Json) -> bool:
     if not isinstance(item, dict) or not isinstance(item.get("role"), str) or "content" not in item:
         return False
     return item["content"] is None or isinstance(item["content"], str | list)
 
 
-def _role_message(item: Json) -> ChatMessage:
+def _role_message(item: _Json) -> ChatMessage:
     if not isinstance(item, dict) or not _is_role_message(item):
         raise ValueError("not a message")
     return ChatMessage(_speaker(item["role"]), _text(item["content"]), _time(item))
 
 
-def _text(content: Json) -> str:
+def _text(content: _Json) -> str:
     """The words of a content field: a string, a list of parts, or an object that holds either."""
     if isinstance(content, str):
         return content.strip()
@@ -316,12 +298,12 @@ def _text(content: Json) -> str:
     return ""
 
 
-def _speaker(role: Json) -> str:
+def _speaker(role: _Json) -> str:
     name = " ".join(role.split())[:80] if isinstance(role, str) else ""
     return _SPEAKERS.get(name.lower(), name[:1].upper() + name[1:] or "Unknown")
 
 
-def _time(message: dict[str, Json]) -> int | None:
+def _time(message: dict[str, _Json]) -> int | None:
     for key in _TIMES:
         value = message.get(key)
         if isinstance(value, str) and (found := time_of(value.encode("utf-8", "backslashreplace"))):
@@ -335,5 +317,5 @@ def _iso(time: int) -> str:
     return dt.datetime.fromtimestamp(time, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _field(value: Json, name: str) -> Json:
+def _field(value: _Json, name: str) -> _Json:
     return value.get(name) if isinstance(value, dict) else None

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
-from brimful.corpus.loaders.loaded import Canon, Loaded, SourceMap, load_text, table_row
+from brimful.corpus.loaders.loaded import Canon, Loaded, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.errors import install
 from brimful.patterns import compiled
@@ -41,7 +41,7 @@ _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
 
 
-def office_format(raw: bytes) -> Office | None:
+def _office_format(raw: bytes) -> Office | None:
     """Which of the three a zip file is, by its main part; None for any other."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -53,38 +53,22 @@ def office_format(raw: bytes) -> Office | None:
 
 def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Markdown with one label per heading (Word), slide (PowerPoint) or row (Excel)."""
-    kind = office_format(raw)
+    kind = _office_format(raw)
     if kind is None:
-        raise Refusal("malformed", "not an Office file: no zip, or without its main part")
+        raise Refusal("malformed", "not an Office file: not a zip, or without its main part")
     title, time = _check_parts(raw, kind, settings)
     try:
-        if kind == "docx":
-            canon = _read_docx(raw, settings)
-        elif kind == "pptx":
-            canon = _read_pptx(raw, settings)
-        else:
-            canon = _read_xlsx(raw, settings)
+        canon = {"docx": _read_docx, "pptx": _read_pptx, "xlsx": _read_xlsx}[kind](raw, settings)
     except ImportError as error:
         raise Refusal("missing_part", f"reading {kind} needs {error.name}; {install('office')}") from error
     if not canon.size:
         raise Refusal("empty", "it holds no text")
-    source_map: SourceMap | None = canon.source_map
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose" if kind != "xlsx" else "data",
-        language="markdown",
-        rule=kind,
-        is_verbatim=False,
-        time=time,
-        title=title,
-        source_map=source_map,
-    )
+    yield canon.loaded(path, kind, kind="prose" if kind != "xlsx" else "data", time=time, title=title)
 
 
 def load_zip(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """A zip file that nothing else claims: Office by its main part, else whatever its bytes are."""
-    return (load_office if office_format(raw) else load_text)(path, raw, settings)
+    return (load_office if _office_format(raw) else load_text)(path, raw, settings)
 
 
 def _check_parts(raw: bytes, kind: Office, settings: SourceSettings) -> tuple[str | None, int | None]:

@@ -8,14 +8,12 @@ import zlib
 from collections.abc import Callable
 from typing import Protocol
 
-import zstandard
-
 from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.zstd import ZstdError, unpacker
 
 _BLOCK = 1 << 20
 _XZ_BYTES = 256 << 20  # what its dictionary may take
 _ZST_BYTES = 128 << 20  # and what a window of Zstandard may
-_ZST_PIECE = 256  # bytes; four of them may stand for a block of 128 KB
 _GZIP = 31  # zlib's name for a gzip header
 
 
@@ -38,8 +36,8 @@ def unpack(packing: str, raw: bytes, settings: SourceSettings) -> bytes:
     make = _maker(packing)
     try:
         return _all(make, raw, most)
-    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
-        raise Refusal("malformed", f"it is no .{packing} that can be unpacked ({error})") from error
+    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, ZstdError) as error:
+        raise Refusal("malformed", f"it is not a .{packing} that can be unpacked ({error})") from error
 
 
 def _all(make: Callable[[], _Unpacker], raw: bytes, most: int) -> bytes:
@@ -68,30 +66,4 @@ def _maker(packing: str) -> Callable[[], _Unpacker]:
         return bz2.BZ2Decompressor
     if packing == "xz":
         return lambda: lzma.LZMADecompressor(memlimit=_XZ_BYTES)
-    return _Zst
-
-
-class _Zst:
-    """One frame of Zstandard, fed in pieces so small that none of them can claim much memory."""
-
-    def __init__(self) -> None:
-        self._frame = zstandard.ZstdDecompressor(max_window_size=_ZST_BYTES).decompressobj()
-        self.unconsumed_tail = b""
-
-    @property
-    def eof(self) -> bool:
-        return self._frame.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._frame.unused_data + self.unconsumed_tail
-
-    def decompress(self, data: bytes, max_length: int = _BLOCK, /) -> bytes:
-        parts: list[bytes] = []
-        size = at = 0
-        while at < len(data) and size < max_length and not self._frame.eof:
-            parts.append(self._frame.decompress(data[at : at + _ZST_PIECE]))
-            size += len(parts[-1])
-            at += _ZST_PIECE
-        self.unconsumed_tail = data[at:]
-        return b"".join(parts)
+    return lambda: unpacker(_ZST_BYTES)

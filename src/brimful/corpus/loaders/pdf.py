@@ -38,17 +38,8 @@ def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded
             document.close()
     if not canon.size:
         raise Refusal("empty", "its pages hold no text; a scan must be recognised (OCR) first")
-    yield Loaded(
-        path,
-        canon.content,
-        kind="prose",
-        language="text",
-        rule="pdf",
-        is_verbatim=False,
-        time=_time(facts.get("CreationDate", "")),
-        title=" ".join(facts.get("Title", "").split()) or None,
-        source_map=canon.source_map,
-    )
+    time, title = _time(facts.get("CreationDate", "")), " ".join(facts.get("Title", "").split()) or None
+    yield canon.loaded(path, "pdf", language="text", time=time, title=title)
 
 
 def _read_pages(document: PdfDocument, settings: SourceSettings) -> Canon:

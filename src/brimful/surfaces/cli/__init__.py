@@ -1,12 +1,11 @@
 """The command line: `brimful context QUESTION PATH`.
 
 table          which commands, arguments and options are there?
-parsing        what does a line mean, what is wrong with it, and what does its help say?
-dispatch       what runs a command, and what is said of an error?
-commands       what does each do?    digests, evaluating, examining, keeping, looking, receipts, serving, setup likewise
+dispatch       what does a line mean, what runs it, what does its help say, and what is said of an error?
+commands       what does each do?    digests, evaluating, examining, looking, receipts, serving, setup likewise
 configuration  which value does a setting have, and which store does a command mean?
 views          what does a person see of a result?
-terminal       how is anything shown, and kept plain for a program? clipboard: how is it copied?
+terminal       how is anything shown, and kept plain for a program? How is it copied?
 """
 
 from __future__ import annotations
@@ -64,10 +63,10 @@ def _shown(words: list[str]) -> str | None:
         from brimful import __version__
 
         return f"brimful {__version__}\n"
-    return help_for(words or ["--help"])
+    return _help_for(words or ["--help"])
 
 
-def help_for(words: Sequence[str]) -> str | None:
+def _help_for(words: Sequence[str]) -> str | None:
     """The help that a line asks for, if it asks for nothing else: `make cli-docs` has written it ahead of time."""
     command, *rest = words if len(words) > 1 else ("", *words)
     if len(rest) != 1 or rest[0] not in ("-h", "--help") or columns() < _WIDTH:

@@ -20,19 +20,20 @@ from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import InputError
+from brimful.errors import USAGE, InputError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL, USAGE
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
+from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli.terminal import copy as put_on_clipboard
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 from brimful.text.vocabularies import tokens_for
 
 STDIN = "-"
-MOST_AROUND = 1_000
+_MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 if TYPE_CHECKING:
@@ -92,10 +93,10 @@ def context(
             _write(Path(receipt), made.receipt.to_json() + "\n")
         text = records.as_json(_whole(corpus, records.answer_record(engine, made))) if as_json else views.payload(made)
         give(text)
-        copied = _copied(text) if copy and made.windows else None
+        copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:
             views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
-            _show_copied(copied)
+            say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
 
@@ -115,8 +116,8 @@ def search(
     """The places that matter most."""
     if limit < 1:
         raise InputError(f"a limit of {limit} shows nothing; give at least 1")
-    if not 0 <= around <= MOST_AROUND:
-        raise InputError(f"-C {around} is not a number of lines from 0 to {MOST_AROUND}")
+    if not 0 <= around <= _MOST_AROUND:
+        raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
     with corpus.engine as engine, engine.one_state(partial=bool(ask.get("partial"))) as state:
@@ -126,7 +127,7 @@ def search(
         record = {"question": question, **records.found_record(engine, found)}
         text = records.as_json(_whole(corpus, record)) if as_json else _shown_hits(engine, record, around)
         show(text)
-        copied = _copied(text) if copy and found.hits else None
+        copied = put_on_clipboard(text) if copy and found.hits else None
         if not quiet:
             views.show_partial(state.missing)
             views.show_corrections(found.corrections)
@@ -134,7 +135,7 @@ def search(
                 views.show_missing(found.missing)
             else:
                 views.show_nothing(len(engine.columns.documents), why_empty(found))
-            _show_copied(copied)
+            say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if state.missing else exit_for(corpus, found=bool(found.hits))
 
@@ -413,17 +414,6 @@ def _piped() -> bytes:
 def _sum(total: Report, one: Report) -> None:
     for name in ("added", "changed", "unchanged", "renamed", "removed", "skipped", "files"):
         setattr(total, name, getattr(total, name) + getattr(one, name))
-
-
-def _copied(text: str) -> str:
-    from brimful.surfaces.cli.clipboard import copy
-
-    return copy(text)
-
-
-def _show_copied(by: str | None) -> None:
-    if by is not None:
-        say(f"copied to the clipboard by {by}")
 
 
 def _is_there(root: str) -> bool:

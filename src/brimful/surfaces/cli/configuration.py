@@ -24,7 +24,7 @@ PREFIX = "BRIMFUL_"
 PROJECT_FILE = ".brimful.toml"
 DEFAULT = "default"
 DEFAULTS: Mapping[str, str | float | None] = {
-    **{name: told.default for name, told in ASKED.items() if told.is_set},
+    **{name: choice.default for name, choice in ASKED.items() if choice.is_set},
     "synonyms": None,  # a file of them
     "embedder": "auto",
     "reranker": "none",
@@ -33,7 +33,7 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "store": None,
 }
 """Every choice of a question that may be set for all of them, and what the program has besides."""
-OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
+_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 _MODELS = ("densify", "condenser")
 
@@ -96,7 +96,7 @@ def user_file() -> Path:
 
 def unknown_variables() -> list[str]:
     """Variables of the environment that look like settings and are none."""
-    known = {*(f"{PREFIX}{key.upper()}" for key in DEFAULTS), *OTHER_VARIABLES}
+    known = {*(f"{PREFIX}{key.upper()}" for key in DEFAULTS), *_OTHER_VARIABLES}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
@@ -124,15 +124,15 @@ def put(file: Path, key: str, value: str) -> str | float | None:
 
 
 def _converted(key: str, value: object) -> str | float | None:
-    told = ASKED.get(key) if key != "synonyms" else None
-    if told is None or told.kind == "text":
+    choice = ASKED.get(key) if key != "synonyms" else None
+    if choice is None or choice.kind == "text":
         if not isinstance(value, str) or not value:
             raise InputError(f"{key} is {value!r}; it must be a text in quotes")
-    elif told.kind == "bool" and not isinstance(value, bool | str):
+    elif choice.kind == "bool" and not isinstance(value, bool | str):
         raise InputError(f"{key} is {value!r}; it is true or false")
-    found: Any = value if told is None else from_text(told, value)
-    if told is not None:
-        check_value(told, found, name=key)
+    found: Any = value if choice is None else from_text(choice, value)
+    if choice is not None:
+        check_value(choice, found, name=key)
     _check_meant(key, found)
     return found  # type: ignore[no-any-return]
 
@@ -190,9 +190,9 @@ def _from_file(file: Path, key: str, value: object) -> str | float | None:
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
             raise InputError(f"{os.fspath(file)}: store is {value!r}; a project's store stays within its folder")
         if is_shared:
-            named = named_store(os.fspath(place))
+            named = _named_store(os.fspath(place))
             assert isinstance(named, Path)
-            check_unlinked(named, within=file.parent)
+            _check_unlinked(named, within=file.parent)
         return os.fspath(place)
     return found
 
@@ -247,15 +247,15 @@ def _quoted(text: str) -> str:
 # 3. Neither: the nearest `.brimful` folder, here or above, as git finds its own; else the cached store of this folder,
 #    or of the nearest one above that has been asked.
 
-STORE_FOLDER = ".brimful"
+_STORE_FOLDER = ".brimful"
 STORE_NAME = "brimful.db"
 _NAME_LENGTH = 40
 
 
-def named_store(name: str) -> Place:
+def _named_store(name: str) -> Place:
     """What `--store` means: a corpus on a server, shards by their list, or a file; a name without a suffix is a folder.
 
-    >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
+    >>> str(_named_store("notes.db")), _named_store(".brimful").name, str(_named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
     """
     if is_address(name):
@@ -277,7 +277,7 @@ def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
 def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
     """The same, and nothing is made. `add` also fills the nearest `.brimful`."""
     if store:
-        return named_store(store)
+        return _named_store(store)
     if adding and (nearest := _nearest()):
         return nearest
     return cached_store(paths)
@@ -291,7 +291,7 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
             raise InputError(f"{' '.join(paths)!r} has no store yet; ask it first: brimful context QUESTION PATH")
         return cached
     if store:
-        place = named_store(store)
+        place = _named_store(store)
         if isinstance(place, Address):
             from brimful.store.postgres import check_there
 
@@ -328,7 +328,7 @@ def cache_folder() -> Path:
     return user_cache_path("brimful", appauthor=False) / "stores"
 
 
-def check_unlinked(place: Path, *, within: Path) -> Path:
+def _check_unlinked(place: Path, *, within: Path) -> Path:
     """The same place, where neither it nor a file beside it is a link.
 
     Who wrote a checkout must not say where we write. Links above the folder that it is looked for in are the user's.
@@ -359,9 +359,9 @@ def found_in(store: str | None) -> Path | None:
 def _nearest() -> Path | None:
     here = Path.cwd()
     for folder in (here, *here.parents):
-        place = folder / STORE_FOLDER / STORE_NAME
+        place = folder / _STORE_FOLDER / STORE_NAME
         if place.is_file() or place.is_symlink():
-            return check_unlinked(place, within=folder)
+            return _check_unlinked(place, within=folder)
     return None
 
 
@@ -378,7 +378,7 @@ def _made(place: Path) -> Path:
         return place
     try:
         folder.mkdir(parents=True, mode=0o700)
-        if folder.name == STORE_FOLDER:
+        if folder.name == _STORE_FOLDER:
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(

@@ -21,16 +21,16 @@ from brimful.densify.models import model_for
 from brimful.densify.plan import forecast
 from brimful.densify.run import Progress
 from brimful.engine import open as open_store
-from brimful.errors import InputError, StoreError
+from brimful.errors import InputError, StoreError, outcome_of
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.clipboard import copy as put_on_clipboard
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL, exit_of_code
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli.terminal import copy as put_on_clipboard
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
 
-MEMORY_NAME = "digests.db"
+_MEMORY_NAME = "digests.db"
 _JOINT = b"\n\n"
 
 
@@ -70,8 +70,7 @@ def densify(
     by = put_on_clipboard(text) if copy else None
     if not quiet:
         views.show_digest(digest, document)
-        if by is not None:
-            say(f"copied to the clipboard by {by}")
+        say_copied(by)
     return FOUND if digest.is_complete else PARTIAL
 
 
@@ -124,7 +123,7 @@ def _forecast(document: Document, model: Model, settings: DensifySettings, *, as
 
 
 def _exit(made: Capture) -> int:
-    return FOUND if made.status == "done" else exit_of_code(made.message.partition(":")[0])
+    return FOUND if made.status == "done" else outcome_of(made.message.partition(":")[0]).exit
 
 
 def _document(file: str) -> Document:
@@ -154,7 +153,7 @@ def _memory(file: str | None) -> Memory:
     except OSError as error:
         where = os.fspath(folder)
         raise StoreError(f"{where!r} can't be made ({error.strerror}); name a file with --memory") from error
-    return Memory(folder / MEMORY_NAME)
+    return Memory(folder / _MEMORY_NAME)
 
 
 @contextmanager

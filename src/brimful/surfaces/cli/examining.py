@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.classes import dataclass
-from brimful.errors import BrimfulError, InputError, MissingPartError, install
+from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, MissingPartError, install, outcome_of
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask
-from brimful.surfaces.cli.dispatch import FOUND, PROVIDER, STORAGE, USAGE, exit_of
+from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
-REQUIRED = tuple(
-    "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer rapidfuzz splintr-rs uvicorn watchfiles "
-    "zstandard".split()
+_REQUIRED = tuple(
+    "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer rapidfuzz splintr-rs uvicorn watchfiles".split()
 )
-EXTRAS = {
+_EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
@@ -81,13 +80,13 @@ def _parts() -> Iterator[Finding]:
     from brimful import __version__
 
     yield Finding("python", "good", f"{sys.version.split()[0]}, brimful {__version__}")
-    there = {name: _version(name) for name in REQUIRED}
+    there = {name: _version(name) for name in _REQUIRED}
     missing = [name for name, found in there.items() if found is None]
     if missing:
         yield Finding("packages", "bad", f"missing: {', '.join(missing)}; {install()}", PROVIDER)
     else:
         yield Finding("packages", "good", ", ".join(f"{name} {found}" for name, found in there.items()))
-    for extra, (packages, purpose) in EXTRAS.items():
+    for extra, (packages, purpose) in _EXTRAS.items():
         missing = [name for name in packages if _version(name) is None]
         if missing:
             yield Finding(extra, "note", f"{purpose}: not installed ({install(extra)})")
@@ -105,7 +104,7 @@ def _settings() -> Iterator[Finding]:
     else:
         yield Finding("config", "good", ", ".join(files) or "defaults; no file is there")
     for name in configuration.unknown_variables():
-        yield Finding("config", "warn", f"{name} is set, but is no setting")
+        yield Finding("config", "warn", f"{name} is set, but is not a setting")
 
 
 def _store(store: str | None) -> Iterator[Finding]:
@@ -118,7 +117,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         yield Finding("store", "bad" if store else "note", str(error), USAGE)
         return
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
         return
     if isinstance(place, Shards):
         yield from _shards_of(place)
@@ -134,7 +133,7 @@ def _store(store: str | None) -> Iterator[Finding]:
         with open_store(place) as engine:
             documents, size = len(engine.columns.documents), engine.size_bytes
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
 
@@ -147,7 +146,7 @@ def _shards_of(place: Shards) -> Iterator[Finding]:
         with open_store(place) as engine:
             states = engine.shards
     except BrimfulError as error:
-        yield Finding("store", "bad", str(error), exit_of(error))
+        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
         return
     yield Finding("store", "good", f"{place}, {len(states)} shards")
     for state, each in zip(states, place.places, strict=True):
@@ -200,7 +199,7 @@ def _vocabulary() -> Iterator[Finding]:
         counter = tokens_for(str(configuration.setting("model").value))
         tokens = counter.count("Filled to the brim.")
     except BrimfulError as error:
-        yield Finding("tokens", "bad", str(error), exit_of(error))
+        yield Finding("tokens", "bad", str(error), outcome_of(error.code).exit)
     else:
         exactness = "exact" if counter.exact else "estimated"
         yield Finding("tokens", "good" if tokens else "bad", f"{counter.name}, {exactness}")
@@ -235,7 +234,7 @@ def _server(name: str) -> Finding:
     try:
         answer = model_for(name).complete("Answer with the word yes.", max_output_tokens=16, stop=Stop())
     except BrimfulError as error:
-        return Finding("model", "bad", f"{name}: {error}", exit_of(error))
+        return Finding("model", "bad", f"{name}: {error}", outcome_of(error.code).exit)
     return Finding("model", "good", f"{name} answers: {' '.join(answer.text.split())[:40]!r}")
 
 

@@ -110,7 +110,7 @@ def explain(
     return exit_for(corpus, found=bool(why.context.windows))
 
 
-def read_receipt(file: str) -> Receipt:
+def _read_receipt(file: str) -> Receipt:
     """The receipt in a file."""
     return Receipt.from_json(_read(Path(file)))
 
@@ -181,7 +181,7 @@ def cite(
     else:
         assert receipt is not None
         with open_store(store_to_ask(store)) as engine:
-            found = engine.check_answer(said, read_receipt(receipt))
+            found = engine.check_answer(said, _read_receipt(receipt))
     show(records.as_json(records.checked_record(found)) if as_json else _lines(found))
     if not quiet and not as_json:
         _say_sum(found)

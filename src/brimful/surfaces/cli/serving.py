@@ -204,14 +204,14 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
         return NOTHING
     if not quiet:
         say(f"watching {', '.join(map(one_line, paths))} for {one_line(str(place))}; Ctrl-C stops")
-    told: queue.Queue[tuple[str, Report] | Exception] = queue.Queue()
+    news: queue.Queue[tuple[str, Report] | Exception] = queue.Queue()
     stop = threading.Event()
-    threads = [threading.Thread(target=_follow_place, args=(place, path, poll, stop, told)) for path in paths]
+    threads = [threading.Thread(target=_follow_place, args=(place, path, poll, stop, news)) for path in paths]
     try:
         for thread in threads:
             thread.start()
         while True:
-            _tell(told, as_json=as_json, quiet=quiet)
+            _tell(news, as_json=as_json, quiet=quiet)
     finally:
         stop.set()
         for thread in threads:
@@ -223,26 +223,26 @@ def _follow_place(
     path: str,
     poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
     stop: threading.Event,
-    told: queue.Queue[tuple[str, Report] | Exception],
+    news: queue.Queue[tuple[str, Report] | Exception],
 ) -> None:
-    """One place, with a connection of its own; what goes wrong is told too."""
+    """One place, with a connection of its own; what goes wrong is passed on too."""
     try:
         with store_at(store) as opened:
             for report in watch_into(opened, path, stop=stop, poll=poll):
-                told.put((path, report))
+                news.put((path, report))
     except Exception as error:  # noqa: BLE001  (raised again by who asked for it)
-        told.put(error)
+        news.put(error)
 
 
-def _tell(told: queue.Queue[tuple[str, Report] | Exception], *, as_json: bool, quiet: bool) -> None:
+def _tell(news: queue.Queue[tuple[str, Report] | Exception], *, as_json: bool, quiet: bool) -> None:
     """Show the next change, if one comes soon; waiting for ever would not notice Ctrl-C everywhere."""
     try:
-        news = told.get(timeout=_TICK_SECONDS)
+        item = news.get(timeout=_TICK_SECONDS)
     except queue.Empty:
         return
-    if isinstance(news, Exception):
-        raise news
-    path, report = news
+    if isinstance(item, Exception):
+        raise item
+    path, report = item
     files = [{"done": done, "path": name} for done, name in report.files]
     record = {"place": path, **records.report_record(report), "files": files}
     show(records.as_line(record) if as_json else changed(record))

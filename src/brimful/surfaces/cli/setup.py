@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from brimful.errors import BrimfulError, InputError, choose
+from brimful.errors import USAGE, BrimfulError, InputError, choose
 from brimful.store.address import masked
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration as known
 from brimful.surfaces.cli.configuration import DEFAULTS
-from brimful.surfaces.cli.dispatch import FOUND, USAGE
+from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.table import COMMANDS, Command, Option
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.surfaces.cli.views import labelled
@@ -54,7 +54,7 @@ def _show(*, as_json: bool) -> int:
     else:
         show(labelled([(each.key, f"{_written(each.value):<20} {one_line(each.origin)}") for each in found]))
         for each in strangers:
-            say(tint("warn", f"{one_line(each)} is set, but is no setting of this program"))
+            say(tint("warn", f"{one_line(each)} is set, but is not a setting of this program"))
         for each in wrong:
             say(f"{tint('bad', 'brimful:')} {one_line(each)}")
     return USAGE if wrong else FOUND
@@ -99,14 +99,14 @@ def _written(value: str | float | None) -> str:
 # ---- completing: How does a shell complete a command line? By a script that needs no process of its own: all words
 # stand in it.
 
-SHELLS = ("bash", "zsh", "fish")
+_SHELLS = ("bash", "zsh", "fish")
 _COMMON = ("--help",)
 _PROVIDERS = ("extractive:", "openai:", "anthropic:", "gemini:", "ollama:", "groq:", "mistral:", "http://")
 
 
 def completion(*, shell: str, as_json: bool) -> int:
     """Print the script."""
-    choose(shell, SHELLS, what="shell")
+    choose(shell, _SHELLS, what="shell")
     script = fish() if shell == "fish" else bash(zsh=shell == "zsh")
     give(records.as_json({"shell": shell, "script": script}) if as_json else script)
     return FOUND

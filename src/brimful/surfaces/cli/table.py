@@ -5,7 +5,7 @@ The choices of a question are not named here: `settings` has them, and each is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from brimful.choices import Choice
@@ -57,24 +57,24 @@ class Command(NamedTuple):
 
 def _chosen(*, searches: bool = False, **defaults: object) -> tuple[Option, ...]:
     """An option for each choice of a question, or of a search."""
-    named = (told for name, told in ASKED.items() if name != "synonyms" and (told.searches or not searches))
-    return tuple(_of(told, default=defaults.get(told.name, told.default)) for told in named)
+    named = (each for name, each in ASKED.items() if name != "synonyms" and (each.searches or not searches))
+    return tuple(_of(each, default=defaults.get(each.name, each.default)) for each in named)
 
 
-def _of(told: Choice, *, default: object) -> Option:
-    name = told.flag or told.name.replace("_", "-")
-    is_switch = told.kind == "bool"
+def _of(choice: Choice, *, default: object) -> Option:
+    name = choice.flag or choice.name.replace("_", "-")
+    is_switch = choice.kind == "bool"
     return Option(
-        told.name,
-        (f"--{name}", *((_SHORT[told.name],) if told.name in _SHORT else ())),
-        told.help,
-        "flag" if is_switch else told.kind,  # type: ignore[arg-type]
-        "" if is_switch else "|".join(told.names) or told.unit.upper() or "N",
+        choice.name,
+        (f"--{name}", *((_SHORT[choice.name],) if choice.name in _SHORT else ())),
+        choice.help,
+        "flag" if is_switch else choice.kind,  # type: ignore[arg-type]
+        "" if is_switch else "|".join(choice.names) or choice.unit.upper() or "N",
         default,
-        (f"--{told.off or f'no-{name}'}",) if is_switch else (),
-        told.name if told.is_set else None,
-        told,
-        FINE if told.is_fine else ANSWER if told.is_set else NARROW,
+        (f"--{choice.off or f'no-{name}'}",) if is_switch else (),
+        choice.name if choice.is_set else None,
+        choice,
+        FINE if choice.is_fine else ANSWER if choice.is_set else NARROW,
     )
 
 
@@ -87,50 +87,62 @@ def _switch(name: str, flag: str, help: str, *more: str) -> Option:  # noqa: A00
     return Option(name, (flag, *more), help, "flag", default=False)
 
 
+def _value(  # the flag is the name, unless another is given
+    name: str,
+    metavar: str,
+    help: str,  # noqa: A002
+    default: object = None,
+    *,
+    flag: str = "",
+    short: str = "",
+    kind: Literal["int", "text"] = "text",
+    key: str | None = None,
+) -> Option:
+    flags = (flag or f"--{name.replace('_', '-')}", *((short,) if short else ()))
+    return Option(name, flags, help, kind, metavar, default, key=key)
+
+
+def _several(name: str, flag: str, metavar: str, help: str) -> Option:  # noqa: A002
+    return Option(name, (flag,), f"{help}; may be repeated.", "texts", metavar)
+
+
 _QUESTION = Argument("question", "QUESTION", "What to ask; - reads it from standard input.", is_needed=True)
 _PATHS = Argument(
-    "paths",
-    "PATH",
-    "Files, folders, globs, or - for standard input; without any, a store is asked.",
-    takes_many=True,
+    "paths", "PATH", "Files, folders, globs, or - for standard input; without any, a store is asked.", takes_many=True
 )
 _ADDED = Argument("paths", "PATH", "Files, folders or globs; without any, all that was added before.", takes_many=True)
 _SOURCE = Argument("file", "FILE", "What to condense; - reads standard input.", default="-")
 _SHELL = Argument("shell", "bash|zsh|fish", "Which shell.", is_needed=True)
 
-_STORE = Option("store", ("--store", "-s"), "The store: a file, or its folder.", metavar="FILE", key="store")
-_EMBEDDER = Option(
+_STORE = _value("store", "FILE", "The store: a file, or its folder.", short="-s", key="store")
+_EMBEDDER = _value(
     "embedder",
-    ("--embedder", "-e"),
+    "NAME",
     "Which model reads: minilm, a folder, openai:NAME@URL, none, ...",
-    metavar="NAME",
-    default="auto",
+    "auto",
+    short="-e",
     key="embedder",
 )
-_RERANKER = Option(
+_RERANKER = _value(
     "reranker",
-    ("--reranker",),
+    "NAME",
     "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none.",
-    metavar="NAME",
-    default="none",
+    "none",
     key="reranker",
 )
-_SET = Option(
+_SET = _value(
     "set",
-    ("--set",),
+    "NAME=VALUE;...",
     "Any choice by its name: windows.snap=off, field.runs=0, densify.attempts=3, profile=cfs, ...",
-    metavar="NAME=VALUE;...",
     key="set",
 )
-_SYNONYMS = Option(
-    "synonyms", ("--synonyms",), "Lines of `word: synonym, synonym` for --related.", metavar="FILE", key="synonyms"
-)
-_CONDENSER = Option(
+_SYNONYMS = _value("synonyms", "FILE", "Lines of `word: synonym, synonym` for --related.", key="synonyms")
+_CONDENSER = _value(
     "model",
-    ("--model", "-m"),
+    "MODEL",
     "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.",
-    metavar="MODEL",
-    default="extractive:",
+    "extractive:",
+    short="-m",
     key="condenser",
 )
 _JSON = _switch("as_json", "--json", "The whole result as JSON; an error too, on standard error.")
@@ -145,22 +157,14 @@ _WATCH = Option(
     default=True,
     off=("--no-watch",),
 )
-_RAY = Option("ray", ("--ray",), "The Ray cluster that serves the shards: auto, HOST:PORT or local.", metavar="ADDRESS")
-_HOST = Option(
-    "host", ("--host",), "Where to listen; beyond loopback needs a token.", metavar="ADDRESS", default="127.0.0.1"
-)
-_PORT = Option("port", ("--port", "-p"), "0 takes any that is free.", "int", "PORT")
-_SERVED = (_WATCH, _EMBEDDER, _RERANKER, _STORE, _JSON, _QUIET)  # what every server takes
-_TOKEN = Option(
-    "token_env",
-    ("--token-env",),
-    "Which environment variable holds the token, if not BRIMFUL_TOKEN.",
-    metavar="VARIABLE",
-)
-
-
-def _several(name: str, flag: str, metavar: str, help: str) -> Option:  # noqa: A002
-    return Option(name, (flag,), f"{help}; may be repeated.", "texts", metavar)
+_RAY = _value("ray", "ADDRESS", "The Ray cluster that serves the shards: auto, HOST:PORT or local.")
+_HOST = _value("host", "ADDRESS", "Where to listen; beyond loopback needs a token.", "127.0.0.1")
+_PORT = _value("port", "PORT", "0 takes any that is free.", kind="int", short="-p")
+_ENDS = (_STORE, _JSON, _QUIET)
+_WRITES = (_STORE, _DRY_RUN, _JSON, _QUIET)
+_MODELS = (_EMBEDDER, _RERANKER)
+_SERVED = (_WATCH, *_MODELS, *_ENDS)  # what every server takes
+_TOKEN = _value("token_env", "VARIABLE", "Which environment variable holds the token, if not BRIMFUL_TOKEN.")
 
 
 _ASKING = (
@@ -175,16 +179,12 @@ _ASKING = (
         (_QUESTION, _PATHS),
         (
             *_chosen(),
-            _EMBEDDER,
-            _RERANKER,
+            *_MODELS,
             _SET,
             _SYNONYMS,
-            Option("receipt", ("--receipt",), "Write the receipt to this file.", metavar="FILE"),
+            _value("receipt", "FILE", "Write the receipt to this file."),
             _COPY,
-            _STORE,
-            _DRY_RUN,
-            _JSON,
-            _QUIET,
+            *_WRITES,
         ),
     ),
     Command(
@@ -194,15 +194,20 @@ _ASKING = (
         ("Show the places that matter most, a line each: path, lines, text.",),
         (_QUESTION, _PATHS),
         (
-            Option("limit", ("--limit", "-n"), "How many to show.", "int", "HITS", 10),
-            Option("around", ("--context", "-C"), "Show so many lines around each, as grep does.", "int", "LINES", 0),
+            _value("limit", "HITS", "How many to show.", 10, kind="int", short="-n"),
+            _value(
+                "around",
+                "LINES",
+                "Show so many lines around each, as grep does.",
+                0,
+                kind="int",
+                flag="--context",
+                short="-C",
+            ),
             *_chosen(searches=True, operators=True),
-            _EMBEDDER,
-            _RERANKER,
+            *_MODELS,
             _COPY,
-            _STORE,
-            _JSON,
-            _QUIET,
+            *_ENDS,
         ),
     ),
     Command(
@@ -211,7 +216,7 @@ _ASKING = (
         "Show why each window is in, and what was left out.",
         (
             "Show how a question was understood, why each window is in, and at which budget the next ones enter.",
-            "A receipt is asked again with its own settings; whether its bytes are still the same is told.",
+            "A receipt is asked again with its own settings; the answer says whether its bytes are still the same.",
         ),
         (
             Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True),  # noqa: FBT003
@@ -229,14 +234,13 @@ _ASKING = (
         ),
         (Argument("receipt", "RECEIPT", "A file that `context --receipt` wrote.", is_needed=True),),
         (
-            Option(
+            _value(
                 "files",
-                ("--files",),
+                "FOLDER",
                 "Compare with the files that were read, below this folder; NAME=FOLDER for one added --as NAME.",
-                metavar="FOLDER",
             ),
-            Option("text", ("--text",), "Compare with the context's text.", metavar="FILE"),
-            Option("store", ("--store", "-s"), "Compare with this store.", metavar="FILE"),
+            _value("text", "FILE", "Compare with the context's text."),
+            _value("store", "FILE", "Compare with this store.", short="-s"),
             _switch("replay", "--replay", "Also ask the question again: ranking, omissions, settings."),
             _JSON,
             _QUIET,
@@ -252,18 +256,11 @@ _ASKING = (
         ),
         (Argument("place", "PATH:LINES", "A citation, as in tea.md:12-30, to print its bytes."),),
         (
-            Option("answer", ("--answer",), "An answer to check; - reads standard input.", metavar="FILE"),
-            Option("receipt", ("--receipt",), "The receipt of the context that was answered from.", metavar="FILE"),
-            Option(
-                "context",
-                ("--context",),
-                "Or the context itself, as it was printed; no store is needed.",
-                metavar="FILE",
-            ),
+            _value("answer", "FILE", "An answer to check; - reads standard input."),
+            _value("receipt", "FILE", "The receipt of the context that was answered from."),
+            _value("context", "FILE", "Or the context itself, as it was printed; no store is needed."),
             _plain("format"),
-            _STORE,
-            _JSON,
-            _QUIET,
+            *_ENDS,
         ),
     ),
 )
@@ -285,14 +282,9 @@ _CORPUS = (
             _several("allow", "--allow", "REASON", "Read what is skipped for this reason"),
             _several("exclude", "--exclude", "PATTERN", "Skip these, as in .gitignore"),
             _several("include", "--include", "PATTERN", "Read only these, as in .gitignore"),
-            Option(
-                "label", ("--as",), "What to call the folder's documents by, instead of its own name.", metavar="NAME"
-            ),
+            _value("label", "NAME", "What to call the folder's documents by, instead of its own name.", flag="--as"),
             _RAY,
-            _STORE,
-            _DRY_RUN,
-            _JSON,
-            _QUIET,
+            *_WRITES,
         ),
     ),
     Command(
@@ -322,14 +314,12 @@ _CORPUS = (
         (_PATHS,),
         (
             _plain("budget"),
-            Option("question", ("--question",), "Show first what this question is about.", metavar="QUESTION"),
+            _value("question", "QUESTION", "Show first what this question is about."),
             _plain("path"),
             _plain("model"),
             _plain("partial"),
             _COPY,
-            _STORE,
-            _JSON,
-            _QUIET,
+            *_ENDS,
         ),
     ),
     Command(
@@ -339,10 +329,7 @@ _CORPUS = (
         ("List the stored documents: size, kind, time, path. Through a pipe one path a line.",),
         (
             Argument(
-                "words",
-                "[FOLDER] [PATTERN]",
-                "What was asked before; a part or pattern of the paths.",
-                takes_many=True,
+                "words", "[FOLDER] [PATTERN]", "What was asked before; a part or pattern of the paths.", takes_many=True
             ),
         ),
         (
@@ -408,10 +395,10 @@ _DIGESTS = (
         (_SOURCE,),
         (
             _CONDENSER,
-            Option("target", ("--target", "-t"), "About how long the digest should be.", "int", "TOKENS"),
-            Option("budget", ("--budget", "-b"), "How long it may be at most, to the token.", "int", "TOKENS"),
-            Option("limit", ("--limit",), "The model's context limit, where you know it better.", "int", "TOKENS"),
-            Option("memory", ("--memory",), "Where answers are kept, so that none is paid twice.", metavar="FILE"),
+            _value("target", "TOKENS", "About how long the digest should be.", kind="int", short="-t"),
+            _value("budget", "TOKENS", "How long it may be at most, to the token.", kind="int", short="-b"),
+            _value("limit", "TOKENS", "The model's context limit, where you know it better.", kind="int"),
+            _value("memory", "FILE", "Where answers are kept, so that none is paid twice."),
             _SET,
             _COPY,
             _DRY_RUN,
@@ -426,13 +413,10 @@ _DIGESTS = (
         ("Store a text whole, condense it, and store the digest beside it; search finds both.",),
         (_SOURCE,),
         (
-            Option("name", ("--name",), "What to call it; else the file's name.", metavar="NAME"),
+            _value("name", "NAME", "What to call it; else the file's name."),
             _CONDENSER,
             _SET,
-            _STORE,
-            _DRY_RUN,
-            _JSON,
-            _QUIET,
+            *_WRITES,
         ),
     ),
     Command(
@@ -441,19 +425,14 @@ _DIGESTS = (
         "Show what was captured, or try one again.",
         ("Show what was captured, a line each: status, model, name, and why it failed.",),
         (),
-        (
-            Option("retry", ("--retry",), "Try this one again; it pays only for what is missing.", metavar="NAME"),
-            _SET,
-            _STORE,
-            _JSON,
-        ),
+        (_value("retry", "NAME", "Try this one again; it pays only for what is missing."), _SET, _STORE, _JSON),
     ),
 )
 
 _UPKEEP = (
     Command(
         "warm",
-        "keeping",
+        "looking",
         "Let a model read everything ahead.",
         (
             "Let the model read every passage ahead; questions are then compared with all, whatever their words.",
@@ -464,7 +443,7 @@ _UPKEEP = (
     ),
     Command(
         "stores",
-        "keeping",
+        "looking",
         "List the stores of the cache, or prune them.",
         (
             "List the stores that the cache keeps for folders: bytes, documents, what was added, the store's own name.",
@@ -499,7 +478,7 @@ _UPKEEP = (
         ),
         (_PATHS,),
         (
-            Option("transport", ("--transport",), "How the client talks.", metavar="stdio|http", default="stdio"),
+            _value("transport", "stdio|http", "How the client talks.", "stdio"),
             _HOST,
             _PORT._replace(default=8_081),
             _TOKEN,
@@ -513,26 +492,14 @@ _UPKEEP = (
         ("Measure recall, precision, IoU and full coverage at budgets, on a set or on your own documents.",),
         (Argument("place", "SET", "The folder of a set."),),
         (
-            Option("make", ("--make",), "Make a set there from --path or a store, then ask it.", metavar="FOLDER"),
+            _value("make", "FOLDER", "Make a set there from --path or a store, then ask it."),
             _several("paths", "--path", "PATH", "What to make the set from"),
-            Option("questions", ("--questions",), "How many questions to make.", "int", "N", 100),
-            Option(
-                "budgets",
-                ("--budgets",),
-                "The budgets to measure at.",
-                metavar="TOKENS,...",
-                default="500,1000,2000,4000",
-            ),
-            Option("split", ("--split",), "Which half of the questions.", metavar="all|dev|holdout", default="all"),
-            Option(
-                "scope",
-                ("--scope",),
-                "Ask all documents, or a question's own.",
-                metavar="pooled|own",
-                default="pooled",
-            ),
-            Option("limit", ("--limit",), "Ask only so many questions.", "int", "N"),
-            Option("svg", ("--svg",), "Draw recall by budget.", metavar="FILE"),
+            _value("questions", "N", "How many questions to make.", 100, kind="int"),
+            _value("budgets", "TOKENS,...", "The budgets to measure at.", "500,1000,2000,4000"),
+            _value("split", "all|dev|holdout", "Which half of the questions.", "all"),
+            _value("scope", "pooled|own", "Ask all documents, or a question's own.", "pooled"),
+            _value("limit", "N", "Ask only so many questions.", kind="int"),
+            _value("svg", "FILE", "Draw recall by budget."),
             _SET,
             _STORE,
             _JSON,
@@ -547,11 +514,7 @@ _UPKEEP = (
             "No model is called unless one is named.",
         ),
         (),
-        (
-            Option("model", ("--model", "-m"), "Also ask this model's server for an answer.", metavar="MODEL"),
-            _STORE,
-            _JSON,
-        ),
+        (_value("model", "MODEL", "Also ask this model's server for an answer.", short="-m"), _STORE, _JSON),
     ),
     Command(
         "copy",
@@ -596,8 +559,8 @@ _UPKEEP = (
         ),
         (Argument("action", "roles|terms", "What to do.", is_needed=True),),
         (
-            Option("role", ("--role",), "The role that may use the corpus.", metavar="ROLE"),
-            Option("readers", ("--readers",), "Another role that may only ask it.", metavar="ROLE"),
+            _value("role", "ROLE", "The role that may use the corpus."),
+            _value("readers", "ROLE", "Another role that may only ask it."),
             _STORE,
             _JSON,
         ),
@@ -631,9 +594,5 @@ _UPKEEP = (
 )
 
 
-def _by_name(commands: Iterable[Command]) -> Mapping[str, Command]:
-    return {command.name: command for command in commands}
-
-
-COMMANDS = _by_name((*_ASKING, *_CORPUS, *_DIGESTS, *_UPKEEP))
+COMMANDS: Mapping[str, Command] = {each.name: each for each in (*_ASKING, *_CORPUS, *_DIGESTS, *_UPKEEP)}
 """All of them, in the order in which they are listed."""

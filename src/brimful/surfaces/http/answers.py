@@ -14,10 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from brimful.errors import BrimfulError, ProviderError, suggest
+from brimful.errors import OUTCOMES, BrimfulError, ProviderError, outcome_of, suggest
 from brimful.limits import PATIENCE_SECONDS
 from brimful.patterns import compiled
-from brimful.surfaces.outcomes import OUTCOMES, outcome_of
 from brimful.surfaces.schemas import ProblemBody
 
 # ---- problems: How is an error written down for a program? As problem+json (RFC 9457), by the one table of outcomes.
@@ -63,7 +62,7 @@ def problem(
     return Response(content, status, found, media_type=MEDIA_TYPE)
 
 
-def problem_of(error: BrimfulError) -> Response:
+def _problem_of(error: BrimfulError) -> Response:
     """The response for an error of the engine."""
     headers = {}
     if isinstance(error, ProviderError) and error.wait_seconds is not None:
@@ -80,7 +79,7 @@ def install(app: FastAPI) -> None:
 
     async def named(_: Request, error: Exception) -> Response:
         assert isinstance(error, BrimfulError)
-        return problem_of(error)
+        return _problem_of(error)
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -160,10 +159,10 @@ def written(record: Mapping[str, object]) -> bytes:
 _CHECK_BYTES = 6
 
 
-def cursor_after(name: str, *, of: str) -> str:
+def _cursor_after(name: str, *, of: str) -> str:
     """The cursor for what comes after a name in a list.
 
-    >>> after_cursor(cursor_after("a.md", of="documents"), of="documents")
+    >>> after_cursor(_cursor_after("a.md", of="documents"), of="documents")
     'a.md'
     """
     raw = name.encode()
@@ -186,7 +185,7 @@ def paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
     """A page of a list with the cursor of the one after it, in place of the last name."""
     last = record["last"]
     rest = {name: value for name, value in record.items() if name != "last"}
-    return {**rest, "next": None if last is None else cursor_after(str(last), of=of)}
+    return {**rest, "next": None if last is None else _cursor_after(str(last), of=of)}
 
 
 def _check(raw: bytes, of: str) -> bytes:

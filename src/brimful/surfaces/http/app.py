@@ -17,12 +17,10 @@ from brimful.errors import suggest
 from brimful.search.query import KINDS
 from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
-from brimful.surfaces.http import answers, documents, questions, service
-from brimful.surfaces.http import documents as digests
+from brimful.surfaces.http import ServeSettings, answers, documents, questions
 from brimful.surfaces.http.answers import MEDIA_TYPE, RefusedRequest, described, tagged_bytes, written
 from brimful.surfaces.http.guard import PAGE_POLICY, Guard
-from brimful.surfaces.http.service import Service
-from brimful.surfaces.http.serving import ServeSettings
+from brimful.surfaces.http.service import METRICS_TYPE, Service
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
 
@@ -59,7 +57,7 @@ _KINDS = {
 }
 
 
-def page_routes() -> APIRouter:
+def _page_routes() -> APIRouter:
     """The page at `/`, and what it needs below `/assets/`."""
     routes = APIRouter(include_in_schema=False)
     files = {
@@ -88,15 +86,15 @@ def page_routes() -> APIRouter:
 # ---- health: Does the server live, is it ready, how busy is it, and what does it serve?
 
 
-def health_routes(house: Service) -> APIRouter:
+def _health_routes(service: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["status"])
 
     @routes.get("/v1/status", responses=described(StatusBody, tag=True))
     async def status(request: Request) -> Response:
         """What the store holds, what a request may choose from, and how much it may ask for."""
-        return await house.tagged(
-            request, lambda: {"version": VERSION, **records.status_record(house.engine), **_offered(house)}
+        return await service.tagged(
+            request, lambda: {"version": VERSION, **records.status_record(service.engine), **_offered(service)}
         )
 
     @routes.get("/health/live", responses=described(HealthBody))
@@ -107,10 +105,10 @@ def health_routes(house: Service) -> APIRouter:
     @routes.get("/health/ready", responses=described(HealthBody))
     async def ready() -> Response:
         """Whether the store can be asked; answered whatever else is at work."""
-        seconds = house.settings.ready_seconds
+        seconds = service.settings.ready_seconds
         try:
             async with asyncio.timeout(seconds):
-                await house.health.run(lambda: house.engine.root)
+                await service.health.run(lambda: service.engine.root)
         except TimeoutError as error:
             raise RefusedRequest(
                 "request.busy", f"the store did not answer within {seconds:g} s; try again later"
@@ -120,20 +118,20 @@ def health_routes(house: Service) -> APIRouter:
     @routes.get(
         "/metrics",
         response_class=Response,
-        responses={**described(HealthBody), 200: {"content": {service.MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+        responses={**described(HealthBody), 200: {"content": {METRICS_TYPE: {"schema": {"type": "string"}}}}},
     )
     async def measured() -> Response:
         """Requests, contexts and the store in numbers, as Prometheus reads them."""
-        found = await house.health.run(lambda: records.status_record(house.engine))
+        found = await service.health.run(lambda: records.status_record(service.engine))
         gauges = {f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}
         gauges["store_missing_shards"] = len(cast("list[str]", found["missing_shards"]))
-        return Response(house.metrics.text(gauges), media_type=service.MEDIA_TYPE)
+        return Response(service.metrics.text(gauges), media_type=METRICS_TYPE)
 
     return routes
 
 
-def _offered(house: Service) -> dict[str, object]:
-    settings = house.settings
+def _offered(service: Service) -> dict[str, object]:
+    settings = service.settings
     names = ("body_bytes", "budget_tokens", "question_characters", "results", "passage_bytes", "seconds")
     return {
         "choices": {
@@ -147,9 +145,9 @@ def _offered(house: Service) -> dict[str, object]:
             "models": KNOWN_MODELS,
             "densify": settings.densify_models,
         },
-        "controls": [records.control_record(told) for told in ASKED.values()],
+        "controls": [records.control_record(choice) for choice in ASKED.values()],
         "limits": {name: getattr(settings, name) for name in names},
-        "defaults": {name: told.default for name, told in ASKED.items()},
+        "defaults": {name: choice.default for name, choice in ASKED.items()},
     }
 
 
@@ -158,12 +156,12 @@ def _offered(house: Service) -> dict[str, object]:
 
 def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
     """The application over an open engine, which stays the caller's to close."""
-    house = Service(engine, settings or ServeSettings())
+    service = Service(engine, settings or ServeSettings())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        house.close()
+        service.close()
 
     app = FastAPI(
         title="Brimful",
@@ -174,16 +172,11 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         redoc_url=None,
         dependencies=[Depends(_known_parameters)],
     )
-    for router in (
-        questions.router(house),
-        documents.document_routes(house),
-        digests.digest_routes(house),
-        health_routes(house),
-    ):
-        app.include_router(router)
-    app.include_router(page_routes())
+    for routes in (questions.router, documents.document_routes, documents.digest_routes, _health_routes):
+        app.include_router(routes(service))
+    app.include_router(_page_routes())
     answers.install(app)
-    app.add_middleware(Guard, settings=house.settings, metrics=house.metrics)
+    app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
     described: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:

@@ -17,9 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.classes import dataclass
 from brimful.surfaces.access import is_authorised, is_own_origin
+from brimful.surfaces.http import ServeSettings, is_served
 from brimful.surfaces.http.answers import RefusedRequest, problem
 from brimful.surfaces.http.service import Metrics
-from brimful.surfaces.http.serving import ServeSettings, is_served
+from brimful.surfaces.serving import replayed
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (
@@ -163,7 +164,7 @@ class Guard:
             _check_media_type(headers)
             if body:
                 await self._check_json(bytes(body))
-        return _replayed(bytes(body), receive)
+        return replayed(bytes(body), receive)
 
     async def _check_json(self, body: bytes) -> None:
         try:
@@ -180,19 +181,6 @@ async def _left(receive: Receive) -> None:
 
 def _too_large(most: int) -> RefusedRequest:
     return RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    is_sent = False
-
-    async def again() -> Message:
-        nonlocal is_sent
-        if is_sent:
-            return await receive()
-        is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 def _check_media_type(headers: Headers) -> None:

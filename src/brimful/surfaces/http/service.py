@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -15,10 +15,10 @@ from starlette.responses import Response
 
 from brimful.engine import Engine
 from brimful.errors import BudgetError, DocumentError, InputTooLongError, SettingError, choose
-from brimful.limits import RECEIPTS_BYTES
-from brimful.surfaces.http.answers import RefusedRequest, tagged_bytes, written
-from brimful.surfaces.http.serving import ServeSettings
+from brimful.surfaces.http import ServeSettings
+from brimful.surfaces.http.answers import RefusedRequest, after_cursor, paged, tagged_bytes, written
 from brimful.surfaces.records import Record
+from brimful.surfaces.serving import Receipts
 
 # ---- working: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
 # queue.
@@ -88,7 +88,7 @@ def _do(future: Future[Any], work: Callable[[], Any]) -> None:
 
 # ---- metrics: How busy is the server? Counters and histograms as Prometheus reads them (text format 0.0.4).
 
-MEDIA_TYPE = "text/plain; version=0.0.4"
+METRICS_TYPE = "text/plain; version=0.0.4"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -145,29 +145,7 @@ def _gauges(gauges: Mapping[str, int]) -> Iterator[str]:
         yield f"brimful_{name} {value}"
 
 
-# ---- house: What do all routes share? The engine, the threads that ask it, the limits, and the receipts given out.
-
-
-class Receipts:
-    """The receipts of the contexts that were made last, by id."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._held = most, 0
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-
-    def keep(self, id: str, content: bytes) -> None:  # noqa: A002
-        """Keep one, and let go of the oldest that are too many."""
-        with self._lock:
-            self._held += len(content) - len(self._kept.pop(id, b""))
-            self._kept[id] = content
-            while len(self._kept) > self._most or (self._held > RECEIPTS_BYTES and len(self._kept) > 1):
-                self._held -= len(self._kept.popitem(last=False)[1])
-
-    def get(self, id: str) -> bytes | None:  # noqa: A002
-        """One of them."""
-        with self._lock:
-            return self._kept.get(id)
+# ---- service: What do all routes share? The engine, the threads that ask it, the limits, and the receipts given out.
 
 
 class Service:
@@ -208,6 +186,14 @@ class Service:
 
         content, root = await self.workers.run(found)
         return tagged_bytes(request, content, media_type="application/json", root=root)
+
+    async def page(
+        self, request: Request, made: Callable[..., Record], limit: int, cursor: str | None, *, of: str, **more: Any
+    ) -> Response:
+        """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
+        self.check_results(limit, most=self.settings.page_items)
+        after = None if cursor is None else after_cursor(cursor, of=of)
+        return await self.tagged(request, lambda: paged(made(self.engine, after=after, limit=limit, **more), of=of))
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""

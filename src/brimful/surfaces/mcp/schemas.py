@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
 from urllib.parse import quote
@@ -21,6 +19,7 @@ from brimful.engine import Engine
 from brimful.errors import DocumentError, suggest
 from brimful.receipts.receipt import Receipt
 from brimful.results import Citation, CitedWindow, Correction, FoundPlace, LeftOut, ShownPrior
+from brimful.surfaces.serving import Receipts
 
 # ---- schemas: What does each tool return? Projections of `brimful.surfaces.records`, as models that publish their
 # schema.
@@ -176,7 +175,7 @@ class CaptureResult(Output):
 # Text of documents is indented, and their names are kept on one line, so that none can pass for a line of ours.
 
 NOTHING = "Use other words for the same thing, fewer filters, or name what a document on it would say."
-ANYWAY = "Call again with anyway = true to see what is nearest."
+_ANYWAY = "Call again with anyway = true to see what is nearest."
 
 
 def note(context: Context) -> str:
@@ -222,7 +221,7 @@ def missing(words: Sequence[str]) -> str:
 
 def nothing(reason: str, *, nearest: bool = False) -> str:
     """Why there is no answer, and what to do next."""
-    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + ANYWAY if nearest else ''}"
+    return f"Nothing found: {one_line(reason)}. {NOTHING}{' ' + _ANYWAY if nearest else ''}"
 
 
 def one_line(text: str) -> str:
@@ -312,7 +311,7 @@ DOCUMENTS = "brimful://documents/{+path}"
 MOST_RECEIPTS = 256
 MOST_DOCUMENT_BYTES = 1 << 20
 MOST_LISTED = 200
-MOST_COMPLETED = 100  # the protocol's own limit
+_MOST_COMPLETED = 100  # the protocol's own limit
 
 AS_KEY = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False)
 """Paths are keys of the store, looked up as they are: no file is opened, so nothing can be reached by `..`."""
@@ -332,39 +331,15 @@ def document_uri(path: str) -> str:
     return f"brimful://documents/{quote(path, safe='/')}"
 
 
-class Receipts:
-    """The receipts that were asked for last, by id; shared by the threads of one server."""
-
-    def __init__(self, most: int = MOST_RECEIPTS) -> None:
-        self._most = most
-        self._kept: OrderedDict[str, Receipt] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, receipt: Receipt) -> None:
-        """Keep one, and let go of the oldest that is too many."""
-        with self._lock:
-            self._kept[receipt.id] = receipt
-            self._kept.move_to_end(receipt.id)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-    def get(self, identity: str) -> Receipt:
-        """One by its id."""
-        with self._lock:
-            found = self._kept.get(identity)
-            if found is not None:
-                self._kept.move_to_end(identity)
-                return found
-            close = suggest(identity[:100], self._kept)
+def receipt_of(receipts: Receipts, identity: str) -> Receipt:
+    """A receipt that this server has given out."""
+    found = receipts.get(identity)
+    if found is None:
         raise DocumentError(
-            f"there is no receipt {identity!r:.100} here; {close}the last {self._most} of this server are kept, "
-            "call get_context for a new one"
+            f"there is no receipt {identity!r:.100} here; {suggest(identity[:100], receipts.ids())}"
+            f"the last {receipts.most} of this server are kept, call get_context for a new one"
         )
-
-    def ids(self) -> list[str]:
-        """The newest first."""
-        with self._lock:
-            return list(reversed(self._kept))
+    return found
 
 
 def read_document(engine: Engine, path: str) -> str:
@@ -395,4 +370,4 @@ def completed(value: str, names: Sequence[str]) -> Completion:
     begin = [each for each in names if each.startswith(value)]
     hold = [each for each in names if value in each and not each.startswith(value)]
     found = [*begin, *hold]
-    return Completion(values=found[:MOST_COMPLETED], total=len(found), has_more=len(found) > MOST_COMPLETED)
+    return Completion(values=found[:_MOST_COMPLETED], total=len(found), has_more=len(found) > _MOST_COMPLETED)

@@ -34,12 +34,13 @@ from brimful.surfaces.mcp.schemas import (
     AS_KEY,
     DOCUMENTS,
     MOST_DOCUMENT_BYTES,
+    MOST_RECEIPTS,
     RECEIPTS,
     ContextResult,
-    Receipts,
     place,
 )
 from brimful.surfaces.mcp.tools import tools_of
+from brimful.surfaces.serving import Receipts
 
 INSTRUCTIONS = (
     "Brimful answers from an indexed corpus of documents. Call get_context with the user's question and the tokens you "
@@ -95,7 +96,7 @@ class BrimfulServer(MCPServer[Any]):
 
 def make_server(engine: Engine, *, ending: threading.Event | None = None) -> BrimfulServer:
     """A server over one engine, for any transport; `ending` breaks off what waits for a provider."""
-    receipts = Receipts()
+    receipts = Receipts(MOST_RECEIPTS)
     server = BrimfulServer(engine, receipts, ending or threading.Event())
     _add_resources(server, engine, receipts)
     _add_prompt(server, engine, receipts)
@@ -111,7 +112,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         mime_type="application/json",
     )
     def receipt(id: str) -> str:  # noqa: A002
-        return _or_refuse(lambda: receipts.get(id).to_json())
+        return _or_refuse(lambda: schemas.receipt_of(receipts, id).to_json())
 
     @server.resource(
         DOCUMENTS,

@@ -30,11 +30,11 @@ from brimful.surfaces.mcp.schemas import (
     MapResult,
     Output,
     PassageResult,
-    Receipts,
     SearchResult,
     receipt_uri,
 )
 from brimful.surfaces.schemas import Texts, typed
+from brimful.surfaces.serving import Receipts
 from brimful.text.spans import Span
 
 # ---- checked: What does a model get that called a tool wrongly? A message that names the value and the remedy.
@@ -87,7 +87,7 @@ class CheckedTool(Tool):
             yield f"{name} is {shown}; {suggest(str(each['input'])[:_SHOWN], choices)}{each['msg']}"
 
 
-def make_tool(function: Any, **about: Any) -> CheckedTool:
+def _make_tool(function: Any, **about: Any) -> CheckedTool:
     """A tool from a method; its input schema says that there are no other arguments."""
     tool = CheckedTool.from_function(function, **about)
     assert isinstance(tool, CheckedTool)
@@ -148,15 +148,15 @@ def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method],
     def with_choices(method: Method) -> Method:
         plain = inspect.signature(method, eval_str=True)
         *before, _ = plain.parameters.values()
-        named = (told for told in choices_of(AskSettings).values() if told.common and (told.searches or not searches))
+        named = (each for each in choices_of(AskSettings).values() if each.common and (each.searches or not searches))
         chosen = [
             inspect.Parameter(
-                told.name,
+                choice.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(told.name, told.default),
-                annotation=Annotated[_NARROWED.get(told.name) or typed(told), Field(description=told.help)],
+                default=defaults.get(choice.name, choice.default),
+                annotation=Annotated[_NARROWED.get(choice.name) or typed(choice), Field(description=choice.help)],
             )
-            for told in named
+            for choice in named
         ]
         method.__signature__ = plain.replace(parameters=[*before, *chosen])  # type: ignore[attr-defined]
         return method
@@ -173,7 +173,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
     """The tools over one engine."""
     tools = Tools(engine, receipts, ending)
     return [
-        make_tool(
+        _make_tool(
             tools.get_context,
             title="Fill a context from the corpus",
             description=(
@@ -184,7 +184,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.search,
             title="Search the corpus",
             description=(
@@ -194,7 +194,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.read_span,
             title="Read part of a document",
             description=(
@@ -204,7 +204,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.explain,
             title="Explain a context",
             description=(
@@ -214,7 +214,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.show_map,
             title="Show what the corpus holds",
             description=(
@@ -224,7 +224,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.check_answer,
             title="Check an answer's quotations",
             description=(
@@ -234,7 +234,7 @@ def tools_of(engine: Engine, receipts: Receipts, ending: threading.Event) -> lis
             ),
             annotations=_READS,
         ),
-        make_tool(
+        _make_tool(
             tools.capture,
             title="Store a condensed text",
             description=(
@@ -350,7 +350,7 @@ class Tools:
         if bool(question) == bool(receipt):
             raise InputError("give a question or a receipt's id to explain, one of the two")
         if receipt:
-            kept = self.receipts.get(receipt)
+            kept = schemas.receipt_of(self.receipts, receipt)
             record = records.cited_record(kept, self.engine.verify(kept, replay=replay))
         else:
             explanation = self.engine.explain(_ask(question, budget, chosen, set))
@@ -389,7 +389,7 @@ class Tools:
         receipt: Annotated[str, Field(min_length=1, max_length=200, description="A receipt's id, of this session.")],
     ) -> Annotated[CallToolResult, CheckedResult]:
         """Each quotation and citation with its verdict."""
-        found = self.engine.check_answer(answer, self.receipts.get(receipt))
+        found = self.engine.check_answer(answer, schemas.receipt_of(self.receipts, receipt))
         result = CheckedResult.of(records.checked_record(found))
         return _answer(result, schemas.checked(result))
 
@@ -440,8 +440,8 @@ class Tools:
 
 def _ask(question: str, budget: int, chosen: Mapping[str, Any], more: str, *, condense: bool = False) -> Ask:
     """What a model asks: what it left out is as the profile has it, and no provider is asked for it."""
-    told = {name: value for name, value in chosen.items() if value != ASKED[name].default}
-    ask = Ask.of(question, {"budget": budget, **told, **({"densify": "extractive:"} if condense else {})}, more)
+    changed = {name: value for name, value in chosen.items() if value != ASKED[name].default}
+    ask = Ask.of(question, {"budget": budget, **changed, **({"densify": "extractive:"} if condense else {})}, more)
     if ask.settings.densify not in (None, "extractive:"):
         raise SettingError(f"densify is {ask.settings.densify!r:.60}; a tool asks no model, set condense instead")
     if ask.budget.total > limits.MODEL_BUDGET_TOKENS:

@@ -28,7 +28,7 @@ from brimful.errors import SettingError
 from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
 from brimful.patterns import compiled
 from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
-from brimful.surfaces.serving import listen, make_server
+from brimful.surfaces.serving import listen, make_server, replayed
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 # ---- messages: Is this a message that can be answered? If not, what is answered instead, over either transport.
@@ -104,10 +104,10 @@ _LAST_PORT = 65_535
 _OVERTIME_SECONDS = 5.0  # for a capture that ends itself at its own deadline
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-Ready = Callable[[str], None] | None
+_Ready = Callable[[str], None] | None
 
 
-def serve_stdio(server: MCPServer[Any], *, ready: Ready = None) -> None:
+def serve_stdio(server: MCPServer[Any], *, ready: _Ready = None) -> None:
     """Serve until standard input ends. The SDK keeps everything but the protocol off standard output.
 
     A read of standard input can't be interrupted, so the loop runs in a thread that Ctrl-C does not wait for.
@@ -198,7 +198,7 @@ def serve_http(
     host: str,
     port: int,
     token: str | None = None,
-    ready: Ready = None,
+    ready: _Ready = None,
     ending: threading.Event | None = None,
 ) -> None:
     """Serve streamable HTTP until Ctrl-C. No sessions: any request may follow a restart."""
@@ -288,16 +288,7 @@ async def _whole(receive: Receive) -> tuple[Response | None, Receive]:
             return _answered(too_long(), 413), receive
     content = bytes(body)
     found = await asyncio.to_thread(refusal_of, content)
-    is_given = False
-
-    async def again() -> Message:
-        nonlocal is_given
-        if is_given:
-            return await receive()
-        is_given = True
-        return {"type": "http.request", "body": content, "more_body": False}
-
-    return (None if found is None else _answered(found, 400)), again
+    return (None if found is None else _answered(found, 400)), replayed(content, receive)
 
 
 def _answered(error: JSONRPCError, status: int) -> Response:

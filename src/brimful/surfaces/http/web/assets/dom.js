@@ -56,7 +56,7 @@ export function size(bytes) {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-// As in text/unseen.py: controls, line breaks, and what takes no room (zero-width, direction, tags, selectors, fillers).
+// As in patterns.py: controls, line breaks, and what takes no room (zero-width, direction, tags, selectors, fillers).
 const UNSEEN = new RegExp(
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f" +
     "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{13430}-\\u{1343f}\\u{16fe4}" +
