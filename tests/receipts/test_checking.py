@@ -471,6 +471,7 @@ class _Counting:
 
     def __init__(self, inner, proofs):
         self.root, self.generation, self.row, self.read = inner.root, inner.generation, inner.row, inner.read
+        self.expect = inner.expect
         self._inner, self._proofs = inner, proofs
 
     def prove(self, path):

@@ -91,7 +91,7 @@ def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
     """After each segment it can end, and the next one writes only what is missing."""
     source, target = stores
     fill(source)
-    adopt = storing.Store.adopt
+    adopt = type(target).adopt
     for _ in range(10):
         calls = []
 
@@ -102,7 +102,7 @@ def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
             return adopt(*given, **choices)
 
         with monkeypatch.context() as patch:
-            patch.setattr(storing.Store, "adopt", once)
+            patch.setattr(type(target), "adopt", once)
             try:
                 done = copy(source, target)
             except KeyboardInterrupt:
