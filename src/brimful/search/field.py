@@ -58,8 +58,8 @@ MOST_PLACES = 200_000
 BELOW = (0.8, 0.5)
 """What the two units below the first line of a definition have of what it is worth."""
 
-CLEARLY = 0.5
-"""From where on a document counts as named by a question (`called_by`)."""
+CLEARLY = 1.0
+"""Above this a question means one document of a series, by a word and a number of its name (`called_by`)."""
 
 Scores = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def relevance(
     rows, offsets = chosen.rows, chosen.offsets
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    has, weighed = _weighed(columns, chosen, term_hits, near, named >= CLEARLY, settings)
+    has, weighed = _weighed(columns, chosen, term_hits, near, named > CLEARLY, settings)
     lexical = settings.document * documents[rows]
     for reach, share in (
         (0, settings.unit),

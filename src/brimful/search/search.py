@@ -122,6 +122,8 @@ MOST_COMPARED = 1 << 20
 places that have its words."""
 LEAST_BESIDE = 100_000
 """Units whose codes take longer to compare than a thread to be asked for it."""
+LEAST_PART = 3
+"""Characters of a part of a word that means the same elsewhere."""
 MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
@@ -356,15 +358,16 @@ def with_matches(columns: CorpusColumns, found: Found) -> Found:
 def _in_parts(columns: CorpusColumns, query: Query) -> Query:
     """The question with letters and digits apart where the corpus never writes them as one: `FY2018`, `2018`.
 
-    Only where all of them stand somewhere and none is a single character: `E1234` is not what `1234` is.
+    Only where those that tell stand somewhere and none is a single character: `E1234` is not what `1234` is.
     """
     written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
     for whole in query.terms:
         if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or _stands(columns, whole.term):
             continue
         runs = _RUN.findall(whole.term)
-        if all(len(run) > 1 and _stands(columns, run) for run in runs):
-            written |= {whole.term: True, **dict.fromkeys(runs, False)}
+        telling = [run for run in runs if len(run) >= LEAST_PART]
+        if telling and all(len(run) > 1 for run in runs) and all(_stands(columns, run) for run in telling):
+            written |= {whole.term: True, **dict.fromkeys(telling, False)}
     return (
         replace(query, terms=tuple(replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms))
         if written
@@ -530,7 +533,9 @@ def _term_hits(
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
-    scraps = {run for whole in query.terms for run in _RUN.findall(whole.term) if len(run) < 3 and run != whole.term}
+    scraps = {
+        run for whole in query.terms for run in _RUN.findall(whole.term) if len(run) < LEAST_PART and run != whole.term
+    }
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
