@@ -368,11 +368,10 @@ def _in_parts(columns: CorpusColumns, query: Query) -> Query:
         telling = [run for run in runs if len(run) >= LEAST_PART]
         if telling and all(len(run) > 1 for run in runs) and all(_stands(columns, run) for run in telling):
             written |= {whole.term: True, **dict.fromkeys(telling, False)}
-    return (
-        replace(query, terms=tuple(replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms))
-        if written
-        else query
-    )
+    if not written:
+        return query
+    terms = (replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms)
+    return replace(query, terms=tuple(terms))
 
 
 def _stands(columns: CorpusColumns, term: bytes) -> bool:
@@ -533,9 +532,8 @@ def _term_hits(
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
-    scraps = {
-        run for whole in query.terms for run in _RUN.findall(whole.term) if len(run) < LEAST_PART and run != whole.term
-    }
+    runs = {run for whole in query.terms for run in _RUN.findall(whole.term) if run != whole.term}
+    scraps = {run for run in runs if len(run) < LEAST_PART}
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
