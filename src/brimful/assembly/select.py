@@ -19,10 +19,10 @@ from brimful.windows.window import Cluster, Window, touching
 
 _DAY = 86_400
 _STEPS = 1_000_000
-RECENT_BOOST = 500_000
+_RECENT_BOOST = 500_000
 """What the newest document's windows gain, in millionths of their score."""
 
-FIRST = 3
+_FIRST = 3
 """So many of the best windows stand first with `order="best"`."""
 
 Item = TypeVar("Item")
@@ -45,10 +45,10 @@ class Group:
         """Where a window is read inside its group."""
         if self.is_cluster:
             return (self.shown.index(window), 0, 0, "")
-        return reading_order(window)
+        return _reading_order(window)
 
 
-def reading_order(window: Window) -> tuple[int, int, int, str]:
+def _reading_order(window: Window) -> tuple[int, int, int, str]:
     """By sequence, then by place in the document."""
     return (window.sequence, window.start, window.end, window.id)
 
@@ -60,7 +60,7 @@ def groups_of(windows: Iterable[Window], clusters: Iterable[Cluster] = ()) -> li
     for window in sorted(windows, key=lambda window: window.order):
         by_path.setdefault(window.path, []).append(window)
     for members in by_path.values():
-        shown = sorted(members, key=reading_order)
+        shown = sorted(members, key=_reading_order)
         groups.append(Group(tuple(members), tuple(shown)))
     for cluster in clusters:
         members = sorted(cluster.windows, key=lambda window: window.order)
@@ -82,7 +82,7 @@ def with_recency(windows: Iterable[Window], *, half_life_days: int) -> list[Wind
             boosted.append(window)
             continue
         half_lives = (newest - window.time) / (half_life_days * _DAY)
-        gain = round(RECENT_BOOST * 2.0 ** -min(half_lives, 64.0)) / _STEPS
+        gain = round(_RECENT_BOOST * 2.0 ** -min(half_lives, 64.0)) / _STEPS
         boosted.append(replace(window, score=window.score + abs(window.score) * gain))
     return boosted
 
@@ -96,9 +96,9 @@ def at_both_ends(items: Sequence[Item]) -> list[Item]:
     return [*items[::2], *reversed(items[1::2])]
 
 
-def best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
+def _best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
     """The best windows of all before the units that they came from: CFS asks for the top 3 among the first 5."""
-    best = sorted((window for unit in units for window in unit), key=lambda window: window.order)[:FIRST]
+    best = sorted((window for unit in units for window in unit), key=lambda window: window.order)[:_FIRST]
     ids = {window.id for window in best}
     rest = [[window for window in unit if window.id not in ids] for unit in units]
     return [*([window] for window in best), *(unit for unit in rest if unit)]
@@ -367,7 +367,7 @@ class Selection:
         """The windows under each header, in reading order; a cluster's pieces each get their own header."""
         units = at_both_ends(self.units) if settings.order == "ends" else self.units
         if settings.order == "best":
-            units = best_first(units)
+            units = _best_first(units)
         blocks: list[list[Window]] = []
         for window in (window for unit in units for window in unit):
             own = window.id in clusters

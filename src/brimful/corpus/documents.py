@@ -76,8 +76,8 @@ class Document:
         put("time", time)
         put("kind", found)
         put("language", language or found_language)
-        put("vector", check_vector(vector, where=path))
-        put("entities", check_names(entities, where=path))
+        put("vector", _check_vector(vector, where=path))
+        put("entities", _check_names(entities, where=path))
         put("id", hasher.hexdigest())
         put("_outline", outline)
         put("_newlines", None)
@@ -215,9 +215,9 @@ class Hit:
         check_span(self.start, self.end, where=f" (a hit in {self.path!r})")
         check_time(self.time, where=f"hit in {self.path!r}")
         object.__setattr__(self, "score", check_score(self.score, where=f"hit in {self.path!r} at {self.start}"))
-        object.__setattr__(self, "vector", check_vector(self.vector, where=f"hit in {self.path!r}"))
+        object.__setattr__(self, "vector", _check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
-        object.__setattr__(self, "entities", check_names(self.entities, where=f"hit in {self.path!r}"))
+        object.__setattr__(self, "entities", _check_names(self.entities, where=f"hit in {self.path!r}"))
         for start, end in self.matches:
             check_span(start, end, where=f" (a match of a hit in {self.path!r})")
 
@@ -305,14 +305,14 @@ def check_score(value: object, *, where: str) -> float:
     return score + 0.0
 
 
-def check_names(names: Iterable[str], *, where: str) -> tuple[str, ...]:
+def _check_names(names: Iterable[str], *, where: str) -> tuple[str, ...]:
     """Entities as a tuple; a single str is taken for the mistake that it is."""
     if isinstance(names, str):
         raise DocumentError(f"entities of {where} must be a list of names, got the text {names!r}")
     return tuple(names)
 
 
-def check_vector(vector: Iterable[float] | None, *, where: str) -> tuple[float, ...] | None:
+def _check_vector(vector: Iterable[float] | None, *, where: str) -> tuple[float, ...] | None:
     """A tuple of finite floats, or None."""
     if vector is None:
         return None

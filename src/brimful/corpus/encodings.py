@@ -148,7 +148,7 @@ def looks_binary(head: bytes) -> bool:
     head = head[:SNIFF_BYTES]
     if head.startswith(_MAGIC):
         return True
-    if head.startswith(_MARKS) or zero_pattern(head, len(head) & ~3):
+    if head.startswith(_MARKS) or _zero_pattern(head, len(head) & ~3):
         return False
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 
@@ -166,7 +166,7 @@ def _text_codec(encoding: str) -> str | None:
     return name if name != "utf-8" and _TEXT_CODECS.fullmatch(name) else None
 
 
-def zero_pattern(head: bytes, size: int) -> str | None:
+def _zero_pattern(head: bytes, size: int) -> str | None:
     """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand in its first bytes."""
     head = head[: min(size, SNIFF_BYTES)]
     if size < _SHORTEST_PATTERN or b"\0" not in head:
@@ -214,7 +214,7 @@ def rule_of(source: Source, *, encoding: str | None = None) -> Rule:
     for mark, name in MARKS:
         if head.startswith(mark) and _fits(_without(source(), len(mark)), name):
             return Rule(f"{name}-bom", size)
-    pattern = zero_pattern(head, size)
+    pattern = _zero_pattern(head, size)
     if pattern and _fits(source(), pattern):
         return Rule(pattern, size)
     if is_valid:

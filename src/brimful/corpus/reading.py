@@ -70,7 +70,7 @@ def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[byt
             raise Refusal("changing", "written to while it was read; add it again later")
 
 
-def fetched_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def _fetched_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The same of a file that fsspec opens."""
     files, path = opened_elsewhere(found.location)
     left = found.size
@@ -255,7 +255,7 @@ class LongDocument:
 
 def streamed_file(found: Found, *, settings: SourceSettings | None = None) -> LongText | Skipped | None:
     """A file as a long text; one that does not hold still is tried again, then skipped."""
-    blocks = fetched_blocks if is_remote(found.location) else read_blocks
+    blocks = _fetched_blocks if is_remote(found.location) else read_blocks
     return streamed(found.path, partial(blocks, found), settings=settings)
 
 

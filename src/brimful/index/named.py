@@ -157,7 +157,7 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 # Whoever is named is asked for a vector at once, so that what is missing is told before anything is written. Nothing is
 # downloaded: libraries are told to use what is on this machine.
 
-OPENAI_URL = "https://api.openai.com/v1"
+_OPENAI_URL = "https://api.openai.com/v1"
 NAMES = ("default", "none", "minilm", "minilm-int8", "static")
 LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
 RERANKERS = ("none", "cross-encoder", "rerank")
@@ -284,12 +284,12 @@ def _of_a_folder(name: str) -> Embedder:
 def _split(rest: str) -> tuple[str, str]:
     """The model and the base URL; a model's own name may hold an @ before the last one."""
     model, at, url = rest.rpartition("@")
-    return (model, url) if at and "://" in url else (rest, OPENAI_URL)
+    return (model, url) if at and "://" in url else (rest, _OPENAI_URL)
 
 
 def _key_variable(url: str) -> str:
     """OpenAI's key goes to OpenAI alone."""
-    return "OPENAI_API_KEY" if url.rstrip("/") == OPENAI_URL else "BRIMFUL_API_KEY"
+    return "OPENAI_API_KEY" if url.rstrip("/") == _OPENAI_URL else "BRIMFUL_API_KEY"
 
 
 class LibraryEmbedder:

@@ -227,7 +227,7 @@ def read_page(data: bytes) -> Postings:
 _PAGES_AT_ONCE = 16
 _POSITIONS_AT_ONCE = 50_000
 
-NO_POSTINGS = Postings([], np.zeros(1, np.int64), np.zeros(0, np.int64))
+_NO_POSTINGS = Postings([], np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
 def merge_postings(runs: Sequence[Iterator[Postings]]) -> Iterator[Postings]:
@@ -265,7 +265,7 @@ def _next(run: Iterator[Postings]) -> Postings:
         if page.names:
             break
     else:
-        return NO_POSTINGS
+        return _NO_POSTINGS
     pages, held = [page], len(page.positions)
     # Pages of common terms are long: memory must not grow with what is merged.
     while len(pages) < _PAGES_AT_ONCE and held < _POSITIONS_AT_ONCE and (following := next(run, None)) is not None:
@@ -283,7 +283,7 @@ def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
     """The terms up to a name, and those after it."""
     at = bisect_right(postings.names, limit)
     if at == len(postings.names):
-        return postings, NO_POSTINGS
+        return postings, _NO_POSTINGS
     middle = postings.offsets[at]
     return (
         Postings(postings.names[:at], postings.offsets[: at + 1], postings.positions[:middle]),

@@ -393,10 +393,10 @@ def _prefix(root: Root) -> str:
 
 # ---- watching: What changed since the last look?
 
-DEBOUNCE_MS = 400
+_DEBOUNCE_MS = 400
 """How long changes are gathered at most before they are told."""
 
-TICK_MS = 500
+_TICK_MS = 500
 """How often `changes` says that nothing happened."""
 
 
@@ -405,7 +405,7 @@ def watch(
     on_change: Callable[[frozenset[Path]], None],
     *,
     stop: threading.Event,
-    debounce_ms: int = DEBOUNCE_MS,
+    debounce_ms: int = _DEBOUNCE_MS,
     poll: bool = False,
     ignore: Iterable[Path] = (),
 ) -> None:
@@ -425,7 +425,7 @@ def changes(
     roots: Iterable[Root | str | Path],
     *,
     stop: threading.Event,
-    debounce_ms: int = DEBOUNCE_MS,
+    debounce_ms: int = _DEBOUNCE_MS,
     poll: bool = False,
     ignore: Iterable[Path] = (),
 ) -> Iterator[frozenset[Path]]:
@@ -452,7 +452,7 @@ def changes(
         debounce=debounce_ms,
         step=min(50, debounce_ms),
         stop_event=stop,
-        rust_timeout=TICK_MS,
+        rust_timeout=_TICK_MS,
         force_polling=poll,
         ignore_permission_denied=True,
         recursive=any(root.path.is_dir() for root in wanted),
@@ -481,7 +481,7 @@ def watch_into(
     *,
     settings: SourceSettings | None = None,
     stop: threading.Event,
-    debounce_ms: int = DEBOUNCE_MS,
+    debounce_ms: int = _DEBOUNCE_MS,
     poll: bool = False,
 ) -> Iterator[Report]:
     """Bring the store up to date with a place, then after every change until `stop` is set; a report each time.

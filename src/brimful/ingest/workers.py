@@ -86,13 +86,13 @@ def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skip
     """The documents of a file, and what is left out of it; whatever goes wrong costs this file, never the batch."""
     try:
         loaded = load_file(file.found, settings=settings)
-        entries = [entry_of(each, file) for each in loaded if isinstance(each, Loaded)]
+        entries = [_entry_of(each, file) for each in loaded if isinstance(each, Loaded)]
     except InputError as error:
         return [], [Skipped(file.found.path, "malformed", f"{error}"[:300])]
     return entries, [each for each in loaded if isinstance(each, Skipped)]
 
 
-def entry_of(loaded: Loaded, file: File) -> Entry:
+def _entry_of(loaded: Loaded, file: File) -> Entry:
     """A document of a file, ready to be stored."""
     time = loaded.time if loaded.time is not None and is_time(loaded.time) else time_of(file.found)
     path = file.folder + loaded.path
@@ -124,10 +124,10 @@ def stamp_of(found: Found) -> str:
 # back what is to be written. It never opens the store, and it ends when its pipe does, however this process ends. The
 # results are put down in the order of the batches, so nobody can tell who made which.
 
-WORTH_BYTES = 16 << 20
+_WORTH_BYTES = 16 << 20
 """From so much to read on, a second process is worth its start."""
 
-AHEAD = 2
+_AHEAD = 2
 """So many batches may be ready before their turn: memory must not grow with what is taken in."""
 
 Task = tuple[SourceSettings, bool]  # and whether units get codes of the default embedder
@@ -138,7 +138,7 @@ def helpers_for(size: int, *, workers: int | None) -> int:
     if workers is not None:
         return workers - 1
     is_python = Path(sys.executable or "").name.startswith("python")
-    return 1 if size > WORTH_BYTES and is_python and _cores() > 1 else 0
+    return 1 if size > _WORTH_BYTES and is_python and _cores() > 1 else 0
 
 
 def _cores() -> int:
@@ -282,7 +282,7 @@ class Workers:
             return self._next - 1
 
     def _is_open(self) -> bool:
-        return self._next < min(len(self._batches), self._given + len(self._helpers) + AHEAD)
+        return self._next < min(len(self._batches), self._given + len(self._helpers) + _AHEAD)
 
     def _run(self, helper: Helper) -> None:
         while (number := self._claim(wait=True)) is not None:
@@ -315,7 +315,7 @@ class ClusterWorkers:
         work = self._ray.remote(_scattered)
         embedder = "default" if self._embedder is default_embedder() else self._embedder
         shared = [self._ray.put(each) for each in (self._settings, embedder, self._parts)]
-        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) + AHEAD
+        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) + _AHEAD
         waiting = deque(work.remote(list(batch), *shared) for batch in batches[:most])
         for number in range(len(batches)):
             try:

@@ -32,7 +32,7 @@ from brimful.text.terms import query_terms
 # The live units of all segments are numbered one after the other. Which number a unit has is history; what is said of
 # it (its neighbours within its extent, its document, its place there) is not, and only that decides anything.
 
-BLOCK_UNITS = 16
+_BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
 BEYOND_CHANCE = 4
@@ -457,9 +457,9 @@ def _plot(view: SegmentView, first: int) -> SegmentUnits:
 
 def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
     """Every sixteenth of the units of each run that begins at `firsts`."""
-    blocks = -(-counts // BLOCK_UNITS)
+    blocks = -(-counts // _BLOCK_UNITS)
     steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-    return np.repeat(firsts, blocks) + BLOCK_UNITS * steps
+    return np.repeat(firsts, blocks) + _BLOCK_UNITS * steps
 
 
 def union(columns: Sequence[Numbers]) -> Numbers:

@@ -55,10 +55,10 @@ THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000
 """Positions that are looked at to narrow a question down: the rarest words first, at least one of them."""
 
-BELOW = (0.8, 0.5)
+_BELOW = (0.8, 0.5)
 """What the two units below the first line of a definition have of what it is worth."""
 
-CLEARLY = 1.0
+_CLEARLY = 1.0
 """Above this a question means one document of a series, by a word and a number of its name (`called_by`)."""
 
 Scores = NDArray[np.float64]
@@ -131,7 +131,7 @@ def relevance(
     rows, offsets = chosen.rows, chosen.offsets
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    has, weighed = _weighed(columns, chosen, term_hits, near, named > CLEARLY, settings)
+    has, weighed = _weighed(columns, chosen, term_hits, near, named > _CLEARLY, settings)
     lexical = settings.document * documents[rows]
     for reach, share in (
         (0, settings.unit),
@@ -141,7 +141,7 @@ def relevance(
         lexical = lexical + share * _scale(columns, term_hits, weighed, reach, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
-        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), BELOW)
+        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), _BELOW)
     if settings.runs:
         in_a_row = runs(chosen, term_hits, sequence)
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)

@@ -127,11 +127,11 @@ def meaning_between(columns: CorpusColumns, path: str, start: int, end: int) -> 
 
 CELL_BYTES: Final = 600
 """Units that begin in the same so many bytes of a document are read together."""
-STACK_BYTES: Final = 1_024 * CELL_BYTES
+_STACK_BYTES: Final = 1_024 * CELL_BYTES
 """Bytes of a document whose passages are kept in one stack: less than half a megabyte of vectors."""
-LIKENESS: Final = 10
+_LIKENESS: Final = 10
 """Standing out by one standard deviation is worth as much as being so many times wholly alike."""
-FIRST_PLACE: Final = 24
+_FIRST_PLACE: Final = 24
 PLACES: Final = 6
 _KEPT_READINGS = 64
 _BATCH = 32  # texts that are embedded before they are remembered
@@ -206,7 +206,7 @@ class Passage(NamedTuple):
     @property
     def stack(self) -> tuple[int, int]:
         """Which stack of which document it is kept in."""
-        return self.row, self.start // STACK_BYTES
+        return self.row, self.start // _STACK_BYTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,7 +319,7 @@ class Late:
 
     def _loaded(self, columns: CorpusColumns) -> Everything | None:
         firsts, behinds, rows, starts = _all_cells(columns)
-        parts = starts // STACK_BYTES
+        parts = starts // _STACK_BYTES
         news = np.flatnonzero(np.diff(rows, prepend=-1) | np.diff(parts, prepend=-1))
         stacks = dict.fromkeys(zip(rows[news].tolist(), parts[news].tolist(), strict=True))
         if not stacks or not self._stacks(columns, dict.fromkeys([next(iter(stacks))])):
@@ -390,7 +390,7 @@ def read_late(
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
     # What stands out counts; a little for likeness itself, where nothing does.
-    worth = standing_out(alike) + np.maximum(alike, 0) / (LIKENESS * MILLION)
+    worth = standing_out(alike) + np.maximum(alike, 0) / (_LIKENESS * MILLION)
     gained = _gained(field, read, settings.late * worth)
     if everything is not None and near is not None:
         scores, at = gained.scores.copy(), np.flatnonzero(np.isin(field.units, near))
@@ -461,7 +461,7 @@ def _taken(field: Field, order: Numbers) -> Field:
 def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
     """What units of the nearest passages are worth at least, whatever their words.
 
-    Behind the `FIRST_PLACE` best places every `PLACES`th one belongs to the next of them: small budgets stay with what
+    Behind the `_FIRST_PLACE` best places every `PLACES`th one belongs to the next of them: small budgets stay with what
     words and model agree on, larger ones have room for what is said in other words.
     """
     alike = cosines(everything.vectors[passages], question)
@@ -469,7 +469,7 @@ def _floors(scores: Numbers, passages: Numbers, everything: Everything, question
     ranks = np.empty(len(passages), np.int64)
     ranks[order] = np.cumsum(np.diff(passages[order], prepend=-1) != 0) - 1
     descending = np.sort(scores)[::-1]
-    floors: Numbers = descending[np.minimum(FIRST_PLACE + ranks * PLACES, len(descending) - 1)]
+    floors: Numbers = descending[np.minimum(_FIRST_PLACE + ranks * PLACES, len(descending) - 1)]
     return floors
 
 
@@ -541,7 +541,7 @@ def _document_id(columns: CorpusColumns, row: int) -> str:
 
 def _stack_key(document: str, part: int) -> bytes:
     """What the vectors of a stretch of a document are kept under; path and content are in its id."""
-    return blake3(f"{_READ_AS} {CELL_BYTES} {STACK_BYTES} {document} {part}".encode()).digest()
+    return blake3(f"{_READ_AS} {CELL_BYTES} {_STACK_BYTES} {document} {part}".encode()).digest()
 
 
 def _unstacked(raw: bytes, width: int) -> _Stack:

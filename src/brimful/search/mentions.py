@@ -144,7 +144,7 @@ def _ordinal(day: int) -> str:
 # `File "app/tasks.py", line 230`, `lib/route.js:216:15` and `compat.c(622)` name a place. The file is the stored one
 # whose path ends like the pasted one, for as many folders as can be; the line is where it stands now.
 
-MOST_FRAMES: Final = 32
+_MOST_FRAMES: Final = 32
 _LONGEST_PATH = 400
 _LARGEST = 8 << 20  # bytes of a file whose lines are counted
 _FRAME = compiled(
@@ -172,7 +172,7 @@ def frames_in(text: str) -> tuple[Frame, ...]:
         path = (each["quoted"] or each["path"]).replace("\\", "/")
         if line and len(path) <= _LONGEST_PATH:
             found.setdefault(Frame(path, line))
-        if len(found) == MOST_FRAMES:
+        if len(found) == _MOST_FRAMES:
             break
     return tuple(found)
 

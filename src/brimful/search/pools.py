@@ -94,12 +94,12 @@ def _terms(text: str) -> tuple[bytes, ...]:
 # Five for each term of a question fill the related pool (085b §5.5): the user's synonyms first, then terms that keep
 # its company in the corpus far oftener than chance, those with a vector near its own before others.
 
-MOST_RELATED: Final = 5
+_MOST_RELATED: Final = 5
 MOST_UNITS: Final = 200
 """How many units with the term are read, evenly from the first to the last."""
-MOST_CANDIDATES: Final = 512
+_MOST_CANDIDATES: Final = 512
 """How many terms of these units are looked up, those in most units."""
-LEAST_RATIO: Final = 10_000
+_LEAST_RATIO: Final = 10_000
 """Less could be chance: one term in a thousand reaches 10.8 without being related."""
 _LEAST_UNITS = 2
 _LEAST_LETTERS = 3
@@ -152,7 +152,7 @@ def related_terms(
     words: Words,
     *,
     total: int,
-    most: int = MOST_RELATED,
+    most: int = _MOST_RELATED,
     languages: Sequence[str] = (),
     vectors: RelatedVectors | None = None,
     synonyms: Synonyms | None = None,
@@ -198,7 +198,7 @@ def _company(term: bytes, units: Units, words: Words, *, total: int, languages: 
         if not census or is_common(census, total):
             continue
         score = likelihood_ratio(each.count, read, census - each.count, max(total - read, 1))
-        if score >= LEAST_RATIO:
+        if score >= _LEAST_RATIO:
             scores[each.term] = score
     return scores
 
@@ -219,7 +219,7 @@ def _candidates(texts: Sequence[bytes]) -> tuple[list[_Candidate], int]:
         if held >= _LEAST_UNITS and (text := name.decode("utf-8", "replace")).isalpha() and len(text) >= _LEAST_LETTERS
     ]
     kept.sort(key=lambda each: (-each.units, each.term))
-    return kept[:MOST_CANDIDATES], int(counts.sum())
+    return kept[:_MOST_CANDIDATES], int(counts.sum())
 
 
 def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:

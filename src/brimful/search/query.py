@@ -155,7 +155,7 @@ MOST_CHARACTERS: Final = 100_000
 """How much of a question is read; a longer one is cut between words."""
 MOST_TERMS: Final = 2_048
 """How many distinct terms of a question are kept, the first ones; `rarest` keeps fewer."""
-MOST_RARE_TERMS: Final = 512
+_MOST_RARE_TERMS: Final = 512
 MOST_PHRASES: Final = 64
 _PHRASE_TERMS = 32  # a longer quotation is text to look for word by word
 _PHRASE_CHARACTERS = 1_000
@@ -360,7 +360,7 @@ def _bound(name: str, text: str | None) -> int | None:
     return seconds
 
 
-def rarest(query: Query, census: Callable[[bytes], int], *, most: int = MOST_RARE_TERMS) -> Query:
+def rarest(query: Query, census: Callable[[bytes], int], *, most: int = _MOST_RARE_TERMS) -> Query:
     """The question with its rarest terms only, in their order; those that the corpus lacks are dropped before all.
 
     >>> counts = {b"the": 90, b"cat": 3, b"dog": 5}

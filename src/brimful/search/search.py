@@ -106,25 +106,25 @@ def _in_turn(
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
 
-DECIDES = 0.6
+_DECIDES = 0.6
 """Where words that no document has are this much of a question, nothing that is found answers it."""
-MEANT = 450_000
+_MEANT = 450_000
 """A passage that a model finds this much alike, in millionths, answers in other words."""
-END_SHARE = (1, 2)
+_END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
-MOST_DECIDING = 32
+_MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
-FEW_NOTES = 20_000
+_FEW_NOTES = 20_000
 """Bytes of a corpus whose language can't be told by its little words."""
-MOST_MISSING = 16
-MOST_COMPARED = 1 << 20
+_MOST_MISSING = 16
+_MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
 LEAST_BESIDE = 100_000
 """Units whose codes take longer to compare than a thread to be asked for it."""
-LEAST_PART = 3
+_LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
-MOST_GLUED = 4
+_MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
@@ -164,8 +164,8 @@ class Found:
     @property
     def is_unanswerable(self) -> bool:
         """Whether the corpus lacks the words that decide, and says nothing like it in others."""
-        is_meant = self.read is not None and self.read.nearest >= MEANT
-        return self.lacking >= DECIDES and not is_meant
+        is_meant = self.read is not None and self.read.nearest >= _MEANT
+        return self.lacking >= _DECIDES and not is_meant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +241,7 @@ def understand(
     def by_meaning() -> Ids:
         return _near(columns, meaning, settings, allowed)
 
-    if meaning is not None and LEAST_BESIDE <= len(columns) <= MOST_COMPARED:
+    if meaning is not None and LEAST_BESIDE <= len(columns) <= _MOST_COMPARED:
         term_hits, near = side_by_side(by_words, by_meaning)
     else:
         term_hits, near = by_words(), by_meaning()
@@ -304,7 +304,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         lacking=lacking,
         covered=field.covered / MILLION,
         read=read,
-        relevant=sum(hit.score * END_SHARE[1] >= hits[0].score * END_SHARE[0] for hit in hits),
+        relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
 
@@ -365,7 +365,7 @@ def _in_parts(columns: CorpusColumns, query: Query) -> Query:
         if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or _stands(columns, whole.term):
             continue
         runs = _RUN.findall(whole.term)
-        telling = [run for run in runs if len(run) >= LEAST_PART]
+        telling = [run for run in runs if len(run) >= _LEAST_PART]
         if telling and all(len(run) > 1 for run in runs) and all(_stands(columns, run) for run in telling):
             written |= {whole.term: True, **dict.fromkeys(telling, False)}
     if not written:
@@ -398,7 +398,7 @@ def _near(
     columns: CorpusColumns, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
 ) -> Ids:
     """The units whose codes are nearest to what the question means; none where nothing is known of it."""
-    if meaning is None or not meaning.any() or not settings.near_candidates or len(columns) > MOST_COMPARED:
+    if meaning is None or not meaning.any() or not settings.near_candidates or len(columns) > _MOST_COMPARED:
         return np.zeros(0, np.int64)
     return columns.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
 
@@ -445,7 +445,7 @@ def _named(
             and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
         }
     named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
-    return list(dict.fromkeys(named))[:MOST_MISSING]
+    return list(dict.fromkeys(named))[:_MOST_MISSING]
 
 
 def _lacking(columns: CorpusColumns, query: Query, term_hits: Sequence[TermHits], missing: Sequence[_Missing]) -> float:
@@ -458,7 +458,7 @@ def _lacking(columns: CorpusColumns, query: Query, term_hits: Sequence[TermHits]
     if not missing or not _words_decide(columns, query, missing):
         return 0.0
     present = [each for each in term_hits if not each.is_minor]
-    if columns.length < FEW_NOTES:
+    if columns.length < _FEW_NOTES:
         lost = sum(tells(each.word) ** _ANYWHERE for each in missing)
         whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
     else:
@@ -475,11 +475,11 @@ def _words_decide(columns: CorpusColumns, query: Query, missing: Sequence[_Missi
     words = [asked.term for asked in query.terms if not asked.is_part]
     lost = {each.word for each in missing}
     names = _written_as_names(query)
-    if len(words) + query.left_out > MOST_DECIDING or (names and names.isdisjoint(lost)):
+    if len(words) + query.left_out > _MOST_DECIDING or (names and names.isdisjoint(lost)):
         return False
     counts = {language: sum(is_stop_word(word, (language,)) for word in words) for language in LANGUAGES}
     # A few notes have too few words to tell their language by: they are taken for English.
-    languages = columns.languages or (("en",) if columns.length < FEW_NOTES else ())
+    languages = columns.languages or (("en",) if columns.length < _FEW_NOTES else ())
     own = max((counts[language] for language in languages), default=-1)
     return max(counts.values(), default=0) <= own
 
@@ -533,7 +533,7 @@ def _term_hits(
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
     runs = {run for whole in query.terms for run in _RUN.findall(whole.term) if run != whole.term}
-    scraps = {run for run in runs if len(run) < LEAST_PART}
+    scraps = {run for run in runs if len(run) < _LEAST_PART}
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
@@ -597,7 +597,7 @@ def _glued_names(columns: CorpusColumns, query: Query) -> dict[bytes, list[bytes
     """Names that are written as one word of two to four of the question's: `American Express`, AMERICANEXPRESS."""
     found: dict[bytes, list[bytes]] = {}
     wholes = [query.terms[at].term if at >= 0 else b" " for at in query.sequence]
-    for size in range(2, MOST_GLUED + 1):
+    for size in range(2, _MOST_GLUED + 1):
         for at in range(len(wholes) - size + 1):
             parts = wholes[at : at + size]
             name = b"".join(parts)

@@ -104,9 +104,9 @@ Scores = NDArray[np.float64]
 
 
 _KEPT_NAMES = 4_096
-LEAST_RUN: Final = 4
+_LEAST_RUN: Final = 4
 """Words in a row that say more than each by itself."""
-FOLDER_SHARE: Final = 0.5
+_FOLDER_SHARE: Final = 0.5
 """What a word of a folder's name says against one of the file's own."""
 _GAP = 3  # bytes between two words of a run
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
@@ -136,7 +136,7 @@ def runs(chosen: Candidates, term_hits: Sequence[TermHits], sequence: Sequence[i
     follows = np.zeros((len(term_hits) + 1, len(term_hits) + 1), bool)
     for one, other in pairwise(sequence):
         follows[one, other] = one >= 0 and other >= 0
-    if len(sequence) < LEAST_RUN or not follows.any():
+    if len(sequence) < _LEAST_RUN or not follows.any():
         return counts
     wanted = sorted({number for number in sequence if number >= 0})
     found = [(number, chosen.inside(columns)) for number in wanted for _, columns in term_hits[number].places[-1:]]
@@ -144,7 +144,7 @@ def runs(chosen: Candidates, term_hits: Sequence[TermHits], sequence: Sequence[i
         if low == high or not found:
             continue
         places, numbers, at = _in_order([(number, *inside[segment]) for number, inside in found])
-        if len(places) < LEAST_RUN:
+        if len(places) < _LEAST_RUN:
             continue
         sizes = np.array([len(each.word) for each in term_hits])[numbers]
         linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
@@ -350,7 +350,7 @@ class PathNames:
             count = int(self._bounds[word + 1] - self._bounds[word])
             self._rarities[word] = plain_rarity(count, len(self._lines))
         inside = places - self._starts[rows]
-        shares = np.where(inside >= self._bases[rows], 1.0, FOLDER_SHARE) * (inside < self._dots[rows])
+        shares = np.where(inside >= self._bases[rows], 1.0, _FOLDER_SHARE) * (inside < self._dots[rows])
         return np.maximum.reduceat(shares, begins) * self._rarities[words]
 
 

@@ -25,8 +25,8 @@ from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, pl
 # ASCII whose trigrams collide in pg_trgm's checksum).
 
 LEAST_LETTERS: Final = 3
-MOST_LETTERS: Final = 24
-LEAST_SIMILARITY: Final = 0.3
+_MOST_LETTERS: Final = 24
+_LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
 _BATCH = 100_000  # names
@@ -55,11 +55,11 @@ class Spellings:
         order = np.argsort(sizes, kind="stable")
         sizes = sizes[order]
         kept = [kept[at] for at in order.tolist()]
-        self._firsts = np.searchsorted(sizes, np.arange(MOST_LETTERS + 2))  # the first word of each length
+        self._firsts = np.searchsorted(sizes, np.arange(_MOST_LETTERS + 2))  # the first word of each length
         self._letters = b"".join(kept)
         self._offsets = np.concatenate([[0], np.cumsum(np.fromiter(map(len, kept), np.int64, len(kept)))])
         parts = [np.zeros(0, np.uint64)]
-        for size in range(LEAST_LETTERS, MOST_LETTERS + 1):
+        for size in range(LEAST_LETTERS, _MOST_LETTERS + 1):
             first, last = self._firsts[size : size + 2].tolist()
             parts += [_signatures(kept[at : min(at + _BATCH, last)], size) for at in range(first, last, _BATCH)]
         self._signatures = np.concatenate(parts)
@@ -73,7 +73,7 @@ class Spellings:
         The word itself is not among them.
         """
         size = len(word)
-        lowest, highest = max(LEAST_LETTERS, size - edits), min(MOST_LETTERS, size + edits)
+        lowest, highest = max(LEAST_LETTERS, size - edits), min(_MOST_LETTERS, size + edits)
         if lowest > highest:
             return []
         first, last = int(self._firsts[lowest]), int(self._firsts[highest + 1])
@@ -87,17 +87,17 @@ class Spellings:
             for name, distance in _within(word, names, edits)
             if distance
         ]
-        alike = [each for each in found if np.float32(each.similarity) >= np.float32(LEAST_SIMILARITY)]
+        alike = [each for each in found if np.float32(each.similarity) >= np.float32(_LEAST_SIMILARITY)]
         return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
 
 
 def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:
     """The names that are words of letters, and how many letters each has: first those in ASCII."""
-    kept = [name for name in names if LEAST_LETTERS <= len(name) <= MOST_LETTERS and name.isalpha()]
+    kept = [name for name in names if LEAST_LETTERS <= len(name) <= _MOST_LETTERS and name.isalpha()]
     sizes = bytearray(map(len, kept))
     for name in names:
         text = "" if name.isascii() else name.decode("utf-8", "replace")
-        if LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha():
+        if LEAST_LETTERS <= len(text) <= _MOST_LETTERS and text.isalpha():
             kept.append(name)
             sizes.append(len(text))
     return kept, np.frombuffer(bytes(sizes), np.uint8)
@@ -287,7 +287,7 @@ def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction,
 def _can_be_completed(word: bytes) -> bool:
     """Whether it may be the beginning of a word: three letters do."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_COMPLETED <= len(text) <= MOST_LETTERS and text.isalpha()
+    return _LEAST_COMPLETED <= len(text) <= _MOST_LETTERS and text.isalpha()
 
 
 def _is_short_word(word: bytes) -> bool:
@@ -301,7 +301,7 @@ def _is_short_word(word: bytes) -> bool:
 def _can_be_misspelt(word: bytes) -> bool:
     """Numbers, codes, short words and very long ones are taken at their word."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_LETTERS <= len(text) <= MOST_LETTERS and text.isalpha()
+    return _LEAST_LETTERS <= len(text) <= _MOST_LETTERS and text.isalpha()
 
 
 def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[Spelling, How]]:

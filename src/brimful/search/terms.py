@@ -19,9 +19,9 @@ from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_of
 
 # ---- words: Which words does the corpus have, and which of them say little?
 
-COMMON_SHARE: Final = 400
+_COMMON_SHARE: Final = 400
 """A common word is at least every 400th of all words: about the forty commonest of a language."""
-LEAST_TOTAL: Final = 10_000
+_LEAST_TOTAL: Final = 10_000
 """In a smaller corpus no share is a habit of the language, so nothing is common."""
 
 
@@ -75,7 +75,7 @@ def is_common(census: int, total: int) -> bool:
     >>> is_common(2_500, 1_000_000), is_common(2_499, 1_000_000), is_common(300, 900)
     (True, False, False)
     """
-    return total >= LEAST_TOTAL and census * COMMON_SHARE >= total
+    return total >= _LEAST_TOTAL and census * _COMMON_SHARE >= total
 
 
 # ---- common: How common is a word anywhere, whatever this corpus says?
@@ -173,7 +173,7 @@ How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "com
 
 MOST_NAMES: Final = 200
 """How many known words are compared with one word of the question."""
-HARDLY: Final = 3
+_HARDLY: Final = 3
 """A word that occurs less often is hardly known: it may be written otherwise."""
 _LEAST_LETTERS = 3
 _LEAST_PART = 5  # bytes of a word that is looked for inside of others
@@ -225,11 +225,11 @@ class WordForms:
     forms: tuple[Form, ...]
 
 
-DEFAULT_WEIGHTS: Final = FormWeights()
+_DEFAULT_WEIGHTS: Final = FormWeights()
 
 
 def forms_of(
-    asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+    asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
 ) -> tuple[Form, ...]:
     """The known terms that a word of the question stands for, the heaviest first.
 
@@ -247,14 +247,14 @@ def forms_of(
         found += _beginnings(asked.term, words, weights)
     found += _inflections(asked.term, words, languages, weights)
     found += _owners(asked.term, words, languages, weights)
-    if census < HARDLY:
+    if census < _HARDLY:
         found += _splits(asked.term, words, weights)
     if not found and not _COMPOUNDING.isdisjoint(languages):
         found += _compounds(asked.term, words, weights)
     return _ranked(found)
 
 
-def joined_forms(query: Query, words: Words, *, weights: FormWeights = DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
+def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
     """The neighbours of a question that the corpus also writes as one word: `data base`, `e-mail`, `multi-agent`.
 
     >>> from brimful.search.query import parse_query
@@ -270,7 +270,7 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = DEFAULT_W
 
 
 def all_forms(
-    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = DEFAULT_WEIGHTS
+    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
 ) -> tuple[WordForms, ...]:
     """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
     singles = (

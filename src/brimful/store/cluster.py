@@ -30,7 +30,7 @@ from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
 from brimful.store.writing import Entry
 
-RESTART_SECONDS = 60
+_RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
 _LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
 _MOST_WAITING = 256
@@ -182,7 +182,7 @@ class RayStore(Store):
     def ask(self, name: str, *given: Any, wait: bool = True, **named: Any) -> Any:
         """Have the actor do something; while Ray starts it again, `wait` tries until it is there."""
         errors = self._ray.exceptions
-        until = time.monotonic() + (RESTART_SECONDS if wait else 0)
+        until = time.monotonic() + (_RESTART_SECONDS if wait else 0)
         while True:
             try:
                 return self._ray.get(getattr(self._actor, name).remote(*given, **named))

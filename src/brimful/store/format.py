@@ -74,7 +74,7 @@ CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT N
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
 
-VECTOR_TABLES = """
+_VECTOR_TABLES = """
 CREATE TABLE IF NOT EXISTS vector_models (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
 );
@@ -163,10 +163,10 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
 
 
-def segment_of(key: int) -> int:
+def _segment_of(key: int) -> int:
     """The segment that a blob's key names.
 
-    >>> segment_of(key_of(7, PAGE, 3))
+    >>> _segment_of(key_of(7, PAGE, 3))
     7
     """
     return key >> (_KIND_BITS + _PLACE_BITS)
@@ -297,7 +297,7 @@ class ReadAhead:
         [4, 8, 16]
         """
         if kind_of_key(key) in _SINGLE:
-            first = key_of(segment_of(key), 0)
+            first = key_of(_segment_of(key), 0)
             return [first + key_of(0, kind) for kind in _SINGLE]
         first = key - key % self.TOGETHER
         self._ahead = min(2 * self._ahead, self.MOST) if first == self._next else self.TOGETHER
@@ -368,7 +368,7 @@ class SqliteCursor:
 
     def make_vectors(self) -> None:
         """Make their tables with the first vectors: a store of an earlier version is read as it is."""
-        self._cursor.execute(VECTOR_TABLES)
+        self._cursor.execute(_VECTOR_TABLES)
 
     @property
     def is_lost(self) -> bool:

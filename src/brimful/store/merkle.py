@@ -46,7 +46,7 @@ def bucket_of(path: str) -> int:
     return int.from_bytes(blake3(path.encode()).digest(2), "big") >> (16 - BITS)
 
 
-def levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
+def _levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
     """A tree from its leaves up: neighbours are joined pair by pair; a last odd one moves up as it is."""
     levels = [list(leaves) or [NOTHING]]
     while len(levels[-1]) > 1:
@@ -62,12 +62,12 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     >>> root_of([]) == NOTHING
     True
     """
-    return levels_of(leaves)[-1][0]
+    return _levels_of(leaves)[-1][0]
 
 
 def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
     """The tree over all buckets; those not given are empty. Its last level is the state root."""
-    return levels_of(roots.get(bucket, NOTHING) for bucket in range(BUCKETS))
+    return _levels_of(roots.get(bucket, NOTHING) for bucket in range(BUCKETS))
 
 
 def state_root(roots: Mapping[int, bytes]) -> bytes:
@@ -82,7 +82,7 @@ def _root_of_all(roots: frozenset[tuple[int, bytes]]) -> bytes:
 
 def prove(bucket: Sequence[bytes], number: int, *, place: int, above: Sequence[Sequence[bytes]]) -> Proof:
     """The proof for leaf `number` of the bucket that stands at `place` in the tree over all buckets."""
-    return Proof((*_siblings(levels_of(bucket), number), *_siblings(above, place)))
+    return Proof((*_siblings(_levels_of(bucket), number), *_siblings(above, place)))
 
 
 def _siblings(levels: Sequence[Sequence[bytes]], number: int) -> Iterator[tuple[bool, bytes]]:

@@ -101,7 +101,7 @@ def layout_of(cursor: Cursor, generation: int) -> bytes:
     return generation.to_bytes(8, "big") + hasher.digest()
 
 
-def check_layout(cursor: Cursor, generation: int) -> None:
+def _check_layout(cursor: Cursor, generation: int) -> None:
     """Raise where segments are missing; a commit of a program that noted none can't be checked."""
     noted = find_meta(cursor, "layout")
     if noted is not None and noted[:8] == generation.to_bytes(8, "big") and noted != layout_of(cursor, generation):
@@ -449,7 +449,7 @@ class StoredSnapshot:
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
-        check_layout(self._cursor, self.generation)
+        _check_layout(self._cursor, self.generation)
         self._shelf = BlobReader(self._cursor)
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)

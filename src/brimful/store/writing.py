@@ -105,16 +105,16 @@ class Packed:
     blobs: list[Blob]
 
 
-def pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
+def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
     """Pack and compress all that a segment holds."""
     sizes = np.array([len(each.extent.content) for each in laid], np.int64)
     heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
-        *page_blobs(pages_of(segment.postings)),
+        *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
-        *cut_blobs(segment.units, segment.sections, heads),
-        *code_blobs(codes),
-        *block_blobs(segment.axis),
+        *_cut_blobs(segment.units, segment.sections, heads),
+        *_code_blobs(codes),
+        *_block_blobs(segment.axis),
     ]
     starts = np.array([each.start for each in laid], np.int64)
     return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
@@ -155,7 +155,7 @@ def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
     write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
 
-def page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
+def _page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
     """Postings, and the first term of each page."""
     firsts = []
     for place, page in enumerate(pages):
@@ -174,14 +174,14 @@ def _little_in(postings: Postings) -> dict[bytes, int]:
     return found
 
 
-def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
+def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
     """Where units, sections and headings stand."""
     yield UNITS, 0, pack_sorted(units)
     yield SECTIONS, 0, pack_sorted(sections)
     yield HEADS, 0, pack_table(heads)
 
 
-def code_blobs(codes: Codes | None) -> Iterator[Blob]:
+def _code_blobs(codes: Codes | None) -> Iterator[Blob]:
     """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
         packed = packer(LEVEL)
@@ -189,7 +189,7 @@ def code_blobs(codes: Codes | None) -> Iterator[Blob]:
             yield CODES, place, packed(codes[first : first + BLOB_CODES].tobytes())
 
 
-def block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
+def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
     """Blocks of text, from a place on."""
     packed = packer(LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
@@ -369,7 +369,7 @@ def row_of(entry: Entry) -> Row:
 def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
     """A segment of extents, packed."""
     segment = build_segment([each.extent for each in group])
-    return pack_segment(group, segment, code_units(segment, embedder) if embedder is not None else None)
+    return _pack_segment(group, segment, code_units(segment, embedder) if embedder is not None else None)
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
@@ -457,15 +457,15 @@ def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> 
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
     little: Counter[bytes] = Counter()
-    write_blobs(cursor, number, page_blobs(_pages(moves, little)))
+    write_blobs(cursor, number, _page_blobs(_pages(moves, little)))
     write_blob(cursor, key_of(number, LITTLE), pack_little(little))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
-    write_blobs(cursor, number, cut_blobs(units, sections, heads))
+    write_blobs(cursor, number, _cut_blobs(units, sections, heads))
     codes = [rows for move in moves if (rows := move.codes()) is not None]
     if codes and len(codes) != len(moves):
         raise CorruptError("some segments have codes and others have none; rebuild the store")
-    write_blobs(cursor, number, code_blobs(np.concatenate(codes) if codes else None))
+    write_blobs(cursor, number, _code_blobs(np.concatenate(codes) if codes else None))
     return Extents(*_joined([move.extents for move in moves])), length
 
 
@@ -560,7 +560,7 @@ class _Axis:
         return base
 
     def _write(self, text: bytes) -> None:
-        write_blobs(self._cursor, self._number, block_blobs(text, first=self._place))
+        write_blobs(self._cursor, self._number, _block_blobs(text, first=self._place))
         self._place += 1
 
     def _flush(self) -> None:

@@ -33,7 +33,7 @@ from brimful.store.store import new_store
 
 # ---- errors: What does PostgreSQL say, in our words and without any password?
 
-NOT_YOURS = (
+_NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
     "(`brimful postgres roles` prints the statements)"
 )
@@ -401,7 +401,7 @@ def _version(connection: Connection, address: Address) -> int | None:
     if found is None:
         return None
     if not found[1]:
-        raise StoreAccessError(NOT_YOURS.format(address=address))
+        raise StoreAccessError(_NOT_YOURS.format(address=address))
     if connection.execute("SELECT to_regclass('versions')").fetchone() == (None,):
         return None
     row = connection.execute("SELECT max(version) FROM versions").fetchone()
@@ -486,7 +486,7 @@ def _made(connection: Connection, address: Address) -> tuple[int, str]:
             "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number", (address.corpus,)
         ).fetchone()
     if row is None:
-        raise StoreAccessError(NOT_YOURS.format(address=address))
+        raise StoreAccessError(_NOT_YOURS.format(address=address))
     connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
     connection.execute("INSERT INTO counters VALUES (0, 0)")
     new_store(PostgresCursor(connection, corpus=row[0]))
