@@ -127,6 +127,8 @@ def test_navigation_that_never_ends_hides_nothing():
         "<div class='cookieconsent'>We value your privacy</div>",
         "<div role='contentinfo'>Made by nobody</div>",
         "<ul class='breadcrumbs'><li>Home<li>Docs</ul>",
+        "<ul class='docnav top'><li><a href='apt.html'>Prev</a><li>The Handbook</ul>",
+        "<div class='navheader'><table><tr><td>Prev<td>Next</table></div>",
     ],
 )
 def test_what_every_page_repeats_is_left_out(noise: str) -> None:

@@ -30,6 +30,7 @@ _BOXES = frozenset("div section aside ul ol header form dialog p table td".split
 _ROLES_LEFT_OUT = frozenset("navigation contentinfo complementary search".split())
 _NAMES_LEFT_OUT = frozenset(
     "sidebar sphinxsidebar side-bar left-sidebar right-sidebar navbar nav-bar navigation breadcrumb breadcrumbs "
+    "docnav navheader navfooter pagination prev-next prevnext page-nav "
     "footer site-footer page-footer toc-sidebar skip-link skiplink related-links social-share gdpr".split()
 )
 _COOKIES = ("cookie", "consent-")
