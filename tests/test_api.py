@@ -35,6 +35,7 @@ PUBLIC = [
     "open_async",
     "pack",
     "parse",
+    "rebuild",
     "render",
     "tokens_for",
 ]

@@ -37,6 +37,9 @@ class Held:
                 return Row(number, path, document.id, content_hash, len(document), *facts)
         return None
 
+    def expect(self, paths, *, proofs=False):
+        """All of it is at hand."""
+
     def read(self, number, start, end):
         """Bytes of a document."""
         return self.documents[number].content[start:end]

@@ -145,7 +145,7 @@ def test_a_changed_file_is_read_again(brimful, own):
         (["verify", "{corpus}/nothing.json"], 2, "can't be read"),
         ([], 2, "Usage: brimful"),
         (["eval"], 2, "--make"),
-        (["eval", "{corpus}"], 2, "no evaluation set"),
+        (["eval", "{corpus}"], 2, "is not an evaluation set"),
     ],
 )
 def test_exit_codes_and_remedies(brimful, corpus, tmp_path, monkeypatch, arguments, code, said):
