@@ -20,7 +20,7 @@ from ingest.texts import lay_out
 from ingest import jobs, measures, neural, plot
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("brimful", "apsw", "numpy", "zstandard", "tantivy", "bm25s")
+PACKAGES = ("brimful", "apsw", "numpy", "backports.zstd", "tantivy", "bm25s")
 
 
 def main() -> int:
