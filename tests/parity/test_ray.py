@@ -66,17 +66,16 @@ def test_three_shards_under_ray_are_one_store(cluster, folder, tmp_path, postgre
     monkeypatch.setattr("brimful.ingest.workers.SEGMENT_BYTES", 20_000)  # many tasks
     number = next(_numbers)
     places = [tmp_path / "a.db", *(postgres_server.address(f"ray-{number}-{name}") for name in "bc")]
-    with brimful.open(tmp_path / "one.db") as file, brimful.open(places, ray=cluster.address) as shards:
+    with brimful.open(tmp_path / "one.db") as file, _on_both_nodes(places, cluster.address) as shards:
+        nodes = _nodes(shards)
         assert file.add(folder).added == shards.add(folder).added
         assert {shard.documents > 0 for shard in shards.shards} == {True}
-        nodes = {_node(store) for store in shards._store._all()}
-        assert len(nodes) == 2
         assert compare([file, shards], seed=31, most=12 * KINDS) > 6 * KINDS
 
         gone = cluster.list_all_nodes()[1]
         cluster.remove_node(gone)
         assert _answered(shards, "Nobody paid the invoice") == file.context("Nobody paid the invoice", budget=300).text
-        assert {_node(store) for store in shards._store._all()} == nodes - {gone.node_id}
+        assert _nodes(shards) == nodes - {gone.node_id}
         for engine in (file, shards):
             (folder / "docs/query.md").write_text("# Tea\n\nAsk for tea politely.\n")
             assert engine.add(folder).changed == 1
@@ -103,6 +102,20 @@ except brimful.BrimfulError as error:
     assert done.stdout.startswith(f"store.unreachable no Ray cluster answers at '127.0.0.1:{port}'")
     assert "start one: ray start --head" in done.stdout
     assert not list(tmp_path.glob("*.db"))
+
+
+def _on_both_nodes(places, address):
+    """Shards whose actors are on both nodes; a node that is slow to answer is passed over, so it is tried again."""
+    for _ in range(5):
+        shards = brimful.open(places, ray=address)
+        if len(_nodes(shards)) == 2:
+            return shards
+        shards.close()
+    raise AssertionError("all actors were started on one node, five times")
+
+
+def _nodes(shards):
+    return {_node(store) for store in shards._store._all()}
 
 
 def _node(store):

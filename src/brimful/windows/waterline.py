@@ -43,7 +43,7 @@ EDGE_BYTES = 300
 
 _LINE_BACK = 400  # bytes before and behind an edge that say whether it is natural
 # No stop: the dots that begin a directive, `.. note::`.
-_STOPS = rb"(?<!\s)(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
+_STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
 _WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
 _NATURAL = compiled(
     rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\s+\Z"
