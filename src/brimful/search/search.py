@@ -532,8 +532,8 @@ def _term_hits(
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
     parts = {asked.term for asked in query.terms if asked.is_part}
-    apart = (each.term for each in query.terms if each.is_part and _LETTERS_AND_DIGITS.fullmatch(each.term))
-    scraps = {run for whole in apart for run in _RUN.findall(whole) if len(run) < _LEAST_PART}
+    runs = {run for whole in query.terms for run in _RUN.findall(whole.term) if run != whole.term}
+    scraps = {run for run in runs if len(run) < _LEAST_PART}
     repeated = {asked.term: asked.count for asked in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
@@ -552,7 +552,7 @@ def _term_hits(
         weight = settings.asking if is_stop_word(asked, columns.languages) else 1.0
         if asked in parts:
             weight *= settings.part
-        if asked in scraps:  # two letters of a word that stands nowhere mean something else elsewhere
+        if asked in scraps:  # two letters of a longer word mean something else elsewhere
             weight = min(weight, settings.asking)
         times = repeated.get(asked, 1)
         weight *= times * (settings.repeated + 1) / (times + settings.repeated)
