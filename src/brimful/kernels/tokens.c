@@ -72,6 +72,19 @@ static int64_t token_of(const Vocabulary *words, const uint8_t *text, int64_t si
     return -1;
 }
 
+/* Where the lowest of some numbers stands, the first of equals; -1 where all are INT32_MAX, which is none. */
+static inline int64_t least_of(const int32_t *numbers, int64_t count)
+{
+    int64_t best = -1;
+    int32_t least = INT32_MAX;
+    for (int64_t at = 0; at < count; at++)
+        if (numbers[at] < least) {
+            least = numbers[at];
+            best = at;
+        }
+    return best;
+}
+
 /* The tokens of a piece: the pair with the lowest number is joined, the first of equals, until none is left. */
 static int64_t count_piece(const Vocabulary *words, const uint8_t *piece, int64_t size)
 {
@@ -90,13 +103,7 @@ static int64_t count_piece(const Vocabulary *words, const uint8_t *piece, int64_
         pairs[at] = token < 0 ? none : (int32_t)token;
     }
     for (;;) {
-        int64_t best = -1;
-        int32_t least = none;
-        for (int64_t at = 0; at + 1 < count; at++)
-            if (pairs[at] < least) {
-                least = pairs[at];
-                best = at;
-            }
+        int64_t best = least_of(pairs, count - 1);
         if (best < 0)
             return count;
         /* Part best takes in the next one. */
@@ -380,16 +387,10 @@ static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int64_t count)
     for (int64_t at = 0; at + 1 < count; at++)
         ranks[at] = rank_of(pairs, tokens + at);
     for (;;) {
-        int64_t best = -1;
-        int32_t least = INT32_MAX;
-        for (int64_t at = 0; at + 1 < count; at++)
-            if (ranks[at] < least) {
-                least = ranks[at];
-                best = at;
-            }
+        int64_t best = least_of(ranks, count - 1);
         if (best < 0)
             return count;
-        tokens[best] = pairs->joined[least];
+        tokens[best] = pairs->joined[ranks[best]];
         for (int64_t at = best + 1; at + 1 < count; at++) {
             tokens[at] = tokens[at + 1];
             ranks[at] = ranks[at + 1];

@@ -131,7 +131,6 @@ _LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
 _RUN = compiled(rb"[a-z]+|[0-9]+")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
-_BLOCK_BYTES = 4_096
 _WEIGHTS = FormWeights(inflection=950)  # the word itself decides where little else does
 _RECENT = 500  # thousandths
 

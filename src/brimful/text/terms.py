@@ -43,7 +43,6 @@ from brimful.text.characters import (
 # numbers (the bit of a number, shifted), a sign inside a word (the bit of a word, shifted), or one behind a word.
 _CLUMP, _NUMBER, _WORD, _HASH, _ASCII, _BEHIND = 1, 2, 4, 32, 64, 128
 _SHIFT = 2
-_BETWEEN = (_NUMBER | _WORD) << _SHIFT
 _BY_CLASS = {
     LOWER: _CLUMP | _WORD | _ASCII,
     UPPER: _CLUMP | _WORD | _ASCII,

@@ -28,7 +28,14 @@ from brimful.store.address import Address, Place, Shards
 from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.configuration import STORE_NAME, found_in, place_to_fill, store_to_ask, store_to_fill
+from brimful.surfaces.cli.configuration import (
+    STORE_NAME,
+    cached_store,
+    found_in,
+    place_to_fill,
+    store_to_ask,
+    store_to_fill,
+)
 from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.terminal import copy as put_on_clipboard
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
@@ -331,12 +338,13 @@ def filled(
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
     place = store_to_fill(store, paths, adding=adding)
-    engine = open_store(place, ray=ray) if store or not isinstance(place, Path) else _opened_ours(place)
+    is_ours = not store and ray is None and place == cached_store(paths)
+    engine = _opened_ours(place) if is_ours else open_store(place, ray=ray)
     return _add_all(engine, paths, settings, label=label)
 
 
-def _opened_ours(place: Path) -> Engine:
-    """A store that the program chose itself: one that another version made is indexed again first."""
+def _opened_ours(place: Place) -> Engine:
+    """A store of the cache, which the program made by itself: one that another version made is indexed again first."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", OutdatedWarning)
         try:
