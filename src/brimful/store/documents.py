@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -297,36 +297,37 @@ class WholeDocuments:
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
-    known: Outline | None = None
-    if as_stored and row.kind != "data":
-        made = cache(lambda: _structure(row, content))
-        known = Outline(
-            row.kind,
-            row.language,
-            row.length,
-            snapshot.units(row.number),
-            snapshot.sections(row.number),
-            blocks=lambda: (
-                _headings(snapshot, row, content, made()) if row.kind == "prose" else definition_blocks(content, made())
-            ),
-            structure=made,
-        )
+    known = _StoredOutline(snapshot, row, content) if as_stored and row.kind != "data" else None
     return Document.known(
         row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
     )
 
 
-def _structure(row: Row, content: bytes) -> Structure:
-    """What a document is made of; of one that is very long that would take too long to find out."""
-    if row.length > LARGEST:
-        return Structure(row.kind, row.language, row.length)
-    return structure(content, kind=row.kind, language=row.language, path=row.path)
+class _StoredOutline(Outline):
+    """The cuts that a document was stored with; what it is made of is read when it is first asked for.
 
+    Of one that is very long that would take too long: its headings are those that were found when it was stored.
+    """
 
-def _headings(snapshot: Snapshot, row: Row, content: bytes, found: Structure) -> tuple[Block, ...]:
-    """The headings of the outline; of a document that is too long for it those that were found when it was stored."""
-    if row.length <= LARGEST:
-        return heading_blocks(found.headings)
-    columns = (column.tolist() for column in snapshot.heads(row.number))
-    heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
-    return heading_blocks(sections_of(heads, row.length))
+    def __init__(self, snapshot: Snapshot, row: Row, content: bytes) -> None:
+        units, sections = snapshot.units(row.number), snapshot.sections(row.number)
+        super().__init__(row.kind, row.language, row.length, units, sections)
+        self._snapshot, self._row, self._content = snapshot, row, content
+
+    @cached_property
+    def structure(self) -> Structure:
+        row = self._row
+        if row.length > LARGEST:
+            return Structure(row.kind, row.language, row.length)
+        return structure(self._content, kind=row.kind, language=row.language, path=row.path)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        row = self._row
+        if row.kind != "prose":
+            return definition_blocks(self._content, self.structure)
+        if row.length <= LARGEST:
+            return heading_blocks(self.structure.headings)
+        columns = (column.tolist() for column in self._snapshot.heads(row.number))
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return heading_blocks(sections_of(heads, row.length))
