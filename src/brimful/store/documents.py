@@ -210,7 +210,7 @@ class WholeDocuments:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bool], tuple[Row, Document]] = OrderedDict()  # by path, and `as_stored`
         self._held = 0  # bytes
         self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
         self._lines: dict[Row, LineCount] = {}
@@ -220,23 +220,28 @@ class WholeDocuments:
         """The document of a path that the snapshot has, whole."""
         row = snapshot.row(path)
         assert row is not None
-        key = (row, as_stored)
+        key = (path, as_stored)
         with self._lock:
-            if key in self._kept:
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # mostly the same object
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return known[1]
         made = _read(snapshot, row, as_stored=as_stored)
         with self._lock:
-            if (known := self._kept.setdefault(key, made)) is made:
-                self._held += row.length
-            return known
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # another thread was faster
+                return known[1]
+            self._held += row.length - (known[0].length if known is not None else 0)
+            self._kept[key] = row, made
+            self._kept.move_to_end(key)
+            return made
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
             while self._held > KEPT_BYTES and len(self._kept) > len(found):
-                self._held -= len(self._kept.popitem(last=False)[1])
+                self._held -= self._kept.popitem(last=False)[1][0].length
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:

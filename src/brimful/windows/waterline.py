@@ -299,6 +299,31 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
     return Line(tuple(hits), ())
 
 
+class Kept:
+    """Spans of hits, and what made them whole, of documents that are read whole: the next try of a line asks again."""
+
+    def __init__(self) -> None:
+        # Hits are kept with their spans, so that none of their identities is given to another.
+        self._spans: dict[int, tuple[Hit, Span]] = {}
+        self._whole: dict[tuple[str, Span, int], Span] = {}
+
+    def of(self, document: Document, hit: Hit, below: dict[int, int]) -> Span:
+        """The bytes of a hit, as `_span` finds them."""
+        known = self._spans.get(id(hit)) if document.is_whole else None
+        if known is None:
+            known = self._spans[id(hit)] = hit, _span(document, hit, below)
+        return known[1]
+
+    def whole(self, document: Document, span: Span, share: int) -> Span:
+        """The span made whole."""
+        if not document.is_whole:
+            return made_whole(document, span, share)
+        key = (document.path, span, share)
+        if key not in self._whole:
+            self._whole[key] = made_whole(document, span, share)
+        return self._whole[key]
+
+
 def field_cuts(
     line: Line,
     known: Mapping[str, Document],
@@ -306,23 +331,25 @@ def field_cuts(
     whole_share: int = 0,
     heads: bool = False,
     least_bytes: int = 0,
+    kept: Kept | None = None,
 ) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
     Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
     in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
-    `least_bytes` are joined with what is near, or widened to it.
+    `least_bytes` are joined with what is near, or widened to it. What is `kept` need not be worked out again.
     """
     cuts = []
     shown: dict[str, list[Span]] = {}
     below: dict[str, dict[int, int]] = defaultdict(dict)
+    kept = kept or Kept()
     for path, group in _by_path(line.above):
         may_join = joinable(known[path])
-        spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
+        spans = [(kept.of(known[path], hit, below[path]), hit) for hit in group]
         spans.sort(key=lambda each: (each[0].start, each[0].end, each[1].order))
         runs = _runs([(span, [hit]) for span, hit in spans], may_join)
         if whole_share:
-            runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
+            runs = _runs([(kept.whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
         if least_bytes:
             runs = _blocks(known[path], runs, may_join, least_bytes)
         if heads and whole_share and known[path].kind == "code":
@@ -331,7 +358,7 @@ def field_cuts(
         cuts += [_cut(known[path], span, hits) for span, hits in runs]
         shown[path] = [span for span, _ in runs]
     for hit in line.below:
-        span = _span(known[hit.path], hit, below[hit.path])
+        span = kept.of(known[hit.path], hit, below[hit.path])
         if not any(span.shared(other) for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], span, [hit]))
             shown.setdefault(hit.path, []).append(span)
