@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from blake3 import blake3
 
+from brimful.classes import open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -238,21 +239,22 @@ class Hit:
         time: int | None = None,
     ) -> Hit:
         """A hit of values that a store has checked already: a question makes thousands."""
-        hit = object.__new__(cls)
-        put = partial(object.__setattr__, hit)
-        put("path", path)
-        put("start", start)
-        put("end", end)
-        put("score", score)
-        put("sequence", 0)
-        put("lexical", lexical)
-        put("semantic", semantic)
-        put("terms", terms)
-        put("time", time)
-        put("vector", None)
-        put("entities", ())
-        put("matches", ())
-        return hit
+        hit = object.__new__(open_twin(cls))
+        hit.path = path
+        hit.start = start
+        hit.end = end
+        hit.score = score
+        hit.sequence = 0
+        hit.lexical = lexical
+        hit.semantic = semantic
+        hit.terms = terms
+        hit.time = time
+        hit.vector = None
+        hit.entities = ()
+        hit.matches = ()
+        hit.__class__ = cls
+        found: Hit = hit
+        return found
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
