@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
+from brimful.classes import open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -47,7 +49,7 @@ class Document:
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
     _outline: Outline | None = field(repr=False, compare=False)
-    _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
+    _newlines: array[int] | None = field(repr=False, compare=False)
     _speaks: bool | None = field(repr=False, compare=False)
 
     def __init__(
@@ -150,7 +152,8 @@ class Document:
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
         ends = self._line_ends()
-        return int(ends.searchsorted(start)) + 1, int(ends.searchsorted(max(start, end - 1))) + 1
+        first = bisect_left(ends, start)
+        return first + 1, bisect_left(ends, max(start, end - 1), first) + 1
 
     @property
     def line_count(self) -> int:
@@ -174,13 +177,14 @@ class Document:
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
         ends = self._line_ends()
-        start = 0 if first == 1 else int(ends[first - 2]) + 1
-        return Span(start, int(ends[last - 1]) + 1 if last <= len(ends) else len(self.content))
+        start = 0 if first == 1 else ends[first - 2] + 1
+        return Span(start, ends[last - 1] + 1 if last <= len(ends) else len(self.content))
 
-    def _line_ends(self) -> NDArray[np.int64]:
+    def _line_ends(self) -> array[int]:
         if self._newlines is None:
             codes = np.frombuffer(self.content, np.uint8)
-            object.__setattr__(self, "_newlines", np.flatnonzero(codes == ord("\n")))
+            ends = np.flatnonzero(codes == ord("\n")).astype(np.int64, copy=False)
+            object.__setattr__(self, "_newlines", array("q", ends.tobytes()))
         assert self._newlines is not None
         return self._newlines
 
@@ -235,21 +239,22 @@ class Hit:
         time: int | None = None,
     ) -> Hit:
         """A hit of values that a store has checked already: a question makes thousands."""
-        hit = object.__new__(cls)
-        put = partial(object.__setattr__, hit)
-        put("path", path)
-        put("start", start)
-        put("end", end)
-        put("score", score)
-        put("sequence", 0)
-        put("lexical", lexical)
-        put("semantic", semantic)
-        put("terms", terms)
-        put("time", time)
-        put("vector", None)
-        put("entities", ())
-        put("matches", ())
-        return hit
+        hit = object.__new__(open_twin(cls))
+        hit.path = path
+        hit.start = start
+        hit.end = end
+        hit.score = score
+        hit.sequence = 0
+        hit.lexical = lexical
+        hit.semantic = semantic
+        hit.terms = terms
+        hit.time = time
+        hit.vector = None
+        hit.entities = ()
+        hit.matches = ()
+        hit.__class__ = cls
+        found: Hit = hit
+        return found
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:

@@ -39,6 +39,7 @@ _MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
 _REAL = ctypes.c_double
+_FIRST_BYTE = ctypes.c_char.from_buffer
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
@@ -58,7 +59,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
-    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
+    "find_above": (_SIZE, (*(_AT,) * 3, _SIZE, _AT, _SIZE, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
+    "count_above": (None, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
@@ -71,10 +74,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
-    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
-    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
+    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
@@ -133,6 +136,14 @@ def _numbers(values: NDArray[Any]) -> Numbers:
     return np.ascontiguousarray(values, np.int64)
 
 
+def _at(values: NDArray[Any]) -> int:
+    """Where an array begins in memory: four times as fast as NumPy says it, which a question asks hundreds of times."""
+    try:
+        return ctypes.addressof(_FIRST_BYTE(values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # it is empty, or can't be written to
+        return int(values.ctypes.data)
+
+
 def pack_numbers(values: NDArray[Any]) -> bytes:
     """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
     values = _numbers(values)
@@ -182,9 +193,8 @@ def unpack_column(packed: bytes, *, first: int, last: int, skipped: int, count: 
     if not 0 <= first <= last <= len(packed) or skipped < 0 or not 0 <= count <= last - first:
         raise ValueError(f"{count} numbers behind {skipped} are not in bytes {first} to {last} of {len(packed)}")
     values = np.empty(count, np.int64)
-    at = np.frombuffer(packed, np.uint8).ctypes.data if packed else 0
-    made = library().unpack_column(at + first, last - first, skipped, count, values.ctypes.data)
-    return values[:made]
+    made = library().unpack_column(packed, first, last, skipped, count, _at(values))
+    return values if made == count else values[:made]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -478,7 +488,7 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
     @cached_property
     def at(self) -> NDArray[np.uint64]:
         """Where each begins in memory."""
-        return np.array([column.ctypes.data for column in self], np.uint64)
+        return np.array([_at(column) for column in self], np.uint64)
 
     @cached_property
     def sizes(self) -> Numbers:
@@ -488,7 +498,7 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
     @cached_property
     def given(self) -> tuple[int, int, int]:
         """What every kernel over columns is given first: where they are, how long, how many."""
-        return self.at.ctypes.data, self.sizes.ctypes.data, len(self)
+        return _at(self.at), _at(self.sizes), len(self)
 
     @classmethod
     def of(cls, columns: Sequence[Numbers]) -> Columns:
@@ -503,8 +513,8 @@ def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
     """Columns as one, ascending, each number once."""
     if 0 < len(columns) <= _MOST_UNITED:
         given = Columns(columns)
-        out, cursors = np.empty(int(given.sizes.sum()), np.int64), np.zeros(len(given), np.int64)
-        count = library().unite_columns(*given.given, cursors.ctypes.data, out.ctypes.data)
+        out, cursors = np.empty(sum(map(len, given)), np.int64), np.zeros(len(given), np.int64)
+        count = library().unite_columns(*given.given, _at(cursors), _at(out))
         if count >= 0:
             return out[:count]
     whole = np.concatenate([np.zeros(0, np.int64), *columns])
@@ -514,45 +524,87 @@ def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
     return whole[keep]
 
 
-def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
-    """Stretches of segments as the kernels read them, with their sizes checked."""
-    starts, ends, edges = _numbers(starts), _numbers(ends), np.array(bounds, np.int64)
-    if len(starts) != len(ends) or len(edges) != len(positions) + 1:
-        raise ValueError("every stretch needs an end, and every segment its stretches")
-    if edges[0] < 0 or edges[-1] > len(starts) or (np.diff(edges) < 0).any():
-        raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
-    return starts, ends, edges
+class Stretches:
+    """Stretches `[start, end)` of segments, whose starts ascend: segment s has those from `bounds[s]` on."""
+
+    def __init__(self, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> None:
+        starts, ends, edges = _numbers(starts), _numbers(ends), np.array(bounds, np.int64)
+        if len(starts) != len(ends) or not len(edges):
+            raise ValueError("every stretch needs an end, and every segment its stretches")
+        if edges[0] < 0 or edges[-1] > len(starts) or (edges[1:] < edges[:-1]).any():
+            raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
+        self._kept, self._size, self._segments = (starts, ends, edges), len(starts), len(edges) - 1
+        self._given = (_at(starts), _at(ends), _at(edges))
+
+    def count(self, positions: Columns, *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
+        """How many positions lie in each, as so much each; added to the counts that there are."""
+        counts = np.zeros(self._size, np.int64) if counts is None else counts
+        if len(positions) != self._segments or counts.dtype != np.int64 or counts.shape != (self._size,):
+            raise ValueError("every segment needs its stretches, and every stretch its count")
+        if not counts.flags.c_contiguous:
+            raise ValueError("the counts of stretches must lie one after the other")
+        library().count_inside(*positions.given, *self._given, weight, _at(counts))
+        return counts
+
+    def find(self, positions: Columns) -> tuple[Numbers, Numbers, list[int]]:
+        """The positions that lie in one, the number of its stretch for each, and where each segment's end.
+
+        No stretch overlaps another.
+        """
+        if len(positions) != self._segments:
+            raise ValueError("every segment needs its stretches")
+        total = int(positions.sizes.sum())
+        found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
+        behind = np.zeros(self._segments + 1, np.int64)
+        library().find_inside(*positions.given, *self._given, _at(found), _at(stretches), _at(behind) + 8)
+        count = int(behind[-1])
+        return found[:count], stretches[:count], behind.tolist()
 
 
-def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
-    """How many positions lie in each stretch `[start, end)`; segment s has those from `bounds[s]` on."""
-    starts, ends, edges = _stretches(positions, starts, ends, bounds)
-    counts = np.zeros(len(starts), np.int64)
-    given = [each.ctypes.data for each in (starts, ends, edges, counts)]
-    library().count_inside(*positions.given, *given)
+class HeadingTree:
+    """The headings of a segment, where they stand and which one each is under: their number for none."""
+
+    def __init__(self, starts: Numbers, ends: Numbers, parents: Numbers, bases: Numbers) -> None:
+        self.starts, self.ends, self.parents, self._bases = map(_numbers, (starts, ends, parents, bases))
+        if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
+            raise ValueError("every heading needs an end and a parent, and there must be extents")
+        self._given = (_at(self.starts), _at(self.ends), _at(self.parents), len(starts), _at(self._bases), len(bases))
+
+    def above(self, begins: Numbers, ends: Numbers, *, first: int, chains: Places) -> Numbers:
+        """The headings above some ascending units, each once; `chains` gets which of them each unit stands under.
+
+        It has a row of -1 for every unit, which is filled from the nearest heading on, as numbers from `first` on.
+        """
+        begins, ends = _numbers(begins), _numbers(ends)
+        if len(begins) != len(ends) or chains.ndim != 2 or len(chains) != len(begins):
+            raise ValueError("every unit needs its end and its row")
+        if chains.dtype != np.int32 or not chains.flags.c_contiguous:
+            raise ValueError("the rows of units must lie one after the other")
+        used, bits = (
+            np.empty(min(chains.size, len(self.starts)), np.int64),
+            np.zeros(len(self.starts) // 64 + 1, np.uint64),
+        )
+        given = (_at(begins), _at(ends), len(begins), chains.shape[1], first, _at(bits), _at(chains), _at(used))
+        return used[: library().find_above(*self._given, *given)]
+
+
+def count_above(chains: Places, marks: Numbers) -> Numbers:
+    """How many of the headings above each unit have a mark above 0; -1 is none, and the last of its row."""
+    marks, counts = _numbers(marks), np.empty(len(chains), np.int64)
+    if chains.ndim != 2 or chains.dtype != np.int32 or not chains.flags.c_contiguous:
+        raise ValueError("the rows of units must lie one after the other")
+    if chains.size and int(chains.max()) >= len(marks):
+        raise ValueError("every heading needs a mark")
+    library().count_above(_at(chains), len(chains), chains.shape[1], _at(marks), _at(counts))
     return counts
-
-
-def find_inside(
-    positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]
-) -> tuple[Numbers, Numbers, list[int]]:
-    """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
-    starts, ends, edges = _stretches(positions, starts, ends, bounds)
-    total = int(positions.sizes.sum())
-    found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
-    behind = np.zeros(len(positions) + 1, np.int64)
-    given = [each.ctypes.data for each in (starts, ends, edges, found, stretches)]
-    library().find_inside(*positions.given, *given, behind.ctypes.data + 8)
-    count = int(behind[-1])
-    return found[:count], stretches[:count], behind.tolist()
 
 
 def add_to_rows(positions: Columns, bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
     """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
     if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
         raise ValueError("every segment needs its extents, and every extent its row")
-    given = (bases.at.ctypes.data, rows.at.ctypes.data, bases.sizes.ctypes.data)
-    library().add_to_rows(*positions.given, *given, weight, counts.ctypes.data)
+    given = (_at(bases.at), _at(rows.at), _at(bases.sizes))
+    library().add_to_rows(*positions.given, *given, weight, _at(counts))
 
 
 def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers:
@@ -561,8 +613,8 @@ def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers
     if not len(positions) == len(starts) == len(firsts):
         raise ValueError("every segment needs its blocks and the number of the first")
     found = np.empty(int(positions.sizes.sum()), np.int64)
-    given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
-    count = library().find_blocks(*positions.given, *given, found.ctypes.data)
+    given = (_at(starts.at), _at(starts.sizes), _at(firsts))
+    count = library().find_blocks(*positions.given, *given, _at(found))
     return found[:count].copy()
 
 
@@ -731,7 +783,7 @@ def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
     return tables
 
 
-_SIGN_WORDS, _LONGEST_RUN = 4, 8
+_SIGN_WORDS, _LONGEST_RUN = 16, 8
 
 
 class RunSets:
@@ -751,24 +803,27 @@ class RunSets:
         if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
             raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
         self._marks, self._run, self._share = marks, run, share
-        self._count = 0
+        self._sizes: list[int] = []  # of each text
         self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
         self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
         self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+        self._note_places()
 
     def add(self, text: bytes) -> int:
         """The number of a text, from 0 on."""
-        number, first = self._count, int(self._offsets[self._count])
+        number = len(self._sizes)
+        first = int(self._offsets[number])
         self._make_room(first + len(text))
-        given = (text, len(text), self._marks, self._run, self._sets.ctypes.data + 8 * first)
-        size = library().hash_runs(*given, self._signs.ctypes.data + 8 * _SIGN_WORDS * number)
+        sets, _, signs, _ = self._given
+        given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
+        size = library().hash_runs(*given)
         self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
-        self._count += 1
+        self._sizes.append(size)
         return number
 
     def size(self, number: int) -> int:
         """How many different runs a text has."""
-        return int(self._offsets[number + 1] - self._offsets[number])
+        return self._sizes[number]
 
     def alike(
         self, number: int, others: array[int] | None = None, *, most: int | None = None
@@ -777,30 +832,38 @@ class RunSets:
 
         Without `others` those before it; None where they are more than `most`.
         """
-        count = number if others is None else len(others)
-        if not 0 <= number < self._count or count > self._count:
-            raise ValueError(f"{count} others of {self._count} texts can't be compared with text {number}")
-        if others and not 0 <= min(others) <= max(others) < self._count:
-            raise ValueError(f"there are {self._count} texts, and others were asked for")
+        texts, count = len(self._sizes), number if others is None else len(others)
+        if not 0 <= number < texts or count > texts:
+            raise ValueError(f"{count} others of {texts} texts can't be compared with text {number}")
+        if others and not 0 <= min(others) <= max(others) < texts:
+            raise ValueError(f"there are {texts} texts, and others were asked for")
         at = None if others is None else others.buffer_info()[0]
-        sets = [each.ctypes.data for each in (self._sets, self._offsets, self._signs, self._misses)]
-        out = (self._found.ctypes.data, self._shared.ctypes.data)
-        made = library().alike_sets(*sets, number, at, count, *out)
+        made = library().alike_sets(*self._given, number, at, count, count if most is None else most, *self._out)
         if most is not None and made > most:
             return None
-        pairs, own = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True), self.size(number)
-        return [(other, shared / min(own, self.size(other))) for other, shared in pairs]
+        found, shared = self._found[:made], self._shared[:made]
+        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self._sizes[number])
+        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True)) if made else []
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""
+        is_full = len(self._sizes) == len(self._misses)
+        if hashes <= len(self._sets) and not is_full:
+            return
         while hashes > len(self._sets):
             self._sets = np.concatenate((self._sets, self._sets))
-        if self._count == len(self._misses):
+        if is_full:
             self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
             self._signs = np.concatenate((self._signs, self._signs))
             self._misses, self._found, self._shared = (
                 np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
             )
+        self._note_places()
+
+    def _note_places(self) -> None:
+        """Where the kernel finds all of it."""
+        self._given = (_at(self._sets), _at(self._offsets), _at(self._signs), _at(self._misses))
+        self._out = (_at(self._found), _at(self._shared))
 
 
 class Anchors:

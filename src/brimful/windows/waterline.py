@@ -45,10 +45,12 @@ _LINE_BACK = 400  # bytes before and behind an edge that say whether it is natur
 # No stop: the dots that begin a directive, `.. note::`.
 _STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
 _WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
-_NATURAL = compiled(
-    rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\s+\Z"
-    rb"|(?:" + _WIDE_STOPS + rb")\s*\Z|\n[ \t\r]*\n\s*\Z|(?:\A|\n)[ \t]*#{1,6} [^\n]*\n\s*\Z|\A\s*\Z"
-)
+# The last bytes of what stands before an edge, without the white space in front of it: four closing signs at most.
+_ENDS = compiled(rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\Z")
+_ENDS_BYTES = 17
+_ENDS_WIDE = (b"\xe3\x80\x82", b"\xe3\x80\x8d", b"\xe3\x80\x8f", b"\xef\xbc\x81", b"\xef\xbc\x89", b"\xef\xbc\x9f")
+_BLANK_LINE = compiled(rb"\n[ \t\r]*\n")
+_HEADING = compiled(rb"[ \t]*#{1,6} [^\n]*\n")
 _BEGINS_BLOCK = compiled(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
 _SENTENCE_END = compiled(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
 _PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
@@ -121,10 +123,28 @@ def _between_natural_edges(document: Document, span: Span) -> Span:
 def _is_natural(content: bytes, edge: int, *, is_prose: bool) -> bool:
     """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
     before, after = content[max(edge - _LINE_BACK, 0) : edge], content[edge : edge + _LINE_BACK]
-    if not after.strip() or _NATURAL.search(before + b" " if after[:1].isspace() else before):
+    if not after.strip() or _ends_naturally(before, is_apart=after[:1].isspace()):
         return True
     at_line = before.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
     return at_line and (not is_prose or _BEGINS_BLOCK.match(after) is not None)
+
+
+def _ends_naturally(before: bytes, *, is_apart: bool) -> bool:
+    r"""Whether a text ends with a sentence, a paragraph or a heading; `is_apart` where a blank follows it.
+
+    >>> [_ends_naturally(text, is_apart=False) for text in (b"Tea. ", b"Tea.", b"Tea\n \n", b"# Tea\n", b"Tea\n")]
+    [True, False, True, True, False]
+    """
+    said = before.rstrip()
+    if not said or said.endswith(_ENDS_WIDE):
+        return True
+    size = len(said)
+    if (is_apart or size < len(before)) and not said[-1:].isalnum() and _ENDS.search(said, max(size - _ENDS_BYTES, 0)):
+        return True
+    if b"\n" not in before[size:]:
+        return False
+    line = said.rfind(b"\n") + 1
+    return _BLANK_LINE.search(before, size) is not None or _HEADING.match(before, line) is not None
 
 
 def _natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
@@ -279,6 +299,31 @@ def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: in
     return Line(tuple(hits), ())
 
 
+class Kept:
+    """Spans of hits, and what made them whole, of documents that are read whole: the next try of a line asks again."""
+
+    def __init__(self) -> None:
+        # Hits are kept with their spans, so that none of their identities is given to another.
+        self._spans: dict[int, tuple[Hit, Span]] = {}
+        self._whole: dict[tuple[str, Span, int], Span] = {}
+
+    def of(self, document: Document, hit: Hit, below: dict[int, int]) -> Span:
+        """The bytes of a hit, as `_span` finds them."""
+        known = self._spans.get(id(hit)) if document.is_whole else None
+        if known is None:
+            known = self._spans[id(hit)] = hit, _span(document, hit, below)
+        return known[1]
+
+    def whole(self, document: Document, span: Span, share: int) -> Span:
+        """The span made whole."""
+        if not document.is_whole:
+            return made_whole(document, span, share)
+        key = (document.path, span, share)
+        if key not in self._whole:
+            self._whole[key] = made_whole(document, span, share)
+        return self._whole[key]
+
+
 def field_cuts(
     line: Line,
     known: Mapping[str, Document],
@@ -286,23 +331,25 @@ def field_cuts(
     whole_share: int = 0,
     heads: bool = False,
     least_bytes: int = 0,
+    kept: Kept | None = None,
 ) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
     Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
     in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
-    `least_bytes` are joined with what is near, or widened to it.
+    `least_bytes` are joined with what is near, or widened to it. What is `kept` need not be worked out again.
     """
     cuts = []
     shown: dict[str, list[Span]] = {}
     below: dict[str, dict[int, int]] = defaultdict(dict)
+    kept = kept or Kept()
     for path, group in _by_path(line.above):
         may_join = joinable(known[path])
-        spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
+        spans = [(kept.of(known[path], hit, below[path]), hit) for hit in group]
         spans.sort(key=lambda each: (each[0].start, each[0].end, each[1].order))
         runs = _runs([(span, [hit]) for span, hit in spans], may_join)
         if whole_share:
-            runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
+            runs = _runs([(kept.whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
         if least_bytes:
             runs = _blocks(known[path], runs, may_join, least_bytes)
         if heads and whole_share and known[path].kind == "code":
@@ -311,7 +358,7 @@ def field_cuts(
         cuts += [_cut(known[path], span, hits) for span, hits in runs]
         shown[path] = [span for span, _ in runs]
     for hit in line.below:
-        span = _span(known[hit.path], hit, below[hit.path])
+        span = kept.of(known[hit.path], hit, below[hit.path])
         if not any(span.shared(other) for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], span, [hit]))
             shown.setdefault(hit.path, []).append(span)
