@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
@@ -25,14 +26,21 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
 
+class _WorkedOut:
+    """What is worked out once, when it is first asked for; then it is there like any field."""
+
+    __slots__ = ("outline",)
+    outline: Outline
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Document:
+class Document(_WorkedOut):
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
     `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
-    may be cut, if that is known already.
+    may be cut: worked out when first asked for, if it is not known already.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -46,7 +54,6 @@ class Document:
     vector: tuple[float, ...] | None = field(repr=False)
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
-    _outline: Outline | None = field(repr=False, compare=False)
     _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
     _speaks: bool | None = field(repr=False, compare=False)
 
@@ -79,9 +86,10 @@ class Document:
         put("vector", _check_vector(vector, where=path))
         put("entities", _check_names(entities, where=path))
         put("id", hasher.hexdigest())
-        put("_outline", outline)
         put("_newlines", None)
         put("_speaks", None)
+        if outline is not None:
+            put("outline", outline)
 
     @classmethod
     def known(
@@ -106,10 +114,21 @@ class Document:
         put("vector", None)
         put("entities", ())
         put("id", id)
-        put("_outline", outline)
         put("_newlines", None)
         put("_speaks", None)
+        if outline is not None:
+            put("outline", outline)
         return document
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Where this document may be cut, if nobody has asked before."""
+            if name != "outline":
+                raise AttributeError(f"a document has no {name!r}")
+            found = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
+            object.__setattr__(self, "outline", found)
+            return found
 
     def __len__(self) -> int:
         return len(self.content)
@@ -119,15 +138,6 @@ class Document:
         if self._speaks is None:
             object.__setattr__(self, "_speaks", any(sign in self.content for sign in signs))
         return bool(self._speaks)
-
-    @property
-    def outline(self) -> Outline:
-        """Where this document may be cut; worked out once, when first asked for."""
-        if self._outline is None:
-            found = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
-            object.__setattr__(self, "_outline", found)
-        assert self._outline is not None
-        return self._outline
 
     @property
     def is_whole(self) -> bool:
@@ -185,14 +195,20 @@ class Document:
         return self._newlines
 
 
+class _Ordered:
+    __slots__ = ("order",)
+    order: tuple[float, str, int, int, int, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(_Ordered):
     """A place in a document that matters for the question (SearchResult, RetrievalResult).
 
     `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
     `sequence` is the caller's own number of the piece inside its document, used to break ties. `matches` are the
     bytes of the document where it has the words of the question, the most telling first, if that is known: where the
-    hit is longer than the budget, the part around them is shown.
+    hit is longer than the budget, the part around them is shown. Hits sort by `order`, best first: score descending,
+    path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart.
     """
 
     path: str
@@ -276,10 +292,15 @@ class Hit:
             start, end = found.span()
         return cls(document.path, start, end, score)
 
-    @property
-    def order(self) -> tuple[float, str, int, int, int, tuple[str, ...]]:
-        """Best first: score descending, path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart."""
-        return (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Its place in an order, worked out once."""
+            if name != "order":
+                raise AttributeError(f"a hit has no {name!r}")
+            found = (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
+            object.__setattr__(self, "order", found)
+            return found
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:

@@ -38,12 +38,13 @@ _EDGE = 1 << 16  # of the beginning and the end, which say whether a window is t
 class PartlyRead(Document):
     """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
 
-    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_snapshot")
+    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_outline", "_snapshot")
     _bytes: _Places
     _header: tuple[int, int] | None
     _length: int
     _lines: LineCount
     _number: int
+    _outline: Outline | None
     _snapshot: Snapshot
 
     def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
@@ -99,7 +100,7 @@ class PartlyRead(Document):
         return Span(min(low, start), max(self.outline.cut_before(known.end), end))
 
     @property
-    def outline(self) -> Outline:
+    def outline(self) -> Outline:  # type: ignore[override]  # found anew where more was read
         """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
         if self._outline is None:
             known = self._bytes.known

@@ -20,7 +20,7 @@ from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import Line, field_cuts, water_line
+from brimful.windows.waterline import Line, Spans, field_cuts, water_line
 from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
@@ -329,6 +329,7 @@ class WindowCache:
         # What is kept holds its hits, so that none of their identities is given to another.
         self._cut: dict[tuple[object, ...], Window] = {}
         self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
+        self._spans = Spans()
 
     def windows(
         self,
@@ -363,6 +364,7 @@ class WindowCache:
                 whole_share=self._settings.whole_share,
                 heads=True,
                 least_bytes=least_bytes,
+                spans=self._spans,
             )
             windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
             self._shown[key] = ((*above, *below), windows)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields, replace
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from blake3 import blake3
 
@@ -279,16 +279,31 @@ class Coherence:
 _ENCODED = 1 << 16  # characters that are encoded at once
 
 
+class _WorkedOut:
+    """What is worked out once, when it is first asked for: packing asks for each hundreds of times."""
+
+    __slots__ = ("id", "lines", "order", "span")
+    id: str
+    lines: tuple[int, int] | None
+    order: tuple[float, str, int, int, int, str]
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(_WorkedOut):
     """A range of a document with its text (InflationResult, ContextChunk).
 
     A window made by `inflate` knows its document. One that another retriever brings needs only
     path, text and score: it can be packed and rendered, but not grown or verified.
-    `start` and `end` are bytes of the document and exclude the seams.
+    `start` and `end` are bytes of the document and exclude the seams; `span` is both of them. `lines` are its first and
+    last line there, None where neither a document nor `line` tells. `id` is a hash of document and range, or of path,
+    range and text where no document is known. Windows sort by `order`, best first (CFS §5): score, path, sequence, byte
+    offset; the text makes the order total.
 
     >>> Window("a.md", "Chunk 1", score=0.9).end
     7
+    >>> Window("a.md", "Tea\\nand scones\\n", line=7).lines
+    (7, 8)
     """
 
     path: str
@@ -312,7 +327,6 @@ class Window:
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    _id: str | None = field(default=None, init=False, repr=False, compare=False)
     _later: Callable[[Window, str], object] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -343,13 +357,18 @@ class Window:
         object.__setattr__(self, "_later", work_out)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """What was left for later."""
-        if name not in _LATER or self._later is None:
-            raise AttributeError(f"a window has no {name!r}")
-        value = self._later(self, name)
-        object.__setattr__(self, name, value)
-        return value
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What was left for later."""
+            if (work_out := _ONCE.get(name)) is not None:
+                value = work_out(self)
+            elif name in _LATER and self._later is not None:
+                value = self._later(self, name)
+            else:
+                raise AttributeError(f"a window has no {name!r}")
+            object.__setattr__(self, name, value)
+            return value
 
     @classmethod
     def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
@@ -396,7 +415,6 @@ class Window:
                 put(name, values[name])
             elif self._later is None or name not in _LATER or _has(self, name):
                 put(name, getattr(self, name))
-        put("_id", None)
         put("_later", self._later)
         return window
 
@@ -411,22 +429,6 @@ class Window:
         )
 
     @property
-    def span(self) -> Span:
-        """The bytes of the document that this window holds."""
-        return Span(self.start, self.end)
-
-    @property
-    def lines(self) -> tuple[int, int] | None:
-        """First and last line in the document, or None where neither a document nor `line` tells.
-
-        >>> Window("a.md", "Tea\\nand scones\\n", line=7).lines
-        (7, 8)
-        """
-        if self.document:
-            return self.document.lines(self.start, self.end)
-        return (self.line, self.line + self.text.count("\n", 0, -1)) if self.line else None
-
-    @property
     def core(self) -> Span:
         """From the first hit to the end of the last: what must not be cut away."""
         if not self.hits:
@@ -437,25 +439,28 @@ class Window:
             last = on_to_code_point(self.document.content, last)
         return Span(max(self.start, min(first, self.end)), min(self.end, max(last, self.start)))
 
-    @property
-    def order(self) -> tuple[float, str, int, int, int, str]:
-        """Best first (CFS §5): score, path, sequence, byte offset; the text makes the order total."""
-        return (-self.score, self.path, self.sequence, self.start, self.end, self.text)
 
-    @property
-    def id(self) -> str:
-        """A hash of document and range, or of path, range and text where no document is known."""
-        if self._id is None:
-            hasher = blake3(f"{self.start}:{self.end}:".encode())
-            if self.document:
-                hasher.update(self.document.id.encode())
-            else:
-                hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
-            object.__setattr__(self, "_id", hasher.hexdigest(16))
-        assert self._id is not None
-        return self._id
+def _id(window: Window) -> str:
+    hasher = blake3(f"{window.start}:{window.end}:".encode())
+    if window.document:
+        hasher.update(window.document.id.encode())
+    else:
+        hasher.update(f"{window.sequence}:{len(window.path)}:{window.path}{window.text}".encode())
+    return hasher.hexdigest(16)
 
 
+def _lines(window: Window) -> tuple[int, int] | None:
+    if window.document:
+        return window.document.lines(window.start, window.end)
+    return (window.line, window.line + window.text.count("\n", 0, -1)) if window.line else None
+
+
+_ONCE: dict[str, Callable[[Window], object]] = {
+    "id": _id,
+    "lines": _lines,
+    "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
+    "span": lambda each: Span(each.start, each.end),
+}
 _FIELDS = tuple(each.name for each in fields(Window) if each.init)
 _LATER = ("seams", "coherence")
 
