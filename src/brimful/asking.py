@@ -160,21 +160,21 @@ class Asked:
         fits, over = 0, len(found.hits) + 1
         # Of every window a part is what makes it whole, which no hit says.
         share = (self.settings.windows or WindowSettings()).whole_share
-        line = self._estimate(found.hits, room.available * 100 // (100 + share))
+        available = room.available
+        line = self._estimate(found.hits, available * 100 // (100 + share))
         for _ in range(_MOST_TRIES):
             if not fits < line < over:
                 break
-            windows = self._field_windows(found.hits, line, room.available)
-            cost = self._packer.cost(windows)
+            cost = self._packer.cost(self._field_windows(found.hits, line, available))
             price = max(cost // line, 1)
-            if cost <= room.available:
+            if cost <= available:
                 fits = line
-                if (room.available - cost) * 100 < room.available:
+                if (available - cost) * 100 < available:
                     break
-                line = min(line + max((room.available - cost) // price, 1), over - 1)
+                line = min(line + max((available - cost) // price, 1), over - 1)
             else:
                 over = line
-                step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
+                step = max(-(-(cost - available) // price), line // _LEAST_STEP, 1)
                 line = max(line - step, fits + 1)
         return fits or min(1, len(found.hits))
 
@@ -236,12 +236,12 @@ class Asked:
 
     def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
         """The context with what would be left out though it fits, the best first; none of the others pays for it."""
-        tries = 0
+        tries, available, shown = 0, room.available, best.windows
         for window in rest:
-            spare = room.available - best.tokens
+            spare = available - best.tokens
             if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
                 break
-            near = (each for each in best.windows if each.path == window.path)
+            near = (each for each in shown if each.path == window.path)
             if _touches(window, near) or self._is_far_over(window, spare) or self._packer.cost([window]) > spare:
                 continue
             tries += 1
@@ -249,7 +249,7 @@ class Asked:
             fuller = self.packed(self._linked(wider), room)
             hits = [hit for each in wider for hit in each.hits]
             if _shown(hits, fuller) > _shown(hits, best):
-                best, windows = fuller, wider
+                best, windows, shown = fuller, wider, fuller.windows
         return best
 
     def _is_far_over(self, window: Window, spare: int) -> bool:

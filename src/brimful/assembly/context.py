@@ -470,6 +470,11 @@ def written(blocks: Iterable[Block], *, form: Form, showing: Showing) -> Iterato
     yield None, Fragment(form.closing)
 
 
+def text_of(blocks: Iterable[Block], *, form: Form, showing: Showing) -> str:
+    """The rendered text itself."""
+    return "".join([fragment.text for _, fragment in written(blocks, form=form, showing=showing)])
+
+
 def _pieces(context: Context) -> Iterator[Piece]:
     at = 0
     form = form_for(context.format)

@@ -12,7 +12,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens
+from brimful.text.tokens import Measure, TokenCounter, least_tokens, together
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -275,11 +275,10 @@ class Layout:
     def _meet(self, left: _Run, right: _Run) -> _Run:
         """Two runs side by side, with what is written between them."""
         between = self._written(self._form.lead(left.last, right.first, self._showing))
-        cost = left.cost if between is None else left.cost + between
-        return _Run(left.first, right.last, cost + right.cost)
+        return _Run(left.first, right.last, _sum(left.cost, between, right.cost))
 
     def _meet_blocks(self, left: Measure, right: Measure) -> Measure:
-        return left + right if self._between_blocks is None else left + self._between_blocks + right
+        return _sum(left, self._between_blocks, right)
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
@@ -306,8 +305,7 @@ class Layout:
         head = self._form.head(self._paths[block], run.first, self._showing)
         above = self._written([Fragment(head), *self._form.lead(None, run.first, self._showing)])
         below = self._written(self._form.tail(run.last, self._showing))
-        cost = run.cost if above is None else above + run.cost
-        return cost if below is None else cost + below
+        return _sum(above, run.cost, below)
 
     def _written(self, fragments: Sequence[Fragment]) -> Measure | None:
         """The measure of what is written around windows: the same few texts again and again."""
@@ -320,14 +318,16 @@ class Layout:
         return known[1]
 
     def _total(self, total: Measure | None) -> int:
-        if total is None:
-            return 0
-        if self._opening is not None:
-            total = self._opening + total
-        return (total + self._closing if self._closing is not None else total).tokens
+        return 0 if total is None else _sum(self._opening, total, self._closing).tokens
 
     def _literal(self, text: str) -> Measure | None:
-        return self._counter.measure(text) if text else None
+        return self._written([Fragment(text)])
+
+
+def _sum(*measures: Measure | None) -> Measure:
+    found = together(*measures)
+    assert found is not None
+    return found
 
 
 def _is_written_alike(kept: Window | None, window: Window) -> bool:

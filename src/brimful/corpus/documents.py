@@ -25,12 +25,16 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
+SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
+"""What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+
 
 class _WorkedOut:
     """What is worked out once, when it is first asked for; then it is there like any field."""
 
-    __slots__ = ("outline",)
+    __slots__ = ("outline", "speaks")
     outline: Outline
+    speaks: bool
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -40,7 +44,8 @@ class Document(_WorkedOut):
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
     `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
-    may be cut: worked out when first asked for, if it is not known already.
+    may be cut: worked out when first asked for, if it is not known already. `speaks` says whether its text has any of
+    the signs of a conversation.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -55,7 +60,6 @@ class Document(_WorkedOut):
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
     _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
-    _speaks: bool | None = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -87,7 +91,6 @@ class Document(_WorkedOut):
         put("entities", _check_names(entities, where=path))
         put("id", hasher.hexdigest())
         put("_newlines", None)
-        put("_speaks", None)
         if outline is not None:
             put("outline", outline)
 
@@ -115,7 +118,6 @@ class Document(_WorkedOut):
         put("entities", ())
         put("id", id)
         put("_newlines", None)
-        put("_speaks", None)
         if outline is not None:
             put("outline", outline)
         return document
@@ -123,21 +125,18 @@ class Document(_WorkedOut):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Where this document may be cut, if nobody has asked before."""
-            if name != "outline":
+            """Where this document may be cut, and whether it is a conversation, if nobody has asked before."""
+            if name == "outline":
+                found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
+            elif name == "speaks":
+                found = any(sign in self.content for sign in SPEAKERS)
+            else:
                 raise AttributeError(f"a document has no {name!r}")
-            found = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
-            object.__setattr__(self, "outline", found)
+            object.__setattr__(self, name, found)
             return found
 
     def __len__(self) -> int:
         return len(self.content)
-
-    def speaks(self, signs: Iterable[bytes]) -> bool:
-        """Whether its text has any of the signs of a conversation (always the same ones); found out once."""
-        if self._speaks is None:
-            object.__setattr__(self, "_speaks", any(sign in self.content for sign in signs))
-        return bool(self._speaks)
 
     @property
     def is_whole(self) -> bool:
@@ -150,7 +149,8 @@ class Document(_WorkedOut):
 
     def text(self, start: int, end: int) -> str:
         """The bytes `[start, end)` as text; both must be code point boundaries."""
-        check_span(start, end, length=len(self), where=f" {self.path}")
+        if not (type(start) is type(end) is int and 0 <= start <= end <= len(self.content)):
+            check_span(start, end, length=len(self), where=f" {self.path}")
         try:
             # Decoded where it stands: a window may be as long as its document.
             return str(memoryview(self.content)[start:end] if self.is_whole else self.content[start:end], "utf-8")
@@ -227,45 +227,13 @@ class Hit(_Ordered):
     def __post_init__(self) -> None:
         if self.end == -1:
             object.__setattr__(self, "end", self.start)
-        check_path(self.path)
-        check_span(self.start, self.end, where=f" (a hit in {self.path!r})")
-        check_time(self.time, where=f"hit in {self.path!r}")
-        object.__setattr__(self, "score", check_score(self.score, where=f"hit in {self.path!r} at {self.start}"))
+        score = check_place("hit", self.path, self.start, self.end, score=self.score, time=self.time)
+        object.__setattr__(self, "score", score)
         object.__setattr__(self, "vector", _check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
         object.__setattr__(self, "entities", _check_names(self.entities, where=f"hit in {self.path!r}"))
         for start, end in self.matches:
             check_span(start, end, where=f" (a match of a hit in {self.path!r})")
-
-    @classmethod
-    def known(
-        cls,
-        path: str,
-        start: int,
-        end: int,
-        score: float,
-        *,
-        lexical: float | None = None,
-        semantic: float | None = None,
-        terms: tuple[str, ...] = (),
-        time: int | None = None,
-    ) -> Hit:
-        """A hit of values that a store has checked already: a question makes thousands."""
-        hit = object.__new__(cls)
-        put = partial(object.__setattr__, hit)
-        put("path", path)
-        put("start", start)
-        put("end", end)
-        put("score", score)
-        put("sequence", 0)
-        put("lexical", lexical)
-        put("semantic", semantic)
-        put("terms", terms)
-        put("time", time)
-        put("vector", None)
-        put("entities", ())
-        put("matches", ())
-        return hit
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
@@ -303,6 +271,35 @@ class Hit(_Ordered):
             return found
 
 
+def known_hits(
+    paths: Iterable[str],
+    starts: Iterable[int],
+    ends: Iterable[int],
+    scores: Iterable[float],
+    *,
+    lexical: Iterable[float | None],
+    semantic: Iterable[float | None],
+    terms: Iterable[tuple[str, ...]],
+    times: Iterable[int | None],
+) -> tuple[Hit, ...]:
+    """Hits of columns of values that a store has checked already: a question makes thousands."""
+    hits = []
+    for values in zip(paths, starts, ends, scores, lexical, semantic, terms, times, strict=True):
+        hit = object.__new__(Hit)
+        put = partial(object.__setattr__, hit)
+        for name, value in zip(_HIT_COLUMNS, values, strict=True):
+            put(name, value)
+        put("sequence", 0)
+        put("vector", None)
+        put("entities", ())
+        put("matches", ())
+        hits.append(hit)
+    return tuple(hits)
+
+
+_HIT_COLUMNS = ("path", "start", "end", "score", "lexical", "semantic", "terms", "time")
+
+
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:
     """Documents by path; two different ones under one path are an error, the same one twice is not."""
     found: dict[str, Document] = {}
@@ -316,7 +313,15 @@ def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str,
     return found
 
 
-def check_score(value: object, *, where: str) -> float:
+def check_place(what: str, path: object, start: object, end: object, *, score: object, time: object) -> float:
+    """The score of a hit or a window, if it and where it stands are what they should be."""
+    check_path(path)
+    check_span(start, end, where=f" (a {what} in {path!r})")
+    check_time(time, where=f"{what} in {path!r}")
+    return _check_score(score, where=f"{what} in {path!r} at {start}")
+
+
+def _check_score(value: object, *, where: str) -> float:
     """A finite float, or a ScoreError that says where it came from; -0.0 counts as 0.0."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ScoreError(f"score of {where} must be a number, got {value!r}")

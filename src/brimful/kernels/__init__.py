@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -524,8 +524,9 @@ def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Seque
     return starts, ends, edges
 
 
-def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
+def count_inside(columns: Sequence[Numbers], starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
     """How many positions lie in each stretch `[start, end)`; segment s has those from `bounds[s]` on."""
+    positions = Columns.of(columns)
     starts, ends, edges = _stretches(positions, starts, ends, bounds)
     counts = np.zeros(len(starts), np.int64)
     given = [each.ctypes.data for each in (starts, ends, edges, counts)]
@@ -534,9 +535,10 @@ def count_inside(positions: Columns, starts: Numbers, ends: Numbers, bounds: Seq
 
 
 def find_inside(
-    positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]
+    columns: Sequence[Numbers], starts: Numbers, ends: Numbers, bounds: Sequence[int]
 ) -> tuple[Numbers, Numbers, list[int]]:
     """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
+    positions = Columns.of(columns)
     starts, ends, edges = _stretches(positions, starts, ends, bounds)
     total = int(positions.sizes.sum())
     found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
@@ -547,17 +549,18 @@ def find_inside(
     return found[:count], stretches[:count], behind.tolist()
 
 
-def add_to_rows(positions: Columns, bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
+def add_to_rows(columns: Sequence[Numbers], bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
     """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
+    positions = Columns.of(columns)
     if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
         raise ValueError("every segment needs its extents, and every extent its row")
     given = (bases.at.ctypes.data, rows.at.ctypes.data, bases.sizes.ctypes.data)
     library().add_to_rows(*positions.given, *given, weight, counts.ctypes.data)
 
 
-def find_blocks(positions: Columns, starts: Columns, firsts: Numbers) -> Numbers:
+def find_blocks(columns: Sequence[Numbers], starts: Columns, firsts: Numbers) -> Numbers:
     """The blocks that have any position, ascending; block i of segment s has the number `firsts[s] + i`."""
-    firsts = _numbers(firsts)
+    positions, firsts = Columns.of(columns), _numbers(firsts)
     if not len(positions) == len(starts) == len(firsts):
         raise ValueError("every segment needs its blocks and the number of the first")
     found = np.empty(int(positions.sizes.sum()), np.int64)
@@ -860,6 +863,8 @@ class TokenTable:
     """A vocabulary of byte pairs, in memory that may be a file's: how many tokens a text has, which token a text is.
 
     `slots` are what `index_tokens` made of the same tokens; `pages` and `kinds` say of every code point what it is.
+    `counting` is the compiled function that counts the tokens of a text, and what it is given behind the text (UTF-8)
+    and its size; it returns -1 where the text has a character of no known kind, or a very long piece.
     """
 
     def __init__(
@@ -886,11 +891,12 @@ class TokenTable:
         at = [each.ctypes.data for each in self._kept]
         self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
         self._given = (int(is_cased), *self._words, *at[3:])
-        self._count, self._find = library().count_tokens, library().find_token
+        self.counting: tuple[Callable[..., int], tuple[int, ...]] = library().count_tokens, self._given
+        self._find = library().find_token
 
     def count(self, text: bytes) -> int | None:
-        """The tokens of a text that is UTF-8; None where it has a character of no known kind, or a very long piece."""
-        found: int = self._count(text, len(text), *self._given)
+        """The tokens of a text that is UTF-8; None where that is not known."""
+        found = self.counting[0](text, len(text), *self._given)
         return found if found >= 0 else None
 
     def find(self, text: bytes) -> int | None:

@@ -224,7 +224,7 @@ class CorpusColumns:
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each segment."""
-        return Columns(segment.view.positions(term) for segment in self.segments)
+        return Columns([segment.view.positions(term) for segment in self.segments])
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -285,7 +285,7 @@ class CorpusColumns:
 
     def blocks_with(self, places: Sequence[Numbers]) -> Ids:
         """The blocks that have any of the positions, ascending."""
-        return kernels.find_blocks(Columns.of(places), *self._blocks)
+        return kernels.find_blocks(places, *self._blocks)
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
@@ -325,7 +325,7 @@ class CorpusColumns:
 
     def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
         """Add so much for each of the positions to the count of its document, by row."""
-        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
+        kernels.add_to_rows(places, *self._extents, weight=weight, counts=counts)
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:

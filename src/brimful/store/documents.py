@@ -58,7 +58,7 @@ class PartlyRead(Document):
             "id": row.id,
             "_outline": None,
             "_newlines": None,
-            "_speaks": True,  # it may, where it was not read
+            "speaks": True,  # it may, where it was not read
             "_length": row.length,
             "_snapshot": snapshot,
             "_number": row.number,

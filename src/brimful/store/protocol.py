@@ -25,8 +25,7 @@ BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A live document as the store knows it."""
 
     number: int
@@ -229,6 +228,10 @@ class SegmentView(Protocol):
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
+        ...
+
+    def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
+        """The same of several places."""
         ...
 
 

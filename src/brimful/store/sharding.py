@@ -110,7 +110,7 @@ class ShardedSnapshot:
         return self._shards[shard], own
 
     def _numbered(self, row: Row, shard: int) -> Row:
-        return replace(row, number=row.number * self._count + shard)
+        return row._replace(number=row.number * self._count + shard)
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""

@@ -440,11 +440,12 @@ def _load(vocabulary: str) -> Callable[[str], int]:
     table = table_of(vocabulary)
     if table is None:
         return _by_tokenizer(vocabulary)
-    tell, slowly = table.count, cache(_by_tokenizer)
+    (tell, given), slowly = table.counting, cache(_by_tokenizer)
 
     def count(text: str) -> int:
-        tokens = tell(text.encode())
-        return slowly(vocabulary)(text) if tokens is None else tokens
+        raw = text.encode()
+        tokens = tell(raw, len(raw), *given)
+        return slowly(vocabulary)(text) if tokens < 0 else tokens
 
     return count
 

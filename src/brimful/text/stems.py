@@ -97,7 +97,8 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
     >>> stems_of(["café".encode(), b"cafe"], "none")
     [b'cafe', b'cafe']
     """
-    choose(language, LANGUAGES, what="language")
+    if language not in LANGUAGES:
+        choose(language, LANGUAGES, what="language")
     words = [name.decode("utf-8", "replace") for name in names]
     stemmable = [len(word) >= _LEAST_LETTERS and _is_stemmable(word) for word in words]
     if language != NO_LANGUAGE:

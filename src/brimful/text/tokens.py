@@ -7,6 +7,7 @@ many tokens, which prefix fits, what does a slice of this document cost, what do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from operator import add
 from typing import Protocol, Self, final, runtime_checkable
 
@@ -24,6 +25,7 @@ __all__ = [
     "TokenCounter",
     "counting",
     "least_tokens",
+    "together",
 ]
 
 
@@ -38,6 +40,12 @@ class Measure(Protocol):
     def __add__(self, other: Self) -> Self:
         """The cost of this text followed by the other, exactly."""
         ...
+
+
+def together(*measures: Measure | None) -> Measure | None:
+    """The cost of texts one after the other; None stands for no text."""
+    there = [measure for measure in measures if measure is not None]
+    return reduce(add, there) if there else None
 
 
 class PreparedText(Protocol):

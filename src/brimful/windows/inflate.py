@@ -15,7 +15,7 @@ from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.outline import Block, Record
 from brimful.text.prose import refers_back
-from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
@@ -232,7 +232,7 @@ def _above_water(
 
     def text_of(hit: Hit) -> str:
         content = known[hit.path].content
-        return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+        return content[slice(*whole_characters(content, hit.start, hit.end))].decode()
 
     tokens = room // settings.chars_per_token
     line = water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate)

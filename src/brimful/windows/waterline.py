@@ -9,13 +9,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, nextafter
+from operator import itemgetter
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.text.outline import Outline
 from brimful.text.passages import Passage
-from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.text.spans import Span, whole_characters
 from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
@@ -303,7 +304,7 @@ def field_cuts(
     for path, group in _by_path(line.above):
         may_join = joinable(known[path])
         placed = [(*spans.of(known[path], hit), [hit]) for hit in group]
-        placed.sort(key=lambda each: (each[0], each[1], each[2][0].order))
+        placed.sort(key=itemgetter(0, 1))
         runs = _runs(placed, may_join)
         if whole_share:
             runs = _runs([spans.whole(known[path], run, whole_share) for run in runs], may_join)
@@ -421,7 +422,7 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> tuple[int, int
     `below` remembers for the document where the headings that follow an end lead to: a thousand headings in a row
     are walked once, not by each of them.
     """
-    start, end = back_to_code_point(document.content, hit.start), on_to_code_point(document.content, hit.end)
+    start, end = whole_characters(document.content, hit.start, hit.end)
     if start == end and document.content:
         at = document.outline.unit_at(start)
         start, end = (int(cut) for cut in document.outline.units[at : at + 2])

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 from blake3 import blake3
 
 from brimful.classes import dataclass
-from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
+from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
 from brimful.text.prose import sentence_starts
-from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.text.spans import Span, whole_characters
 from brimful.text.times import time_of
 
 # ---- seams: What does a window need from elsewhere in its document in order to be understood?
@@ -52,7 +52,6 @@ _HEADING_SIGN = compiled(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
 _LINE = compiled(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
-_SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
 _SAID = compiled(rb"\S")
 
 
@@ -105,21 +104,22 @@ def _seams_after(document: Document, span: Span, before: Sequence[Seam], *, trai
 
 def time_in(document: Document, span: Span) -> int | None:
     """When was the first message of a span said, or the one that it begins in? None where no message tells."""
-    if document.kind != "prose" or not document.speaks(_SIGNS):
+    if document.kind != "prose" or not document.speaks:
         return None
     spoken = _speaker(document, span.start)
-    if spoken is None and document.content.find(_SIGNS[0], span.start, span.end) >= 0:
+    if spoken is None and document.content.find(SPEAKERS[0], span.start, span.end) >= 0:
         spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
 
 
 def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, int, int]]:
     """Who speaks, and the headings above, the nearest first, as far as there is room for them."""
-    room = min(MOST_TRAIL_BYTES, len(span) // share)
+    length = span.end - span.start
+    room = min(MOST_TRAIL_BYTES, length // share)
     found: list[tuple[SeamKind, int, int]] = []
     spoken = _speaker(document, span.start)
     said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0
-    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // _SPEAKER_SHARE):
+    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, length // _SPEAKER_SHARE):
         found.append(("speaker", spoken.start(), spoken.end()))
         room -= said
     above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
@@ -194,11 +194,11 @@ def _last_sentence(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
     """The last beginning of a message at or before a place, if it is near."""
-    if not document.speaks(_SIGNS):
+    if not document.speaks:
         return None
     content = document.content
     low = max(position - _REACH, 0)
-    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in _SIGNS):
+    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in SPEAKERS):
         return None
     low = content.find(b"\n", low, position) + 1 if low else 0
     heads = [head for head in _SPEAKS.finditer(content, low, position + MOST_TRAIL_BYTES) if head.start() <= position]
@@ -330,8 +330,6 @@ class Window(_WorkedOut):
     _later: Callable[[Window, str], object] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_path(self.path)
-        check_time(self.time, where=f"window in {self.path!r}")
         if not isinstance(self.text, str):
             raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
         if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
@@ -341,14 +339,13 @@ class Window(_WorkedOut):
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
             object.__setattr__(self, "end", self.start + size)
-        check_span(self.start, self.end, where=f" (a window in {self.path!r})")
+        score = check_place("window", self.path, self.start, self.end, score=self.score, time=self.time)
+        object.__setattr__(self, "score", score)
         if self.end - self.start != size:
             raise SpanError(
                 f"window [{self.start}, {self.end}) of {self.path} holds {size} bytes of text; "
                 "leave `end` out or correct it"
             )
-        where = f"window in {self.path!r} at {self.start}"
-        object.__setattr__(self, "score", check_score(self.score, where=where))
 
     def leaving(self, work_out: Callable[[Window, str], object]) -> Window:
         """This window, just made: its seams and coherence are worked out when first asked for, as most never are."""
@@ -435,14 +432,13 @@ class Window(_WorkedOut):
             return Span(self.start, self.start)
         first, last = min(hit.start for hit in self.hits), max(hit.end for hit in self.hits)
         if self.document:
-            first = back_to_code_point(self.document.content, first)
-            last = on_to_code_point(self.document.content, last)
+            first, last = whole_characters(self.document.content, first, last)
         return Span(max(self.start, min(first, self.end)), min(self.end, max(last, self.start)))
 
 
 def _id(window: Window) -> str:
     hasher = blake3(f"{window.start}:{window.end}:".encode())
-    if window.document:
+    if window.document is not None and window.document.content:
         hasher.update(window.document.id.encode())
     else:
         hasher.update(f"{window.sequence}:{len(window.path)}:{window.path}{window.text}".encode())
@@ -450,7 +446,7 @@ def _id(window: Window) -> str:
 
 
 def _lines(window: Window) -> tuple[int, int] | None:
-    if window.document:
+    if window.document is not None and window.document.content:
         return window.document.lines(window.start, window.end)
     return (window.line, window.line + window.text.count("\n", 0, -1)) if window.line else None
 
