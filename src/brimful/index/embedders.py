@@ -17,10 +17,11 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful import kernels
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
-from brimful.kernels import Places, WordTokens
+from brimful.kernels import Places
+from brimful.kernels import codes as kernels
+from brimful.kernels.tokens import WordTokens
 from brimful.text.terms import query_terms
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, HalfTables, chance_score, similarities
-from brimful.kernels import Columns
+from brimful.kernels import columns as kernels
+from brimful.kernels.columns import Columns
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames

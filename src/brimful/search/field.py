@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels import WeighedUnits
+from brimful.kernels.codes import WeighedUnits
 from brimful.search.columns import CorpusColumns, Headings, Ids, union
 from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
 from brimful.settings import FieldSettings

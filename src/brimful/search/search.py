@@ -16,7 +16,7 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels import Columns
+from brimful.kernels.columns import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance

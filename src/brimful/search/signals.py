@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.index.segments import Numbers
+from brimful.kernels import columns as kernels
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
