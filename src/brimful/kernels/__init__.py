@@ -1,7 +1,7 @@
 """The compiled loops: C through ctypes, arrays in, arrays out.
 
 Everything that goes over each byte or each position is here; what decides is in Python. A kernel gets memory that its
-caller owns and whose sizes the modules here check, each for the C files that it names, and keeps nothing. The library is
+caller owns and keeps nothing; sizes are checked by the modules here, each for the C files that it names. The library is
 built from those files (`building`); where it is missing or was built from other source, an error says what to do:
 nothing runs slowly in its place. The interpreter's lock is free while a kernel runs.
 """
