@@ -376,7 +376,7 @@ class Context:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from brimful.assembly.html import context_html
+        from brimful.assembly.showing import context_html
 
         return context_html(self)
 
