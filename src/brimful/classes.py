@@ -1,4 +1,4 @@
-"""How is a class of fields made, without compiling six methods for each?
+"""How is a class of fields made, without compiling six methods for each, and what is closed at a block's end?
 
 The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
 than a question takes to answer. Here only `__init__` is compiled; the other methods are the same functions for all
@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  (for type checkers it is that one)
@@ -62,6 +62,22 @@ else:
             return fresh
 
         return made if cls is None else made(cls)
+
+
+class Closing:
+    """What is closed when the block that it was opened for ends."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _init(cls: type, *, frozen: bool) -> Callable[..., None]:

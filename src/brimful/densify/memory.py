@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import apsw
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import Closing, dataclass
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.address import Address, is_on_server
 from brimful.store.format import Value, fetch, seal_of
@@ -83,7 +83,7 @@ class Remembered:
     text: str
 
 
-class Memory:
+class Memory(Closing):
     """Answers in a file or a store, shared by threads and processes; without either they live as long as the object.
 
     >>> with Memory() as memory:
@@ -95,14 +95,6 @@ class Memory:
     def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
         self._file = _File(path) if store is None else None
         self._kept: Answers = self._file if store is None else store  # type: ignore[assignment]  # one is there
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the file; a store is closed by whoever opened it."""

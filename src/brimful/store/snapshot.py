@@ -11,13 +11,13 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
@@ -439,7 +439,7 @@ def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
     return Places(found.documents[order], found.starts[order])
 
 
-class StoredSnapshot:
+class StoredSnapshot(Closing):
     """One generation, held by a read transaction."""
 
     missing: tuple[str, ...] = ()
@@ -460,14 +460,6 @@ class StoredSnapshot:
         self._expected: dict[str, Row] = {}  # read before they are asked for
         self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
         self._was_expected: set[str] = set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def cursor(self) -> Cursor:

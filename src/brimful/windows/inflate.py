@@ -273,7 +273,7 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
 def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
-    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order)) if len(cut.hits) > 1 else cut.hits
     window = Window(
         document.path,
         document.text(span.start, span.end),
