@@ -18,8 +18,7 @@ from brimful.densify.run import Progress
 from brimful.errors import BrimfulError, DocumentError
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import RefusedRequest, described, problem_record
-from brimful.surfaces.http.service import Service
+from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
     PARTIAL,
