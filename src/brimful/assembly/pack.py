@@ -136,9 +136,7 @@ class Packer:
                     chosen.add(window.id)
             if chosen:
                 selection.units.append([window for window in group.shown if window.id in chosen])
-        layout = self._layout()
-        layout.lay_out([(block[0].path, block) for block in selection.blocks(self.settings, clustered(groups))])
-        return layout.tokens
+        return self._layout().cost_of(selection.blocks(self.settings, clustered(groups)))
 
     def _layout(self) -> Layout:
         return Layout(

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from heapq import merge
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
@@ -233,6 +234,17 @@ class Layout:
             self._slots[self.add_block(path)].fill([self._run(window) if window else None for window in windows])
         self.tokens = self.wanted = self._total(self._last())
 
+    def cost_of(self, blocks: Iterable[Sequence[Window]]) -> int:
+        """What blocks of windows would cost by themselves, added up from the first to the last."""
+        pieces: list[Measure | None] = []
+        for block in blocks:
+            pieces += [self._between_blocks if pieces else self._opening, self._above(block[0].path, block[0])]
+            for before, window in pairwise(block):
+                lead = self._form.lead(before, window, self._showing)
+                pieces += [self._cost(before), self._written(lead)]
+            pieces += [self._cost(block[-1]), self._written(self._form.tail(block[-1], self._showing))]
+        return _sum(*pieces, self._closing).tokens if pieces else 0
+
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
         if self._blocks is None and block < len(self._slots) - 1:
@@ -302,10 +314,13 @@ class Layout:
         run = self._slots[block].total
         if run is None:
             return None
-        head = self._form.head(self._paths[block], run.first, self._showing)
-        above = self._written([Fragment(head), *self._form.lead(None, run.first, self._showing)])
-        below = self._written(self._form.tail(run.last, self._showing))
-        return _sum(above, run.cost, below)
+        above = self._above(self._paths[block], run.first)
+        return _sum(above, run.cost, self._written(self._form.tail(run.last, self._showing)))
+
+    def _above(self, path: str, first: Window) -> Measure | None:
+        """What is written above the first window of a block."""
+        head = Fragment(self._form.head(path, first, self._showing))
+        return self._written([head, *self._form.lead(None, first, self._showing)])
 
     def _written(self, fragments: Sequence[Fragment]) -> Measure | None:
         """The measure of what is written around windows: the same few texts again and again."""
