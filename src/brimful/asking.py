@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field as new
 from dataclasses import fields, replace
-from itertools import count
 from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context, Omitted
@@ -40,7 +39,6 @@ _MOST_SCALE = 256  # and in all
 _LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
 _EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
-_TOGETHER = 64  # hits whose documents are looked up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +178,8 @@ class Asked:
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
-        read = count()
-
-        def text_of(hit: Hit) -> str:
-            if not (number := next(read)) % _TOGETHER:  # they are read in their order
-                self.columns.snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
-            content = self.documents.text(self.columns.snapshot, hit.path, hit.start, hit.end)
-            return content.decode("utf-8", "replace")
-
-        return len(water_line(hits, text_of, tokens=tokens, cost=self.counter.count).above) if hits else 0
+        texts = self.documents.texts(self.columns.snapshot, hits)
+        return len(water_line(hits, texts, tokens=tokens, cost=self.counter.count).above) if hits else 0
 
     def _field_windows(
         self, hits: Sequence[Hit], line: int, tokens: int, *, below: int = 0

@@ -6,7 +6,7 @@ import mmap
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Self
 
@@ -196,6 +196,7 @@ def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
 
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
+_TOGETHER = 64  # hits whose documents are looked up at once
 
 KEPT_BYTES = 24 << 20
 """Documents that stay read, so that the next question about them need not wait."""
@@ -247,6 +248,13 @@ class WholeDocuments:
         if row.length > LONGEST_WHOLE:
             return snapshot.read(row.number, start, end)
         return self.one(snapshot, path, as_stored=True).content[start:end]
+
+    def texts(self, snapshot: Snapshot, hits: Sequence[Hit]) -> Iterator[str]:
+        """The text of each hit, read when it is asked for; the documents of so many are looked up at once."""
+        for number, hit in enumerate(hits):
+            if not number % _TOGETHER:
+                snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
+            yield self.text(snapshot, hit.path, hit.start, hit.end).decode("utf-8", "replace")
 
     def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line of a range."""

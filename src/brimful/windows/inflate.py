@@ -235,7 +235,7 @@ def _above_water(
         return content[slice(*whole_characters(content, hit.start, hit.end))].decode()
 
     tokens = room // settings.chars_per_token
-    line = water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate)
+    line = water_line(ranked, map(text_of, ranked), tokens=tokens, cost=counter.count if counter else estimate)
     return field_cuts(line, known, whole_share=settings.whole_share)
 
 

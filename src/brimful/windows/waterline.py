@@ -267,11 +267,11 @@ class Line:
     below: tuple[Hit, ...]  # the next ones
 
 
-def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: int, cost: Cost) -> Line:
-    """Hits from the best down until they cost about so many tokens, headers and edges included."""
+def water_line(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, cost: Cost) -> Line:
+    """Hits from the best down until they, with their texts, cost about so many tokens, headers and edges included."""
     spent, names, edges = 0, set[str](), set[tuple[str, int]]()
-    for number, hit in enumerate(hits):
-        price = cost(text_of(hit))
+    for number, (hit, text) in enumerate(zip(hits, texts, strict=False)):  # the rest of the texts is not asked for
+        price = cost(text)
         if hit.path not in names:
             price += cost(hit.path) + HEADER_TOKENS
         price += GAP_TOKENS * (1 - ((hit.path, hit.start) in edges) - ((hit.path, hit.end) in edges))
