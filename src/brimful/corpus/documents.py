@@ -266,9 +266,12 @@ class Hit(_Ordered):
             """Its place in an order, worked out once."""
             if name != "order":
                 raise AttributeError(f"a hit has no {name!r}")
-            found = (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
-            object.__setattr__(self, "order", found)
-            return found
+            object.__setattr__(self, "order", _order(self))
+            return self.order
+
+
+def _order(hit: Hit) -> tuple[float, str, int, int, int, tuple[str, ...]]:
+    return (-hit.score, hit.path, hit.sequence, hit.start, hit.end, hit.terms)
 
 
 def known_hits(
@@ -293,6 +296,7 @@ def known_hits(
         put("vector", None)
         put("entities", ())
         put("matches", ())
+        put("order", _order(hit))
         hits.append(hit)
     return tuple(hits)
 

@@ -438,7 +438,7 @@ class Window(_WorkedOut):
 
 def _id(window: Window) -> str:
     hasher = blake3(f"{window.start}:{window.end}:".encode())
-    if window.document:
+    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
         hasher.update(window.document.id.encode())
     else:
         hasher.update(f"{window.sequence}:{len(window.path)}:{window.path}{window.text}".encode())
@@ -446,7 +446,7 @@ def _id(window: Window) -> str:
 
 
 def _lines(window: Window) -> tuple[int, int] | None:
-    if window.document:
+    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
         return window.document.lines(window.start, window.end)
     return (window.line, window.line + window.text.count("\n", 0, -1)) if window.line else None
 
