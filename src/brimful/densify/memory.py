@@ -68,11 +68,9 @@ class Answers(Protocol):
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
-        ...
 
     def keep_answers(self, statements: Sequence[Statement]) -> None:
         """Some statements, all of them or none, committed when this returns."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,17 +51,14 @@ class Range(Protocol):
     @property
     def path(self) -> str:
         """The document."""
-        ...
 
     @property
     def start(self) -> int:
         """Its first byte."""
-        ...
 
     @property
     def end(self) -> int:
         """The byte behind its last."""
-        ...
 
 
 class Cited(NamedTuple):

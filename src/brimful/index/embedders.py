@@ -135,21 +135,17 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Which vectors these are: equal names promise comparable vectors."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """Whether a text's vector is the sum of its terms' vectors."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text."""
-        ...
 
 
 class Identity(NamedTuple):

@@ -50,11 +50,9 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Whose scores these are."""
-        ...
 
     def scores(self, question: str, texts: Sequence[str]) -> list[int]:
         """One whole number for each text, the higher the better."""
-        ...
 
 
 class CrossEncoderReranker:

@@ -40,7 +40,6 @@ class TermVectors(Protocol):
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row of 256 numbers for each name, zeros where it is unknown."""
-        ...
 
 
 class Nearest(NamedTuple):

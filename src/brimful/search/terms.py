@@ -30,15 +30,12 @@ class Words(Protocol):
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order."""
-        ...
 
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, in any order that is always the same."""
-        ...
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
-        ...
 
 
 class CountedWords:

@@ -234,7 +234,6 @@ class Opening(Protocol):
 
     def __call__(self, place: Path | Address, *, make: bool) -> Store:
         """Open it; without `make`, one that is not there is a StoreUnreachableError."""
-        ...
 
 
 class ShardState(NamedTuple):
