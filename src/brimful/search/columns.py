@@ -313,10 +313,6 @@ class CorpusColumns:
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
-    def counts_in(self, places: Sequence[Numbers], units: Ids) -> Numbers:
-        """How many of the positions lie in each of some ascending units."""
-        return Candidates(self, units).counts(places)
-
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)

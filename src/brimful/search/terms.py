@@ -266,16 +266,6 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_
     )
 
 
-def all_forms(
-    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
-) -> tuple[WordForms, ...]:
-    """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
-    singles = (
-        WordForms((asked.term,), forms_of(asked, words, languages=languages, weights=weights)) for asked in query.terms
-    )
-    return (*singles, *joined_forms(query, words, weights=weights))
-
-
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))
 
 
