@@ -352,7 +352,7 @@ def _is_written_alike(kept: Window | None, window: Window) -> bool:
 
 # ---- select: Which windows get in? The three packings (CFS §7, §8), each over whole windows only.
 
-NewLayout = Callable[[], Layout]
+_NewLayout = Callable[[], Layout]
 
 _PRICE_STEPS = 12
 
@@ -403,7 +403,7 @@ class Selection:
         return Selection([*self.units[:at], widened, *self.units[at + bool(unit) :]])
 
 
-def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout) -> Selection:
+def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout) -> Selection:
     """Choose whole windows for a budget."""
     if settings.packing == "greedy":
         return _greedy(groups, settings, available=available, layout=new_layout())
@@ -518,7 +518,7 @@ def _appended(
 
 
 def enters_at(
-    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout
+    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout
 ) -> int | None:
     """The smallest budget at which a window that is out would be in, found by packing at growing budgets.
 
@@ -549,7 +549,7 @@ def enters_at(
 
 
 def _enters(
-    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout
+    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout
 ) -> bool:
     selection = select(groups, settings, available=available, new_layout=new_layout)
     return all(out.window.id != window.id for out in selection.rejected)

@@ -54,7 +54,7 @@ UPDATE captures SET message = CAST(message AS BLOB), digest = CAST(digest AS BLO
 """
 """Files of version 0 hold texts as such; a piece of one is cut by characters, not by bytes."""
 
-Statement = tuple[str, Sequence[Value]]
+_Statement = tuple[str, Sequence[Value]]
 _KEYS = {
     "partials": ("key",),
     "places": ("recipe", "source", "start", '"end"'),
@@ -69,7 +69,7 @@ class Answers(Protocol):
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
 
-    def keep_answers(self, statements: Sequence[Statement]) -> None:
+    def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none, committed when this returns."""
 
 
@@ -248,7 +248,7 @@ class Memory(Closing):
 _CAPTURED_TEXTS = (3, 5, 6)
 
 
-def _replacing(table: str, row: Sequence[Value]) -> list[Statement]:
+def _replacing(table: str, row: Sequence[Value]) -> list[_Statement]:
     """What puts a row in the place of the one of its key, on any engine."""
     keys = _KEYS[table]
     same = " AND ".join(f"{key} = ?" for key in keys)
@@ -332,7 +332,7 @@ class _File:
         with self._lock, _store_errors(self.path):
             return fetch(self._connection.cursor(), statement, values)
 
-    def keep_answers(self, statements: Sequence[Statement]) -> None:
+    def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none."""
         with self._lock, _store_errors(self.path), self._connection:
             for statement, values in statements:
