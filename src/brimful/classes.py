@@ -1,9 +1,9 @@
 """How is a class of fields made, without compiling six methods for each, and what is closed at a block's end?
 
 The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
-than a question takes to answer. Here only `__init__` is compiled; the other methods are the same functions for all
-classes, over the names of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it
-knows of these too.
+than a question takes to answer. Here only `__init__` is compiled, when it is first asked for; the other methods are the
+same functions for all classes, over the names of the fields. What the standard library knows of a dataclass (`fields`,
+`replace`, `match`) it knows of these too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ else:
             own = set(vars(given))
             fresh = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(given)
             fields = dataclasses.fields(fresh)
-            methods = {"__init__": _init(fresh, frozen=frozen)} if "__init__" not in own else {}
+            methods = {"__init__": _LaterInit(fresh, frozen=frozen)} if "__init__" not in own else {}
             if repr:
                 methods["__repr__"] = _repr([field.name for field in fields if field.repr])
             if eq:
@@ -56,7 +56,7 @@ else:
                 methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
             for name, method in methods.items():
                 if name not in own or (name == "__hash__" and vars(given)[name] is None and "__eq__" not in own):
-                    if method is not None:
+                    if method is not None and name != "__init__":
                         method.__qualname__ = f"{fresh.__qualname__}.{name}"
                     setattr(fresh, name, method)
             return fresh
@@ -78,6 +78,20 @@ class Closing:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _LaterInit:
+    """`__init__` of a class until somebody asks for it, which most classes of a start never see."""
+
+    def __init__(self, cls: type, *, frozen: bool) -> None:
+        self._cls, self._frozen = cls, frozen
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
+        made = _init(self._cls, frozen=self._frozen)
+        if vars(self._cls).get("__init__") is self:
+            setattr(self._cls, "__init__", made)  # noqa: B010  (a type checker knows that classes have one)
+        bound: Callable[..., None] = made.__get__(instance, owner)
+        return bound
 
 
 def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
@@ -104,10 +118,12 @@ def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
     takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
     lines = "\n ".join(body) or "pass"
     exec(f"def __init__({takes}):\n {lines}", known)  # noqa: S102  (names of fields, which are identifiers)
-    made: Callable[..., None] = known["__init__"]
+    made: Any = known["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__annotations__ = {field.name: field.type for field in dataclasses.fields(cls) if field.init}
     made.__annotations__["return"] = None
-    return made
+    found: Callable[..., None] = made
+    return found
 
 
 def _values(fields: list[dataclasses.Field[Any]]) -> Callable[[Any], object]:

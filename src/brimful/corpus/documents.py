@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
@@ -59,7 +60,7 @@ class Document(_WorkedOut):
     vector: tuple[float, ...] | None = field(repr=False)
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
-    _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
+    _newlines: array[int] | None = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -160,7 +161,8 @@ class Document(_WorkedOut):
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
         ends = self._line_ends()
-        return int(ends.searchsorted(start)) + 1, int(ends.searchsorted(max(start, end - 1))) + 1
+        first = bisect_left(ends, start)
+        return first + 1, bisect_left(ends, max(start, end - 1), first) + 1
 
     @property
     def line_count(self) -> int:
@@ -184,13 +186,14 @@ class Document(_WorkedOut):
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
         ends = self._line_ends()
-        start = 0 if first == 1 else int(ends[first - 2]) + 1
-        return Span(start, int(ends[last - 1]) + 1 if last <= len(ends) else len(self.content))
+        start = 0 if first == 1 else ends[first - 2] + 1
+        return Span(start, ends[last - 1] + 1 if last <= len(ends) else len(self.content))
 
-    def _line_ends(self) -> NDArray[np.int64]:
+    def _line_ends(self) -> array[int]:
         if self._newlines is None:
             codes = np.frombuffer(self.content, np.uint8)
-            object.__setattr__(self, "_newlines", np.flatnonzero(codes == ord("\n")))
+            ends = np.flatnonzero(codes == ord("\n")).astype(np.int64, copy=False)
+            object.__setattr__(self, "_newlines", array("q", ends.tobytes()))
         assert self._newlines is not None
         return self._newlines
 

@@ -135,7 +135,7 @@ _SHAPES: tuple[_Rule, ...] = (
 
 
 def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...]:
-    return tuple((what, anchors, re.compile(pattern)) for what, anchors, pattern in rules)
+    return tuple((what, anchors, compiled(pattern)) for what, anchors, pattern in rules)
 
 
 _PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))

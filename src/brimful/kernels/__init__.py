@@ -26,6 +26,7 @@ MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
 _AT, _SIZE, _WORD, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint8
 _REAL = ctypes.c_double
+_FIRST_BYTE = ctypes.c_char.from_buffer
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "packed_size": (_SIZE, (_AT, _SIZE)),
     "pack_numbers": (None, (_AT, _SIZE, _AT)),
@@ -45,7 +46,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
-    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
+    "find_above": (_SIZE, (*(_AT,) * 3, _SIZE, _AT, _SIZE, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
+    "count_above": (None, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
@@ -61,7 +64,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
-    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT)),
+    "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
@@ -118,6 +121,14 @@ def opened(path: Path) -> ctypes.CDLL:
 def numbers_of(values: NDArray[Any]) -> Numbers:
     """As the kernels read numbers: of eight bytes, one after the other."""
     return np.ascontiguousarray(values, np.int64)
+
+
+def address_of(values: NDArray[Any]) -> int:
+    """Where an array begins in memory: four times as fast as NumPy says it, which a question asks hundreds of times."""
+    try:
+        return ctypes.addressof(_FIRST_BYTE(values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # it is empty, or can't be written to
+        return int(values.ctypes.data)
 
 
 def places_of(values: NDArray[Any]) -> Places:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
@@ -65,9 +65,8 @@ def unpack_column(packed: bytes, *, first: int, last: int, skipped: int, count: 
     if not 0 <= first <= last <= len(packed) or skipped < 0 or not 0 <= count <= last - first:
         raise ValueError(f"{count} numbers behind {skipped} are not in bytes {first} to {last} of {len(packed)}")
     values = np.empty(count, np.int64)
-    at = np.frombuffer(packed, np.uint8).ctypes.data if packed else 0
-    made = library().unpack_column(at + first, last - first, skipped, count, values.ctypes.data)
-    return values[:made]
+    made = library().unpack_column(packed, first, last, skipped, count, address_of(values))
+    return values if made == count else values[:made]
 
 
 class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
@@ -80,7 +79,7 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
     @cached_property
     def at(self) -> NDArray[np.uint64]:
         """Where each begins in memory."""
-        return np.array([column.ctypes.data for column in self], np.uint64)
+        return np.array([address_of(column) for column in self], np.uint64)
 
     @cached_property
     def sizes(self) -> Numbers:
@@ -90,7 +89,7 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
     @cached_property
     def given(self) -> tuple[int, int, int]:
         """What every kernel over columns is given first: where they are, how long, how many."""
-        return self.at.ctypes.data, self.sizes.ctypes.data, len(self)
+        return address_of(self.at), address_of(self.sizes), len(self)
 
     @classmethod
     def of(cls, columns: Sequence[Numbers]) -> Columns:
@@ -102,8 +101,8 @@ def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
     """Columns as one, ascending, each number once."""
     if 0 < len(columns) <= _MOST_UNITED:
         given = Columns(columns)
-        out, cursors = np.empty(int(given.sizes.sum()), np.int64), np.zeros(len(given), np.int64)
-        count = library().unite_columns(*given.given, cursors.ctypes.data, out.ctypes.data)
+        out, cursors = np.empty(sum(map(len, given)), np.int64), np.zeros(len(given), np.int64)
+        count = library().unite_columns(*given.given, address_of(cursors), address_of(out))
         if count >= 0:
             return out[:count]
     whole = np.concatenate([np.zeros(0, np.int64), *columns])
@@ -113,39 +112,99 @@ def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
     return whole[keep]
 
 
-def _stretches(positions: Columns, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> tuple[Numbers, ...]:
-    """Stretches of segments as the kernels read them, with their sizes checked."""
-    starts, ends, edges = numbers_of(starts), numbers_of(ends), np.array(bounds, np.int64)
-    if len(starts) != len(ends) or len(edges) != len(positions) + 1:
-        raise ValueError("every stretch needs an end, and every segment its stretches")
-    if edges[0] < 0 or edges[-1] > len(starts) or (np.diff(edges) < 0).any():
-        raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
-    return starts, ends, edges
+class Stretches:
+    """Stretches `[start, end)` of segments, whose starts ascend: segment s has those from `bounds[s]` on."""
+
+    def __init__(self, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> None:
+        starts, ends, edges = numbers_of(starts), numbers_of(ends), np.array(bounds, np.int64)
+        if len(starts) != len(ends) or not len(edges):
+            raise ValueError("every stretch needs an end, and every segment its stretches")
+        if edges[0] < 0 or edges[-1] > len(starts) or (edges[1:] < edges[:-1]).any():
+            raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
+        self._kept, self._size, self._segments = (starts, ends, edges), len(starts), len(edges) - 1
+        self._given = (address_of(starts), address_of(ends), address_of(edges))
+
+    def count(self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
+        """How many positions lie in each, as so much each; added to the counts that there are."""
+        positions = Columns.of(columns)
+        counts = np.zeros(self._size, np.int64) if counts is None else counts
+        if len(positions) != self._segments or counts.dtype != np.int64 or counts.shape != (self._size,):
+            raise ValueError("every segment needs its stretches, and every stretch its count")
+        if not counts.flags.c_contiguous:
+            raise ValueError("the counts of stretches must lie one after the other")
+        library().count_inside(*positions.given, *self._given, weight, address_of(counts))
+        return counts
+
+    def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
+        """The positions that lie in one, the number of its stretch for each, and where each segment's end.
+
+        No stretch overlaps another.
+        """
+        positions = Columns.of(columns)
+        if len(positions) != self._segments:
+            raise ValueError("every segment needs its stretches")
+        total = int(positions.sizes.sum())
+        found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
+        behind = np.zeros(self._segments + 1, np.int64)
+        library().find_inside(
+            *positions.given, *self._given, address_of(found), address_of(stretches), address_of(behind) + 8
+        )
+        count = int(behind[-1])
+        return found[:count], stretches[:count], behind.tolist()
 
 
-def count_inside(columns: Sequence[Numbers], starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> Numbers:
-    """How many positions lie in each stretch `[start, end)`; segment s has those from `bounds[s]` on."""
-    positions = Columns.of(columns)
-    starts, ends, edges = _stretches(positions, starts, ends, bounds)
-    counts = np.zeros(len(starts), np.int64)
-    given = [each.ctypes.data for each in (starts, ends, edges, counts)]
-    library().count_inside(*positions.given, *given)
+class HeadingTree:
+    """The headings of a segment, where they stand and which one each is under: their number for none."""
+
+    def __init__(self, starts: Numbers, ends: Numbers, parents: Numbers, bases: Numbers) -> None:
+        self.starts, self.ends, self.parents, self._bases = map(numbers_of, (starts, ends, parents, bases))
+        if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
+            raise ValueError("every heading needs an end and a parent, and there must be extents")
+        self._given = (
+            address_of(self.starts),
+            address_of(self.ends),
+            address_of(self.parents),
+            len(starts),
+            address_of(self._bases),
+            len(bases),
+        )
+
+    def above(self, begins: Numbers, ends: Numbers, *, first: int, chains: Places) -> Numbers:
+        """The headings above some ascending units, each once; `chains` gets which of them each unit stands under.
+
+        It has a row of -1 for every unit, which is filled from the nearest heading on, as numbers from `first` on.
+        """
+        begins, ends = numbers_of(begins), numbers_of(ends)
+        if len(begins) != len(ends) or chains.ndim != 2 or len(chains) != len(begins):
+            raise ValueError("every unit needs its end and its row")
+        if chains.dtype != np.int32 or not chains.flags.c_contiguous:
+            raise ValueError("the rows of units must lie one after the other")
+        used, bits = (
+            np.empty(min(chains.size, len(self.starts)), np.int64),
+            np.zeros(len(self.starts) // 64 + 1, np.uint64),
+        )
+        given = (
+            address_of(begins),
+            address_of(ends),
+            len(begins),
+            chains.shape[1],
+            first,
+            address_of(bits),
+            address_of(chains),
+            address_of(used),
+        )
+        return used[: library().find_above(*self._given, *given)]
+
+
+def count_above(chains: Places, marks: Numbers) -> Numbers:
+    """How many of the headings above each unit have a mark above 0; -1 is none, and the last of its row."""
+    marks, counts = numbers_of(marks), np.empty(len(chains), np.int64)
+    if chains.ndim != 2 or chains.dtype != np.int32 or not chains.flags.c_contiguous:
+        raise ValueError("the rows of units must lie one after the other")
+    if chains.size and int(chains.max()) >= len(marks):
+        raise ValueError("every heading needs a mark")
+    library().count_above(address_of(chains), len(chains), chains.shape[1], address_of(marks), address_of(counts))
     return counts
-
-
-def find_inside(
-    columns: Sequence[Numbers], starts: Numbers, ends: Numbers, bounds: Sequence[int]
-) -> tuple[Numbers, Numbers, list[int]]:
-    """The positions that lie in a stretch, the number of its stretch for each, and where each segment's end."""
-    positions = Columns.of(columns)
-    starts, ends, edges = _stretches(positions, starts, ends, bounds)
-    total = int(positions.sizes.sum())
-    found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
-    behind = np.zeros(len(positions) + 1, np.int64)
-    given = [each.ctypes.data for each in (starts, ends, edges, found, stretches)]
-    library().find_inside(*positions.given, *given, behind.ctypes.data + 8)
-    count = int(behind[-1])
-    return found[:count], stretches[:count], behind.tolist()
 
 
 def add_to_rows(columns: Sequence[Numbers], bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
@@ -153,8 +212,8 @@ def add_to_rows(columns: Sequence[Numbers], bases: Columns, rows: Columns, *, we
     positions = Columns.of(columns)
     if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
         raise ValueError("every segment needs its extents, and every extent its row")
-    given = (bases.at.ctypes.data, rows.at.ctypes.data, bases.sizes.ctypes.data)
-    library().add_to_rows(*positions.given, *given, weight, counts.ctypes.data)
+    given = (address_of(bases.at), address_of(rows.at), address_of(bases.sizes))
+    library().add_to_rows(*positions.given, *given, weight, address_of(counts))
 
 
 def find_blocks(columns: Sequence[Numbers], starts: Columns, firsts: Numbers) -> Numbers:
@@ -163,6 +222,6 @@ def find_blocks(columns: Sequence[Numbers], starts: Columns, firsts: Numbers) ->
     if not len(positions) == len(starts) == len(firsts):
         raise ValueError("every segment needs its blocks and the number of the first")
     found = np.empty(int(positions.sizes.sum()), np.int64)
-    given = (starts.at.ctypes.data, starts.sizes.ctypes.data, firsts.ctypes.data)
-    count = library().find_blocks(*positions.given, *given, found.ctypes.data)
+    given = (address_of(starts.at), address_of(starts.sizes), address_of(firsts))
+    count = library().find_blocks(*positions.given, *given, address_of(found))
     return found[:count].copy()

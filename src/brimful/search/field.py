@@ -290,7 +290,7 @@ def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
     """How often a word stands in each of some units, weighed, in thousandths."""
     counts = np.zeros(len(chosen), np.int64)
     for weight, places in term_hits.places:
-        counts += weight * chosen.counts(places)
+        chosen.add_counts(counts, places, weight=weight)
     return counts
 
 

@@ -696,9 +696,10 @@ def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[
 
 def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
-    rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
+    placed = columns.placed(units)
+    rows, starts, sizes = (column.tolist() for column in placed)
     paths = columns.documents.paths
-    times = [None if time == NO_TIME else time for time in columns.documents.times[columns.rows[units]].tolist()]
+    times = [None if time == NO_TIME else time for time in columns.documents.times[placed[0]].tolist()]
     terms = _Terms(words)
     scores, lexical, semantic = (
         (column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic)

@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -212,7 +212,7 @@ class WholeDocuments:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bool], tuple[Row, Document]] = OrderedDict()  # by path, and `as_stored`
         self._held = 0  # bytes
         self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
         self._lines: dict[Row, LineCount] = {}
@@ -222,23 +222,28 @@ class WholeDocuments:
         """The document of a path that the snapshot has, whole."""
         row = snapshot.row(path)
         assert row is not None
-        key = (row, as_stored)
+        key = (path, as_stored)
         with self._lock:
-            if key in self._kept:
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # mostly the same object
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return known[1]
         made = _read(snapshot, row, as_stored=as_stored)
         with self._lock:
-            if (known := self._kept.setdefault(key, made)) is made:
-                self._held += row.length
-            return known
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # another thread was faster
+                return known[1]
+            self._held += row.length - (known[0].length if known is not None else 0)
+            self._kept[key] = row, made
+            self._kept.move_to_end(key)
+            return made
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
             while self._held > KEPT_BYTES and len(self._kept) > len(found):
-                self._held -= len(self._kept.popitem(last=False)[1])
+                self._held -= self._kept.popitem(last=False)[1][0].length
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
@@ -306,36 +311,37 @@ class WholeDocuments:
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
-    known: Outline | None = None
-    if as_stored and row.kind != "data":
-        made = cache(lambda: _structure(row, content))
-        known = Outline(
-            row.kind,
-            row.language,
-            row.length,
-            snapshot.units(row.number),
-            snapshot.sections(row.number),
-            blocks=lambda: (
-                _headings(snapshot, row, content, made()) if row.kind == "prose" else definition_blocks(content, made())
-            ),
-            structure=made,
-        )
+    known = _StoredOutline(snapshot, row, content) if as_stored and row.kind != "data" else None
     return Document.known(
         row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
     )
 
 
-def _structure(row: Row, content: bytes) -> Structure:
-    """What a document is made of; of one that is very long that would take too long to find out."""
-    if row.length > LARGEST:
-        return Structure(row.kind, row.language, row.length)
-    return structure(content, kind=row.kind, language=row.language, path=row.path)
+class _StoredOutline(Outline):
+    """The cuts that a document was stored with; what it is made of is read when it is first asked for.
 
+    Of one that is very long that would take too long: its headings are those that were found when it was stored.
+    """
 
-def _headings(snapshot: Snapshot, row: Row, content: bytes, found: Structure) -> tuple[Block, ...]:
-    """The headings of the outline; of a document that is too long for it those that were found when it was stored."""
-    if row.length <= LARGEST:
-        return heading_blocks(found.headings)
-    columns = (column.tolist() for column in snapshot.heads(row.number))
-    heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
-    return heading_blocks(sections_of(heads, row.length))
+    def __init__(self, snapshot: Snapshot, row: Row, content: bytes) -> None:
+        units, sections = snapshot.units(row.number), snapshot.sections(row.number)
+        super().__init__(row.kind, row.language, row.length, units, sections)
+        self._snapshot, self._row, self._content = snapshot, row, content
+
+    @cached_property
+    def structure(self) -> Structure:
+        row = self._row
+        if row.length > LARGEST:
+            return Structure(row.kind, row.language, row.length)
+        return structure(self._content, kind=row.kind, language=row.language, path=row.path)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        row = self._row
+        if row.kind != "prose":
+            return definition_blocks(self._content, self.structure)
+        if row.length <= LARGEST:
+            return heading_blocks(self.structure.headings)
+        columns = (column.tolist() for column in self._snapshot.heads(row.number))
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return heading_blocks(sections_of(heads, row.length))
