@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,22 @@ def _check_tokens(tokens: bytes | memoryview, offsets: Places) -> None:
         raise ValueError("the tokens of a vocabulary must follow each other, none of them empty")
 
 
+class Counting(NamedTuple):
+    """The compiled function that counts the tokens of a text, and what it is given behind the text and its size.
+
+    The text is UTF-8; -1 stands for one that has a character of no known kind, or a very long piece. Whoever calls it
+    holds on to all of this: the memory is what it reads.
+    """
+
+    tell: Callable[..., int]
+    given: tuple[int, ...]
+    memory: tuple[NDArray[Any], ...]
+
+
 class TokenTable:
     """A vocabulary of byte pairs, in memory that may be a file's: how many tokens a text has, which token a text is.
 
     `slots` are what `index_tokens` made of the same tokens; `pages` and `kinds` say of every code point what it is.
-    `counting` is the compiled function that counts the tokens of a text, and what it is given behind the text (UTF-8)
-    and its size; it returns -1 where the text has a character of no known kind, or a very long piece.
     """
 
     def __init__(
@@ -63,12 +74,12 @@ class TokenTable:
         at = [each.ctypes.data for each in self._kept]
         self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
         self._given = (int(is_cased), *self._words, *at[3:])
-        self.counting: tuple[Callable[..., int], tuple[int, ...]] = library().count_tokens, self._given
+        self.counting = Counting(library().count_tokens, self._given, self._kept)
         self._find = library().find_token
 
     def count(self, text: bytes) -> int | None:
         """The tokens of a text that is UTF-8; None where that is not known."""
-        found = self.counting[0](text, len(text), *self._given)
+        found = self.counting.tell(text, len(text), *self._given)
         return found if found >= 0 else None
 
     def find(self, text: bytes) -> int | None:

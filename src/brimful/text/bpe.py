@@ -439,11 +439,11 @@ def _load(vocabulary: str) -> Callable[[str], int]:
     table = table_of(vocabulary)
     if table is None:
         return _by_tokenizer(vocabulary)
-    (tell, given), slowly = table.counting, cache(_by_tokenizer)
+    counting, slowly = table.counting, cache(_by_tokenizer)
 
     def count(text: str) -> int:
         raw = text.encode()
-        tokens = tell(raw, len(raw), *given)
+        tokens = counting.tell(raw, len(raw), *counting.given)
         return slowly(vocabulary)(text) if tokens < 0 else tokens
 
     return count
