@@ -59,6 +59,10 @@ class Asked:
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
     _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
+    # By `as_stored`, the documents that are read whole.
+    _whole: tuple[dict[str, Document], dict[str, Document]] = new(
+        init=False, repr=False, default_factory=lambda: ({}, {})
+    )
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -353,7 +357,11 @@ class Asked:
 
     def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
         return self.documents.around(
-            self.columns.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
+            self.columns.snapshot,
+            hits,
+            as_stored=as_stored,
+            budget_bytes=tokens * _BYTES_PER_TOKEN,
+            known=self._whole[as_stored],
         )
 
 

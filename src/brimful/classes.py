@@ -80,6 +80,34 @@ class Closing:
         self.close()
 
 
+_LEAST_OPENED = 3  # fields of a class for which to open it pays
+
+
+_TWINS: dict[type, Any] = {}
+
+
+def open_twin(cls: type) -> Any:
+    """A class with the same slots whose instances may be changed, and become frozen ones by their `__class__`.
+
+    To set a field of a frozen class takes five times as long, and a question makes thousands. None where what a class
+    is derived from is frozen too.
+
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Cup:
+    ...     tea: str
+    >>> cup = object.__new__(open_twin(Cup))
+    >>> cup.tea = "mint"
+    >>> cup.__class__ = Cup
+    >>> cup
+    Cup(tea='mint')
+    """
+    if cls not in _TWINS:
+        slots = vars(cls).get("__slots__")
+        is_free = type(cls) is type and not any("__setattr__" in vars(base) for base in cls.__mro__[1:-1])
+        _TWINS[cls] = type(cls.__name__, cls.__bases__, {"__slots__": slots}) if slots and is_free else None
+    return _TWINS[cls]
+
+
 class _LaterInit:
     """`__init__` of a class until somebody asks for it, which most classes of a start never see."""
 
@@ -97,7 +125,7 @@ class _LaterInit:
 def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
     """The one method that is compiled: it takes the fields in their order, or by name."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_made": dataclasses.MISSING}
-    plain, named, body = list[str](), list[str](), list[str]()
+    plain, named, body = list[str](), list[str](), list[tuple[str, str]]()
     for field in dataclasses.fields(cls):
         value, name = field.name, field.name
         if field.default is not dataclasses.MISSING:
@@ -112,12 +140,24 @@ def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
         if field.init:
             default = f"=_d_{name}" if f"_d_{name}" in known else "=_made" if f"_f_{name}" in known else ""
             (named if field.kw_only else plain).append(f"{name}{default}")
-        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        body.append((name, value))
+    lines = [f"self.{name} = {value}" for name, value in body] or ["pass"]
+    if frozen:
+        opened, lines = lines, [f"_set(self, {name!r}, {value})" for name, value in body] or ["pass"]
+        if len(body) >= _LEAST_OPENED and (twin := open_twin(cls)) is not None:
+            known |= {"_open": twin, "_cls": cls}
+            opened = ["_set(self, '__class__', _open)", *opened, "self.__class__ = _cls"]
+            lines = [
+                "if type(self) is _cls:",
+                *(f" {line}" for line in opened),
+                "else:",
+                *(f" {line}" for line in lines),
+            ]
     if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
+        lines.append("self.__post_init__()")
     takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
-    lines = "\n ".join(body) or "pass"
-    exec(f"def __init__({takes}):\n {lines}", known)  # noqa: S102  (names of fields, which are identifiers)
+    text = "\n ".join([f"def __init__({takes}):", *lines])
+    exec(text, known)  # noqa: S102  (names of fields, which are identifiers)
     made: Any = known["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__annotations__ = {field.name: field.type for field in dataclasses.fields(cls) if field.init}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from blake3 import blake3
 
+from brimful.classes import open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -289,22 +290,16 @@ def known_hits(
     times: Iterable[int | None],
 ) -> tuple[Hit, ...]:
     """Hits of columns of values that a store has checked already: a question makes thousands."""
-    hits = []
+    hits: list[Hit] = []
+    twin = open_twin(Hit)
     for values in zip(paths, starts, ends, scores, lexical, semantic, terms, times, strict=True):
-        hit = object.__new__(Hit)
-        put = partial(object.__setattr__, hit)
-        for name, value in zip(_HIT_COLUMNS, values, strict=True):
-            put(name, value)
-        put("sequence", 0)
-        put("vector", None)
-        put("entities", ())
-        put("matches", ())
-        put("order", _order(hit))
+        hit = object.__new__(twin)
+        hit.path, hit.start, hit.end, hit.score, hit.lexical, hit.semantic, hit.terms, hit.time = values
+        hit.sequence, hit.vector, hit.entities, hit.matches = 0, None, (), ()
+        hit.__class__ = Hit
+        object.__setattr__(hit, "order", _order(hit))
         hits.append(hit)
     return tuple(hits)
-
-
-_HIT_COLUMNS = ("path", "start", "end", "score", "lexical", "semantic", "terms", "time")
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:

@@ -61,7 +61,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
     "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
-    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _SIZE, _AT)),

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from brimful.kernels import library
+from brimful.kernels import address_of, library
 
-_SIGN_WORDS, _LONGEST_RUN = 4, 8
+_SIGN_WORDS, _LONGEST_RUN = 16, 8
 
 
 class RunSets:
@@ -29,24 +29,27 @@ class RunSets:
         if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
             raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
         self._marks, self._run, self._share = marks, run, share
-        self._count = 0
+        self._sizes: list[int] = []  # of each text
         self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
         self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
         self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+        self._note_places()
 
     def add(self, text: bytes) -> int:
         """The number of a text, from 0 on."""
-        number, first = self._count, int(self._offsets[self._count])
+        number = len(self._sizes)
+        first = int(self._offsets[number])
         self._make_room(first + len(text))
-        given = (text, len(text), self._marks, self._run, self._sets.ctypes.data + 8 * first)
-        size = library().hash_runs(*given, self._signs.ctypes.data + 8 * _SIGN_WORDS * number)
+        sets, _, signs, _ = self._given
+        given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
+        size = library().hash_runs(*given)
         self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
-        self._count += 1
+        self._sizes.append(size)
         return number
 
     def size(self, number: int) -> int:
         """How many different runs a text has."""
-        return int(self._offsets[number + 1] - self._offsets[number])
+        return self._sizes[number]
 
     def alike(
         self, number: int, others: array[int] | None = None, *, most: int | None = None
@@ -55,30 +58,43 @@ class RunSets:
 
         Without `others` those before it; None where they are more than `most`.
         """
-        count = number if others is None else len(others)
-        if not 0 <= number < self._count or count > self._count:
-            raise ValueError(f"{count} others of {self._count} texts can't be compared with text {number}")
-        if others and not 0 <= min(others) <= max(others) < self._count:
-            raise ValueError(f"there are {self._count} texts, and others were asked for")
+        texts, count = len(self._sizes), number if others is None else len(others)
+        if not 0 <= number < texts or count > texts:
+            raise ValueError(f"{count} others of {texts} texts can't be compared with text {number}")
+        if others and not 0 <= min(others) <= max(others) < texts:
+            raise ValueError(f"there are {texts} texts, and others were asked for")
         at = None if others is None else others.buffer_info()[0]
-        sets = [each.ctypes.data for each in (self._sets, self._offsets, self._signs, self._misses)]
-        out = (self._found.ctypes.data, self._shared.ctypes.data)
-        made = library().alike_sets(*sets, number, at, count, *out)
+        made = library().alike_sets(*self._given, number, at, count, count if most is None else most, *self._out)
         if most is not None and made > most:
             return None
-        pairs, own = zip(self._found[:made].tolist(), self._shared[:made].tolist(), strict=True), self.size(number)
-        return [(other, shared / min(own, self.size(other))) for other, shared in pairs]
+        found, shared = self._found[:made], self._shared[:made]
+        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self._sizes[number])
+        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True)) if made else []
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""
+        is_full = len(self._sizes) == len(self._misses)
+        if hashes <= len(self._sets) and not is_full:
+            return
         while hashes > len(self._sets):
             self._sets = np.concatenate((self._sets, self._sets))
-        if self._count == len(self._misses):
+        if is_full:
             self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
             self._signs = np.concatenate((self._signs, self._signs))
             self._misses, self._found, self._shared = (
                 np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
             )
+        self._note_places()
+
+    def _note_places(self) -> None:
+        """Where the kernel finds all of it."""
+        self._given = (
+            address_of(self._sets),
+            address_of(self._offsets),
+            address_of(self._signs),
+            address_of(self._misses),
+        )
+        self._out = (address_of(self._found), address_of(self._shared))
 
 
 class Anchors:

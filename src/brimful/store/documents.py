@@ -270,22 +270,34 @@ class WholeDocuments:
         return self.one(snapshot, path, as_stored=True).lines(start, end)
 
     def around(
-        self, snapshot: Snapshot, hits: Iterable[Hit], *, as_stored: bool, budget_bytes: int
+        self,
+        snapshot: Snapshot,
+        hits: Iterable[Hit],
+        *,
+        as_stored: bool,
+        budget_bytes: int,
+        known: dict[str, Document] | None = None,
     ) -> dict[str, Document]:
-        """The documents of some hits, long ones around them: so far that windows can grow by the budget together."""
+        """The documents of some hits, long ones around them: so far that windows can grow by the budget together.
+
+        Whole ones that are `known` to whoever asks again and again are not looked up; others come to be known.
+        """
+        known = {} if known is None else known
         places: dict[str, list[tuple[int, int]]] = {}
         for hit in hits:
             places.setdefault(hit.path, []).append((hit.start, hit.end))
         reach_bytes = max(_LEAST_REACH, _REACH_BUDGETS * budget_bytes // max(sum(map(len, places.values())), 1))
         parts: dict[str, Document] = {}
-        snapshot.expect(places)
-        for path, here in places.items():
+        unknown = places.keys() - known.keys()
+        snapshot.expect(unknown)
+        for path in sorted(unknown):
             row = snapshot.row(path)
             assert row is not None
             if row.length > LONGEST_WHOLE:
                 part = parts[path] = self._part(snapshot, row)
-                part.near(here, reach_bytes=reach_bytes)
-        return {**self.many(snapshot, places.keys() - parts.keys(), as_stored=as_stored), **parts}
+                part.near(places[path], reach_bytes=reach_bytes)
+        known.update(self.many(snapshot, unknown - parts.keys(), as_stored=as_stored))
+        return {path: parts[path] if path in parts else known[path] for path in places}
 
     def clear(self) -> None:
         """Let go of all."""

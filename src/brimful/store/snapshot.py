@@ -509,7 +509,9 @@ class StoredSnapshot(Closing):
 
     def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
         """Read the rows of some documents in one round trip, where each is one, and what proves that they are there."""
-        if not self._cursor.is_far:
+        if proofs:
+            self._expect_leaves(sorted({bucket_of(path) for path in paths}))
+        if not self._cursor.is_far:  # a row is read as fast by itself
             return
         fresh = sorted({path for path in paths if path not in self._was_expected})
         for first in range(0, len(fresh), _AT_ONCE):
@@ -520,8 +522,6 @@ class StoredSnapshot(Closing):
         if len(self._was_expected) > _KEPT_DOCUMENTS:
             self._was_expected.clear()
             self._expected.clear()
-        if proofs:
-            self._expect_leaves(sorted({bucket_of(path) for path in paths}))
 
     def _expect_leaves(self, buckets: Sequence[int]) -> None:
         found: dict[int, list[tuple[str, bytes]]] = {}

@@ -6,12 +6,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import dataclass, open_twin
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
@@ -405,15 +405,16 @@ class Window(_WorkedOut):
 
         The text and its range are changed together, from the document's own bytes.
         """
-        window = object.__new__(Window)
-        put = partial(object.__setattr__, window)
-        for name in _FIELDS:
-            if name in values:
-                put(name, values[name])
-            elif self._later is None or name not in _LATER or _has(self, name):
-                put(name, getattr(self, name))
-        put("_later", self._later)
-        return window
+        window = object.__new__(open_twin(Window))
+        for name, value_of in _FIELDS:
+            try:
+                setattr(window, name, values[name] if name in values else value_of(self))
+            except AttributeError:
+                assert name in _LATER  # it was left for later, and still is
+        window._later = self._later
+        window.__class__ = Window
+        changed: Window = window
+        return changed
 
     def joined(self, later: Sequence[Window]) -> Window:
         """This window and those that follow it without a gap, as one."""
@@ -457,17 +458,9 @@ _ONCE: dict[str, Callable[[Window], object]] = {
     "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
     "span": lambda each: Span(each.start, each.end),
 }
-_FIELDS = tuple(each.name for each in fields(Window) if each.init)
+_FIELDS = tuple((each.name, vars(Window)[each.name].__get__) for each in fields(Window) if each.init)
+"""What a window is made of, each with what reads it as it is, without asking for what was left for later."""
 _LATER = ("seams", "coherence")
-
-
-def _has(window: Window, name: str) -> bool:
-    """Whether a value is there, without asking for it."""
-    try:
-        vars(Window)[name].__get__(window)
-    except AttributeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
