@@ -351,7 +351,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
 def _recall(server: Any, limit: int) -> list[report.Table]:
     """How much of the evidence of a shared set each finds."""
     import brimful
-    from brimful.evaluation.axis import Cited
+    from brimful.evaluation.measures import Cited
     from brimful.evaluation.run import evaluate
 
     shared = find_shared()

@@ -1,4 +1,4 @@
-"""How is a class of fields made, without compiling six methods for each?
+"""How is a class of fields made, without compiling six methods for each, and what is closed at a block's end?
 
 The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
 than a question takes to answer. Here only `__init__` is compiled, when it is first asked for; the other methods are the
@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  (for type checkers it is that one)
@@ -64,6 +64,22 @@ else:
         return made if cls is None else made(cls)
 
 
+class Closing:
+    """What is closed when the block that it was opened for ends."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 _LEAST_OPENED = 3  # fields of a class for which to open it pays
 
 
@@ -73,8 +89,8 @@ _TWINS: dict[type, Any] = {}
 def open_twin(cls: type) -> Any:
     """A class with the same slots whose instances may be changed, and become frozen ones by their `__class__`.
 
-    To set a field of a frozen class takes five times as long, and a question makes thousands. None where a class has
-    other slots than its own.
+    To set a field of a frozen class takes five times as long, and a question makes thousands. None where what a class
+    is derived from is frozen too.
 
     >>> @dataclass(frozen=True, slots=True)
     ... class Cup:
@@ -87,8 +103,8 @@ def open_twin(cls: type) -> Any:
     """
     if cls not in _TWINS:
         slots = vars(cls).get("__slots__")
-        has_own = slots and cls.__bases__ == (object,)
-        _TWINS[cls] = type(cls.__name__, (), {"__slots__": slots}) if has_own else None
+        is_free = type(cls) is type and not any("__setattr__" in vars(base) for base in cls.__mro__[1:-1])
+        _TWINS[cls] = type(cls.__name__, cls.__bases__, {"__slots__": slots}) if slots and is_free else None
     return _TWINS[cls]
 
 

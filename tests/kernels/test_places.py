@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import kernels
-from brimful.kernels import Columns, HeadingTree, Stretches
+from brimful.kernels import columns as kernels
+from brimful.kernels.columns import Columns, HeadingTree, Stretches
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
+from brimful.text.prose import ends_naturally
 from brimful.text.spans import Span
 from brimful.windows.waterline import (
     EDGE_BYTES,
     LEAST_ROOM_BYTES,
     MOST_ROOM_BYTES,
     SCRAP_BYTES,
-    _ends_naturally,
     heads_of,
     made_whole,
 )
@@ -332,4 +332,4 @@ def test_natural_ends_are_those_of_one_pattern(signs: list[str], odd: bytes, is_
     """What is looked at from the end, byte by byte, ends naturally where one pattern over all of it says so."""
     before = odd + "".join(signs).encode()
     wanted = _PATTERN.search(before + b" " if is_apart else before) is not None
-    assert _ends_naturally(before, is_apart=is_apart) == wanted
+    assert ends_naturally(before, is_apart=is_apart) == wanted

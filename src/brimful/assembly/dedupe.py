@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from brimful.classes import dataclass
 from brimful.errors import SettingError
-from brimful.kernels import RunSets
+from brimful.kernels.runs import RunSets
 from brimful.windows.window import Window
 
 SHINGLE = 5

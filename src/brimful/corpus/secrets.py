@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from brimful import kernels
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
-from brimful.kernels import Anchors
+from brimful.kernels import runs as kernels
+from brimful.kernels.runs import Anchors
 from brimful.patterns import compiled
 
 PREFIX_BYTES = 1_048_576

@@ -18,10 +18,11 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful import kernels
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
-from brimful.kernels import Places, WordTokens
+from brimful.kernels import Places
+from brimful.kernels import codes as kernels
+from brimful.kernels.tokens import WordTokens
 from brimful.text.terms import query_terms
 
 if TYPE_CHECKING:
@@ -135,21 +136,17 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Which vectors these are: equal names promise comparable vectors."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """Whether a text's vector is the sum of its terms' vectors."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text."""
-        ...
 
 
 class Identity(NamedTuple):

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
 from brimful.errors import CorruptError
+from brimful.kernels import columns as kernels
+from brimful.kernels.terms import merge_names
 from brimful.patterns import compiled
 
 # ---- columns: How are sorted numbers packed into few bytes?
@@ -293,7 +294,7 @@ def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
 
 
 def _merged(parts: Sequence[Postings]) -> Postings:
-    names, places = kernels.merge_names([part.names for part in parts])
+    names, places = merge_names([part.names for part in parts])
     counts = np.zeros((len(names), len(parts)), np.int64)
     for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
         counts[rows, column] = np.diff(part.offsets)

@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, HalfTables, chance_score, similarities
-from brimful.kernels import Columns, HeadingTree, Stretches
+from brimful.kernels import columns as kernels
+from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
@@ -232,7 +232,7 @@ class CorpusColumns:
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each segment."""
-        return Columns(segment.view.positions(term) for segment in self.segments)
+        return Columns([segment.view.positions(term) for segment in self.segments])
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -293,7 +293,7 @@ class CorpusColumns:
 
     def blocks_with(self, places: Sequence[Numbers]) -> Ids:
         """The blocks that have any of the positions, ascending."""
-        return kernels.find_blocks(Columns.of(places), *self._blocks)
+        return kernels.find_blocks(places, *self._blocks)
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
@@ -321,10 +321,6 @@ class CorpusColumns:
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
-    def counts_in(self, places: Sequence[Numbers], units: Ids) -> Numbers:
-        """How many of the positions lie in each of some ascending units."""
-        return Candidates(self, units).counts(places)
-
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
@@ -333,7 +329,7 @@ class CorpusColumns:
 
     def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
         """Add so much for each of the positions to the count of its document, by row."""
-        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
+        kernels.add_to_rows(places, *self._extents, weight=weight, counts=counts)
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.corpus.documents import Hit
+from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels import Columns
+from brimful.kernels.columns import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
@@ -75,15 +75,15 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
-    return tuple(
-        Hit.known(
-            paths[row],
-            start,
-            start + size,
-            1 / (place + 1),
-            time=None if times[row] == NO_TIME else int(times[row]),
-        )
-        for place, (row, start, size) in enumerate(zip(rows, starts, sizes, strict=True))
+    return known_hits(
+        [paths[row] for row in rows],
+        starts,
+        [start + size for start, size in zip(starts, sizes, strict=True)],
+        [1 / (place + 1) for place in range(len(rows))],
+        lexical=[None] * len(rows),
+        semantic=[None] * len(rows),
+        terms=[()] * len(rows),
+        times=[None if times[row] == NO_TIME else int(times[row]) for row in rows],
     )
 
 
@@ -638,8 +638,10 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]]
         held = Columns(
-            union([places[number] for places in groups if len(places[number])])
-            for number in range(len(columns.segments))
+            [
+                union([places[number] for places in groups if len(places[number])])
+                for number in range(len(columns.segments))
+            ]
         )
         placed.append((weight - lighter, held))
     return tuple(placed)
@@ -705,28 +707,18 @@ def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int
     paths = columns.documents.paths
     times = [None if time == NO_TIME else time for time in columns.documents.times[placed[0]].tolist()]
     terms = _Terms(words)
-    return tuple(
-        Hit.known(
-            paths[row],
-            start,
-            start + size,
-            score / MILLION,
-            lexical=lexical / MILLION,
-            semantic=semantic / MILLION,
-            terms=terms[has],
-            time=time,
-        )
-        for row, start, size, score, lexical, semantic, has, time in zip(
-            rows,
-            starts,
-            sizes,
-            field.scores[:limit].tolist(),
-            field.lexical[:limit].tolist(),
-            field.semantic[:limit].tolist(),
-            map(tuple, field.has[:, :limit].T.tolist()),
-            times,
-            strict=True,
-        )
+    scores, lexical, semantic = (
+        (column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic)
+    )
+    return known_hits(
+        [paths[row] for row in rows],
+        starts,
+        [start + size for start, size in zip(starts, sizes, strict=True)],
+        scores,
+        lexical=lexical,
+        semantic=semantic,
+        terms=[terms[tuple(has)] for has in field.has[:, :limit].T.tolist()],
+        times=times,
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.kernels import Columns, Stretches
+from brimful.kernels.columns import Stretches
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
@@ -87,15 +87,15 @@ class Candidates:
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each."""
-        return self._stretches.count(Columns.of(places))
+        return self._stretches.count(places)
 
     def add_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int) -> None:
         """Add so much for each of the positions to the count of its unit."""
-        self._stretches.count(Columns.of(places), weight=weight, counts=counts)
+        self._stretches.count(places, weight=weight, counts=counts)
 
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = self._stretches.find(Columns.of(places))
+        found, units, behind = self._stretches.find(places)
         return [
             (found[first:last], units[first:last] - low)
             for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
@@ -195,17 +195,19 @@ def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[
                 continue
             heads = starts.searchsorted(column, side="right") - 1 if len(starts) else np.full(len(column), -1)
             in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
-            for at in np.flatnonzero(in_head | each.is_name).tolist()[: _MOST_DEFINITIONS - reads]:
-                reads += 1
-                unit = int(units[at])
-                if in_head[at]:
-                    start = int(starts[heads[at]])
-                    line = segment.view.text(start, min(int(ends[heads[at]]), start + _LONGEST_HEAD))
-                    defines = _name(line) in (each.word, *each.names)
-                else:
-                    text = segment.view.text(int(unit_starts[unit]), int(unit_ends[unit]))
-                    defines = _begins_definition(text, int(column[at]) - int(unit_starts[unit]), len(each.word))
-                if defines:
+            read = np.flatnonzero(in_head | each.is_name)[: _MOST_DEFINITIONS - reads]
+            reads += len(read)
+            column, units, heads, in_head = column[read], units[read], heads[read], in_head[read]
+            begins, until = unit_starts[units], unit_ends[units]
+            if in_head.any():
+                begins = np.where(in_head, starts[heads], begins)
+                until = np.where(in_head, np.minimum(ends[heads], begins + _LONGEST_HEAD), until)
+            texts = segment.view.texts(begins.tolist(), until.tolist())
+            for unit, is_line, at, text in zip(
+                units.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
+            ):
+                names = (each.word, *each.names)
+                if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
                     found[word][low + unit] = 1
     return found
 

@@ -6,7 +6,7 @@ import mmap
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -38,12 +38,13 @@ _EDGE = 1 << 16  # of the beginning and the end, which say whether a window is t
 class PartlyRead(Document):
     """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
 
-    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_snapshot")
+    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_outline", "_snapshot")
     _bytes: _Places
     _header: tuple[int, int] | None
     _length: int
     _lines: LineCount
     _number: int
+    _outline: Outline | None
     _snapshot: Snapshot
 
     def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
@@ -57,7 +58,7 @@ class PartlyRead(Document):
             "id": row.id,
             "_outline": None,
             "_newlines": None,
-            "_speaks": True,  # it may, where it was not read
+            "speaks": True,  # it may, where it was not read
             "_length": row.length,
             "_snapshot": snapshot,
             "_number": row.number,
@@ -99,7 +100,7 @@ class PartlyRead(Document):
         return Span(min(low, start), max(self.outline.cut_before(known.end), end))
 
     @property
-    def outline(self) -> Outline:
+    def outline(self) -> Outline:  # type: ignore[override]  # found anew where more was read
         """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
         if self._outline is None:
             known = self._bytes.known
@@ -195,6 +196,7 @@ def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
 
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
+_TOGETHER = 64  # hits whose documents are looked up at once
 
 KEPT_BYTES = 24 << 20
 """Documents that stay read, so that the next question about them need not wait."""
@@ -251,6 +253,13 @@ class WholeDocuments:
         if row.length > LONGEST_WHOLE:
             return snapshot.read(row.number, start, end)
         return self.one(snapshot, path, as_stored=True).content[start:end]
+
+    def texts(self, snapshot: Snapshot, hits: Sequence[Hit]) -> Iterator[str]:
+        """The text of each hit, read when it is asked for; the documents of so many are looked up at once."""
+        for number, hit in enumerate(hits):
+            if not number % _TOGETHER:
+                snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
+            yield self.text(snapshot, hit.path, hit.start, hit.end).decode("utf-8", "replace")
 
     def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line of a range."""

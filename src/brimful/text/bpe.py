@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from splintr import AnyTokenizer
 
-    from brimful.kernels import TokenTable
+    from brimful.kernels.tokens import TokenTable
 
 
 # ---- contractions: Where does a word end in an apostrophe and a long s? Some patterns take that for an `'s`, and
@@ -439,11 +439,12 @@ def _load(vocabulary: str) -> Callable[[str], int]:
     table = table_of(vocabulary)
     if table is None:
         return _by_tokenizer(vocabulary)
-    tell, slowly = table.count, cache(_by_tokenizer)
+    counting, slowly = table.counting, cache(_by_tokenizer)
 
     def count(text: str) -> int:
-        tokens = tell(text.encode())
-        return slowly(vocabulary)(text) if tokens is None else tokens
+        raw = text.encode()
+        tokens = counting.tell(raw, len(raw), *counting.given)
+        return slowly(vocabulary)(text) if tokens < 0 else tokens
 
     return count
 
