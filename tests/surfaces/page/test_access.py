@@ -99,7 +99,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(browser, address):
     page.click("#theme")
     light = paper()
     assert light != dark
-    assert page.locator("#theme").get_attribute("aria-label") == "Theme: Light"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
     page.reload()
     page.wait_for_selector("html[data-ready=yes]")
     assert paper() == light
@@ -137,3 +137,12 @@ def test_motion_is_left_out_where_it_is_not_wanted(tab):
     for motion, expected in (("reduce", "0s"), ("no-preference", "0.18s")):
         page.emulate_media(reduced_motion=motion)
         assert page.evaluate("getComputedStyle(document.querySelector('.part')).transitionDuration") == expected
+
+
+def test_boxes_to_check_have_their_full_size(tab):
+    """However long the words beside them are, in the rail and in the help."""
+    page = tab.open(QUESTION, budget=300)
+    page.locator("#filters summary").click()
+    sizes = page.evaluate("[...document.querySelectorAll('#filters .check input')].map((each) => each.offsetWidth)")
+    assert len(sizes) > 3
+    assert min(sizes) >= 12

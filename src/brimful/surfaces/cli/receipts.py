@@ -102,8 +102,7 @@ def explain(
         record = records.explanation_record(engine, why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
-        lines = [each.window.lines for each in why.context.omitted]
-        show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
+        show(records.as_json(record) if as_json else views.explanation(record))
         if not quiet:
             views.show_understood(len(engine.columns.documents), why.context)
             views.show_skips(corpus.report.skipped)

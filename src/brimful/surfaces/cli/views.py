@@ -290,9 +290,13 @@ def changed(record: Mapping[str, Any]) -> str:
     return f"{_out('path', one_line(record['place']))}: {done or 'up to date'}\n"
 
 
-def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[int] | None]) -> str:
+def explanation(record: Mapping[str, Any]) -> str:
     """How a question was understood, then a line for each window: in, or out with the reason."""
-    words = ", ".join(f"{one_line(word)} {number:,}×" for word, number in record["census"].items())
+    read: dict[str, list[str]] = {}
+    for each in record["corrections"]:
+        read.setdefault(each["word"], []).append(each["term"])
+    meant = {word: f"{word} → {', '.join(terms)}" for word, terms in read.items()}
+    words = ", ".join(f"{one_line(meant.get(word, word))} {number:,}×" for word, number in record["census"].items())
     lines = [f"{_out('strong', 'words')}  {words or 'none'}"]
     if missing := (record["relevance"] or {}).get("missing"):
         lines.append(f"       no document has: {one_line(', '.join(missing))}")
@@ -305,15 +309,15 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     lines.append(f"{_out('strong', 'filled')} {filled}")
     for each in record["windows"]:
         without = "no word of the question, but they stand around it" if each["lexical"] else "only its meaning"
-        terms = one_line(", ".join(each["terms"])) or without
+        terms = one_line(", ".join(_words_in(each, read))) or without
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [
-            f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
+            f"{_out('good', 'in')}  {_out('path', _where(each))}",
             f"    {each['score']:.2f} ({legs}): {terms}{_marks(each)}",
         ]
-    for each, numbers in zip(record["omitted"][:_MOST_OMITTED], omitted_lines, strict=False):
+    for each in record["omitted"][:_MOST_OMITTED]:
         price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
-        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each, numbers))}")
+        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each))}")
         lines.append(f"    {each['score']:.2f}: {each['reason'].replace('_', ' ')}{price}")
     if len(record["omitted"]) > _MOST_OMITTED:
         lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
@@ -326,8 +330,20 @@ def _marks(window: Mapping[str, Any]) -> str:
     return f"{prior}; fills" if window["filling"] else prior
 
 
-def _where(window: Mapping[str, Any], lines: Sequence[int] | None) -> str:
-    place = f":{_lines(lines)}" if lines else f" bytes {window['start']}-{window['end']}"
+def _words_in(window: Mapping[str, Any], read: Mapping[str, object]) -> list[str]:
+    """Which words of the question a window holds; one that was read as another is named as it stands there."""
+    text = window["text"].encode()
+    spans = [
+        (each["start"] - window["start"], each["end"] - window["start"])
+        for each in window["matches"]
+        if each["word"] in read
+    ]
+    there = {text[start:end].decode("utf-8", "replace").lower() for start, end in spans}
+    return sorted({term for term in window["terms"] if term not in read} | there)
+
+
+def _where(window: Mapping[str, Any]) -> str:
+    place = f":{_lines(window['lines'])}" if window["lines"] else f" bytes {window['start']}-{window['end']}"
     return shortened(f"{one_line(window['path'])}{place}", width() - 4)
 
 

@@ -163,7 +163,7 @@ const paths = (answer) => new Set(answer.windows.map((window) => window.path));
 
 function showHeard(answer) {
   const { corrections, relevance } = answer;
-  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` beside ${named(word)}`];
+  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` instead of ${named(word)}`];
   const undo = button("As typed", () => turn({ repair: false }, { settled: true }), { class: "quiet", id: "as-typed" });
   const missing = answer.windows.length && relevance?.missing.length ? make("span", { id: "missing" }, lacks(relevance.missing)) : null;
   find("heard").replaceChildren(
