@@ -112,6 +112,17 @@ def shortened(text: str, room: int) -> str:
     return f"{text[: room - 1 - tail]}…{text[len(text) - tail :]}"
 
 
+def shown_place(path: str, where: str, room: int, *, stream: TextIO) -> str:
+    """A path and a place in it; on a terminal cut to so many columns, since the end of a path tells files apart.
+
+    Whoever reads a pipe or a file gets all of it.
+    """
+    if not stream.isatty() or len(path) + len(where) <= room:
+        return path + where
+    where = where if len(where) <= room // 2 else f"{where[: room // 2 - 1]}…"
+    return (path if len(path) <= room - len(where) else f"…{path[len(path) - (room - len(where)) + 1 :]}") + where
+
+
 def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
     """Shares of a whole as one line: (style, amount, mark) each; every amount above zero gets a cell if there is room.
 

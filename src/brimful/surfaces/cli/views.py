@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
 from brimful.search.spelling import Correction
 from brimful.surfaces.cli.dispatch import FIXABLE
-from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
+from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, shown_place, tint, width
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def payload(context: Context) -> str:
 # ---- to standard error
 
 
-def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> None:
-    """Corrections, the budget bar, and where everything comes from."""
+def show_context(engine: Engine, context: Context, *, receipt: Path | None, against: str) -> None:
+    """Corrections, the budget bar, and where everything comes from; `against` is what a receipt is checked against."""
     documents = len(engine.columns.documents)
     if context.windows:
         say()
@@ -64,15 +65,16 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
     for window in context.windows[:_MOST_CITATIONS]:
         is_filling = context.relevance is not None and context.relevance.is_filling(window)
-        place = shortened(citation(engine, window), width() - 2 - len(_FILLS) * is_filling)
+        place = shown_place(*citation(engine, window), width() - 2 - len(_FILLS) * is_filling, stream=sys.stderr)
         say(f"  {tint('path', place)}{tint('faint', _FILLS) if is_filling else ''}")
     for digest in context.digests:
         words = f"{digest.path} is {digest.source}, condensed by {digest.model}"
-        say(tint("warn", shortened(one_line(words), width())))
+        say(tint("warn", one_line(words)))
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
-        say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify RECEIPT --files FOLDER")
+        name = one_line(os.fspath(receipt))
+        say(f"receipt written to {name}; check it: brimful verify {shlex.quote(name)} {one_line(against)}")
 
 
 def show_digest(digest: Digest, document: Document) -> None:
@@ -85,9 +87,9 @@ def show_digest(digest: Digest, document: Document) -> None:
     )
     for cited in digest.sentences[:_MOST_CITATIONS]:
         lines = ",".join(_lines(document.lines(span.start, span.end)) for span in cited.sources)
-        place = f"{one_line(document.path)}:{lines}"
+        place = shown_place(one_line(document.path), f":{lines}", width() // 2, stream=sys.stderr)
         said = one_line(" ".join(cited.text.split()))
-        say(f"  {tint('path', shortened(place, width() // 2))} {shortened(said, width() - 3 - len(place))}")
+        say(f"  {tint('path', place)} {said if not sys.stderr.isatty() else shortened(said, width() - 3 - len(place))}")
     if len(digest.sentences) > _MOST_CITATIONS:
         say(f"  … and {len(digest.sentences) - _MOST_CITATIONS} more; --json lists them all")
     if digest.joined:
@@ -106,23 +108,23 @@ def captured(record: Mapping[str, Any]) -> str:
     )
 
 
-def citation(engine: Engine, window: Window) -> str:
+def citation(engine: Engine, window: Window) -> tuple[str, str]:
     """Where a window stands: pages, cells or messages of a converted file; else lines, or bytes of a long one."""
     if window.lines is None:
-        return f"{one_line(window.path)} bytes {window.start}-{window.end}"
+        return one_line(window.path), f" bytes {window.start}-{window.end}"
     return place_of(window.path, window.lines, engine.origins(window.path, window.start, window.end))
 
 
-def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> str:
+def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> tuple[str, str]:
     """A path with what a reader can find in that file.
 
     >>> place_of("tea.md", (3, 4), ()), place_of("tea.pdf", (1, 90), ("page 2", "page 3", "page 4"))
-    ('tea.md:3-4', 'tea.pdf, page 2 to page 4')
+    (('tea.md', ':3-4'), ('tea.pdf', ', page 2 to page 4'))
     """
     if not origins:
-        return f"{one_line(path)}:{_lines(lines)}"
+        return one_line(path), f":{_lines(lines)}"
     first, last = one_line(origins[0]), one_line(origins[-1])
-    return f"{one_line(path)}, {first if first == last else f'{first} to {last}'}"
+    return one_line(path), f", {first if first == last else f'{first} to {last}'}"
 
 
 def show_understood(documents: int, context: Context) -> None:
@@ -174,6 +176,7 @@ _SKIPPED_AS = {
     "outside": "outside the folder",
     "link": "behind a link",
     "loop": "in a loop of links",
+    "broken": "a link to nothing",
     "special": "not a regular file",
     "name": "with a name that can't be cited",
     "too_deep": "too deep in folders",
@@ -205,13 +208,12 @@ def hits(record: Mapping[str, Any]) -> str:
     """One line a hit: path, lines and the text on one line; cut to the screen's width on a terminal only."""
     lines = []
     for hit in record["hits"]:
-        place = place_of(hit["path"], hit["lines"], hit["origins"])
         text = one_line(" ".join(hit["text"].split()))
         if not text:
             continue  # a blank line between two that matter
         room = width()
+        place = shown_place(*place_of(hit["path"], hit["lines"], hit["origins"]), room // 2, stream=sys.stdout)
         if sys.stdout.isatty():
-            place = shortened(place, room // 2)
             text = text if len(text) <= room - len(place) - 2 else text[: room - len(place) - 3] + "…"
         lines.append(f"{_out('path', place)}: {text}\n")
     return "".join(lines)
@@ -344,7 +346,7 @@ def _words_in(window: Mapping[str, Any], read: Mapping[str, object]) -> list[str
 
 def _where(window: Mapping[str, Any]) -> str:
     place = f":{_lines(window['lines'])}" if window["lines"] else f" bytes {window['start']}-{window['end']}"
-    return shortened(f"{one_line(window['path'])}{place}", width() - 4)
+    return shown_place(one_line(window["path"]), place, width() - 4, stream=sys.stdout)
 
 
 def forecast(record: Mapping[str, Any]) -> str:
