@@ -122,6 +122,16 @@ def test_what_announces_something_is_shown_with_it(said, below):
     assert below in window.text
 
 
+def test_a_window_made_whole_shows_what_its_last_line_announces():
+    """Also where the lead-in stands in the rest of the paragraph that was added to what was found."""
+    code = "".join(f"    boil --cups {number} --slowly --and-do-not-stop\n" for number in range(60))
+    page = Document("a.md", f"Tea needs hot water and a clean pot.\nA kettle gives it. For example:\n\n{code}\nEnd.\n")
+    (window,) = inflate([Hit("a.md", 0, 37, 1.0)], [page], sizing="field")
+    assert window.text.startswith(
+        "Tea needs hot water and a clean pot.\nA kettle gives it. For example:\n\n    boil --cups 0"
+    )
+
+
 def test_a_directive_is_shown_with_what_it_is_about():
     """`.. py:data:: NAME` alone says nothing."""
     page = Document("conf.rst", "Options\n=======\n\n.. py:data:: LIFETIME\n\n    How long it lives.\n\nEnd.\n" * 9)

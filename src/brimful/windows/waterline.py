@@ -305,6 +305,8 @@ def field_cuts(
             runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
         if least_bytes:
             runs = _blocks(known[path], runs, may_join, least_bytes)
+        if whole_share and known[path].kind == "prose":
+            runs = _runs([(_with_what_follows(known[path], span), hits) for span, hits in runs], may_join)
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
@@ -414,6 +416,12 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
         at = after
     below.update(dict.fromkeys(passed, below[at]))
     return Span(start, below[at])
+
+
+def _with_what_follows(document: Document, span: Span) -> Span:
+    """The span with what its last line announces, where that is a unit or two."""
+    end = below_heading(document, span.start, span.end)
+    return span if end == span.end else Span(span.start, below_heading(document, span.start, end))
 
 
 def below_heading(document: Document, start: int, end: int) -> int:
