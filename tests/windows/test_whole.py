@@ -112,9 +112,16 @@ def test_no_scrap_of_a_paragraph():
     assert SCRAP_BYTES <= len(last) < SCRAP_BYTES + 55
 
 
-@pytest.mark.parametrize(("said", "below"), [("You need this:\n", "- one pot\n"), ("Run:\n\n", "    boil --now\n")])
+@pytest.mark.parametrize(
+    ("said", "below"),
+    [
+        ("You need this:\n", "- one pot\n"),
+        ("Run:\n\n", "    boil --now\n"),
+        ('## Tea\n<a id="tea"></a>\n\n', "Green tea is best.\n"),
+    ],
+)
 def test_what_announces_something_is_shown_with_it(said, below):
-    """A window that would end with a colon goes on to the next unit, however long what follows is."""
+    """A window that would end with a colon or an anchor goes on to the next unit, however long what follows is."""
     page = Document("a.md", f"Tea.\n\n{said}{below}{below * 400}\nEnd.\n")
     end = page.content.index(said.encode()) + len(said)
     (window,) = inflate([Hit("a.md", end - len(said), end, 1.0)], [page], sizing="field")

@@ -55,6 +55,7 @@ _PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
 _NEWLINE = compiled(rb"\n")
 _SAID = compiled(rb"\S")
 _DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
+_ANCHOR = compiled(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
 _NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
 
 
@@ -441,9 +442,11 @@ def _ends_with_heading(document: Document, start: int, end: int) -> bool:
 
 
 def _announces(document: Document, end: int) -> bool:
-    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText."""
+    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText, the
+    anchor of a heading.
+    """
     said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
-    if said.endswith((b":", b"\xef\xbc\x9a")):
+    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
         return True
     return document.language == "rst" and _DIRECTIVE.search(said) is not None
 
