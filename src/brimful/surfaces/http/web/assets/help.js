@@ -7,6 +7,7 @@ import { always } from "./kept.js";
 const KEYS = [
   ["/", "go to the question"],
   ["Enter", "ask; on a window, open its document"],
+  ["Shift Enter", "begin a new line in the question"],
   ["j  k", "next window, window before"],
   ["p", "pin this run to compare with it"],
   ["?", "this help"],
