@@ -256,6 +256,9 @@ def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: b
             engine.remove(*chosen)
         if as_json:
             give(records.as_json({"removed": chosen, "dry_run": dry_run, "root": engine.root}))
+        elif not chosen:
+            said = ", ".join(repr(each) for each in paths)
+            say(f"nothing removed: none of {len(known):,} documents is called {one_line(said)} (brimful ls lists them)")
         else:
             show("".join(f"{one_line(path)}\n" for path in chosen))
             verb = "would be removed" if dry_run else "removed; their files are as they were"

@@ -380,8 +380,10 @@ def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def labelled(rows: Iterable[tuple[str, str]]) -> str:
-    """A line each: a label and what it says."""
-    return "".join(f"{_out('strong', label.ljust(_LABEL))} {text}\n" for label, text in rows)
+    """A line each: a label and what it says, one below the other however long a label is."""
+    rows = list(rows)
+    wide = max((len(label) for label, _ in rows), default=0)
+    return "".join(f"{_out('strong', label.ljust(max(wide, _LABEL)))} {text}\n" for label, text in rows)
 
 
 def _out(style: str, text: str) -> str:
