@@ -208,7 +208,8 @@ def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> i
     give(cited.text)
     if not quiet:
         first, last = cited.lines or (0, 0)
-        say(f"{one_line(cited.path)} lines {first}-{last}, bytes {cited.start}-{cited.end}")
+        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        say(f"{one_line(cited.path)} {lines}, bytes {cited.start}-{cited.end}")
     return FOUND
 
 
