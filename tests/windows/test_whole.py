@@ -273,6 +273,18 @@ def test_a_table_row_gets_its_header_once():
     assert "| row 30 |" in text
 
 
+def test_the_header_of_a_table_is_shown_once():
+    """Where a row is shown the header stands above it anyway: a window of the header alone is none of its own then."""
+    rows = "".join(f"A-{number:04},Bolt {number},{number}.50\n" for number in range(200))
+    page = Document("prices.csv", f"sku,name,price\n{rows}")
+    row = page.content.index(b"A-0123")
+    header, found = Hit("prices.csv", 0, 15, 2.0), Hit("prices.csv", row, row + 23, 1.0)
+    context = pack(inflate([header, found], [page], sizing="field"), budget=70)
+    assert context.text.count("sku,name,price") == 1
+    assert "A-0123,Bolt 123,123.50" in context.text
+    assert "sku,name,price" in pack(inflate([header], [page], sizing="field"), budget=70).text
+
+
 def test_an_item_of_a_long_list_gets_the_lead_in():
     """Where the beginning of the list is too far away, what introduces it is shown in front, once."""
     items = "".join(f"- item {n} of a list that is much too long to be shown\n" for n in range(60))

@@ -319,7 +319,15 @@ def field_cuts(
             cuts.append(_cut(known[hit.path], span, [hit]))
             shown.setdefault(hit.path, []).append(span)
     said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
+    with_rows = {cut.document.path for cut in said if not _is_header(cut)}
+    said = [cut for cut in said if cut.document.path not in with_rows or not _is_header(cut)]
     return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def _is_header(cut: Cut) -> bool:
+    """Whether it shows nothing but the header of a table, which stands above every other window of it anyway."""
+    header = cut.document.outline.header if cut.document.kind == "data" else None
+    return header is not None and header[0] <= cut.span.start and cut.span.end <= header[1] + 1
 
 
 def _with_heads(
