@@ -53,6 +53,7 @@ class _Stretch:
     after: _Stretch | None = None
     steps: dict[bool, int] = field(default_factory=lambda: {True: 1, False: 1})  # units at a time, after and before
     keeps_heading: bool = False  # whether it may not grow over its heading into the section before
+    is_held: bool = False  # whether that has kept it from growing
     offered: Window = field(init=False)
 
     def __post_init__(self) -> None:
@@ -217,7 +218,7 @@ class Page:
             stretch.keeps_heading = True
         self._grow_all(stretches, merge=True)
         for stretch in stretches:
-            stretch.keeps_heading, stretch.steps = False, {True: 1, False: 1}
+            stretch.keeps_heading, stretch.steps = False, {True: 0, False: int(stretch.is_held)}
         self._grow_all(stretches, merge=True)
         self._to_the_brim(stretches)
 
@@ -243,7 +244,8 @@ class Page:
         else:
             at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
             start = min(max(int(units[max(at, 0)]), stretch.low), span.start)
-            start = max(start, _heading_above(stretch.source, span)) if stretch.keeps_heading else start
+            if stretch.keeps_heading and start < (heading := _heading_above(stretch.source, span)):
+                start, stretch.is_held = heading, True
             grown = self._under_the_cap(stretch, Span(start, span.end))
         moved = grown is not None and grown != span and self._grown(stretch, grown.start, grown.end)
         if moved:
