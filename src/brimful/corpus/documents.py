@@ -15,7 +15,7 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.classes import open_twin
-from brimful.errors import DocumentError, ScoreError, SpanError, choose
+from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
@@ -430,4 +430,4 @@ def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
 def close_part(wanted: str, paths: Sequence[str]) -> str:
     """The "did you mean" part of a message, or nothing when no path is close."""
     close = close_paths(wanted, paths)
-    return f"did you mean {' or '.join(repr(path) for path in close)}? " if close else ""
+    return did_you_mean(close)

@@ -100,7 +100,8 @@ def root_of(place: str | os.PathLike[str]) -> Root:
     try:
         return Root(path.resolve(strict=True), glob)
     except (OSError, RuntimeError) as error:
-        raise DocumentError(f"{os.fspath(place)!r} can't be found; check the path ({error})") from error
+        why = "" if isinstance(error, FileNotFoundError) else f" ({error})"
+        raise DocumentError(f"{os.fspath(place)!r} can't be found; check the path{why}") from error
 
 
 def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Iterator[Found | Skipped]:

@@ -63,6 +63,7 @@ _LOADERS: dict[str, Loader] = {
         (_load_html, "html htm xhtml shtml"),
         (_load_pdf, "pdf"),
         (_load_office, "docx pptx xlsx docm pptm xlsm"),
+        (_boxed("html", "load_epub"), "epub"),
         (_later("html", "load_notebook"), "ipynb"),
         (_later("messages", "load_message"), "eml"),
     )
