@@ -196,8 +196,11 @@ def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
 
-KEPT_BYTES = 24 << 20
+KEPT_BYTES = 12 << 20
 """Documents that stay read, so that the next question about them need not wait."""
+
+_DATA_TIMES = 4
+"""What a document of data takes, against its text: every record of it is outlined."""
 
 
 class WholeDocuments:
@@ -228,7 +231,7 @@ class WholeDocuments:
         made = _read(snapshot, row, as_stored=as_stored)
         with self._lock:
             if (known := self._kept.setdefault(key, made)) is made:
-                self._held += row.length
+                self._held += _weight(made)
             return known
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
@@ -236,7 +239,7 @@ class WholeDocuments:
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
             while self._held > KEPT_BYTES and len(self._kept) > len(found):
-                self._held -= len(self._kept.popitem(last=False)[1])
+                self._held -= _weight(self._kept.popitem(last=False)[1])
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
@@ -293,6 +296,11 @@ class WholeDocuments:
                 count = LineCount(row.length, lambda start, end: snapshot.read(row.number, start, end))
                 known = self._parts[key] = PartlyRead(snapshot, row, self._lines.setdefault(row, count))
             return known
+
+
+def _weight(document: Document) -> int:
+    """About the bytes of a document that is kept."""
+    return len(document) * (_DATA_TIMES if document.kind == "data" else 1)
 
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
