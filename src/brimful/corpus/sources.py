@@ -16,10 +16,9 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blake3 import blake3
 
@@ -40,8 +39,7 @@ _WILD = compiled(r"[*?\[]")
 _ADDRESS = compiled(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a stat says about a file: if all of it is as before, the content is taken to be as before."""
 
     size: int
@@ -55,8 +53,7 @@ class Place:
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A regular file to be read: its path for citing, its resolved place, and what a stat said."""
 
     path: str
@@ -472,4 +469,4 @@ def _described(path: str, location: str, facts: Mapping[str, Any], settings: Sou
     mode = stat.S_IFREG if facts.get("type", "file") == "file" else stat.S_IFCHR
     status = os.stat_result((mode, number, 0, 1, 0, 0, int(facts.get("size") or 0), 0, 0, 0))
     found = _file(path, location, status, settings)
-    return replace(found, mtime_ns=int(seconds * 1_000_000_000)) if isinstance(found, Found) else found
+    return found._replace(mtime_ns=int(seconds * 1_000_000_000)) if isinstance(found, Found) else found

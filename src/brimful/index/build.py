@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,8 +354,7 @@ _BREAK = compiled(rb"\n\s*\n|\n|\s")
 _SEARCHED = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """A stretch of a document as it is laid on an axis."""
 
     content: bytes

@@ -271,7 +271,7 @@ class Store(ABC):
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
                 publish(cursor, number, packed, numbers[owners])
-            self._finish(cursor, touched={bucket_of(path) for path in paths})
+            self._finish(cursor, touched={row.bucket for row in prepared.rows})
         return len(paths)
 
     def adopt(self, given: Adopted, *, model: str | None) -> int:

@@ -304,17 +304,18 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts
     """
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
+    rows = [row_of(entry) for entry in entries]
     segments = []
-    for part in sorted({part_of(path, parts) for path in latest}):
+    for part in sorted({parts[row.bucket] for row in rows}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
             for number, entry in enumerate(entries)
-            if part_of(entry.document.path, parts) == part
+            if parts[rows[number].bucket] == part
             for start, piece in pieces(entry.document)
         )
         segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
-    return Prepared([row_of(entry) for entry in entries], maps, segments, model_of(embedder))
+    return Prepared(rows, maps, segments, model_of(embedder))
 
 
 def part_of(path: str, parts: Parts) -> int:
