@@ -91,9 +91,8 @@ class Document:
         True
         """
         name = check_path(path)
-        hasher = blake3(len(name).to_bytes(8, "big") + name)
-        hasher.update(content)
-        return cls.known(path, content, id=hasher.hexdigest(), time=time, kind=kind, language=language)
+        hashed = blake3(b"".join((len(name).to_bytes(8, "big"), name, content))).hexdigest()  # one call, most are short
+        return cls.known(path, content, id=hashed, time=time, kind=kind, language=language)
 
     @classmethod
     def known(

@@ -17,6 +17,7 @@ import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ _BINARY = frozenset(
 _MEMBER = compiled(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
 _WILD = compiled(r"[*?\[]")
 _ADDRESS = compiled(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
+_KEY = itemgetter(0)
 
 
 class Place(NamedTuple):
@@ -183,10 +185,10 @@ class _Walk:
         try:
             with os.scandir(absolute or "/") as scan:
                 entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
-            status = Path(absolute or "/").stat()
+            status = os.stat(absolute or "/")  # noqa: PTH116  (a Path takes longer than the call)
         except OSError as error:
             return _unreadable(prefix or "./", error)
-        entries.sort(key=lambda pair: pair[0], reverse=True)
+        entries.sort(key=_KEY, reverse=True)
         self.seen.add((status.st_dev, status.st_ino))
         names = frozenset(key for key, _ in entries)
         return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))

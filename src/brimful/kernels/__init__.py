@@ -56,6 +56,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "divide_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "find_definitions": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _SIZE, _AT)),
     "find_sentences": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _SIZE, _AT)),
+    "count_until": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 4)),
@@ -463,6 +464,20 @@ def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | N
     given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
     count = library().divide_cuts(*given, made.ctypes.data)
     return made[:count] if count >= 0 else None
+
+
+def count_until(edges: Numbers, values: Numbers) -> Numbers:
+    """How many of some edges lie at or before each of some values; both ascend.
+
+    >>> count_until(np.array([0, 5, 9]), np.array([-1, 0, 7, 7, 20])).tolist()
+    [0, 1, 2, 2, 3]
+    """
+    edges, values = _numbers(edges), _numbers(values)
+    counts = np.empty(len(values), np.int64)
+    given = (edges.ctypes.data, len(edges), values.ctypes.data, len(values), counts.ctypes.data)
+    if library().count_until(*given) < 0:
+        raise ValueError("values must ascend to be counted up to")
+    return counts
 
 
 def count_code(text: bytes, words: bytes) -> tuple[int, int]:

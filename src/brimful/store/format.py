@@ -93,6 +93,7 @@ BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
 _SMALL = 16_384
+_SIZES = [b"%d:" % size for size in range(256)]
 _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
     "bring back a copy of the store, or add the documents to a new one"
@@ -195,13 +196,16 @@ def place_of(key: int) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
-    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
-    if sum(map(len, raws)) <= _SMALL:  # one call for a row, and no copy of a blob
-        return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
+    parts: list[bytes] = []
+    for value in values:
+        raw = value if isinstance(value, bytes) else repr(value).encode()
+        size = len(raw)
+        parts += (_SIZES[size] if size < len(_SIZES) else b"%d:" % size, raw)
+    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob
+        return blake3(b"".join(parts)).digest(8)
     hasher = blake3()
-    for raw in raws:
-        hasher.update(b"%d:" % len(raw))
-        hasher.update(raw)
+    for part in parts:
+        hasher.update(part)
     return hasher.digest(8)
 
 

@@ -64,6 +64,7 @@ from brimful.store.writing import (
     Row,
     batches,
     built,
+    card_of,
     crowded,
     drop_segment,
     grouped,
@@ -270,7 +271,7 @@ class Store(ABC):
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
-                publish(cursor, number, packed, numbers[owners])
+                publish(cursor, number, packed, numbers[owners], cards=map(card_of, numbers.tolist(), prepared.rows))
             self._finish(cursor, touched={row.bucket for row in prepared.rows})
         return len(paths)
 
