@@ -314,24 +314,22 @@ def _data_format(head: bytes, lines: list[bytes], *, complete: bool) -> str | No
 
 def _separated(lines: list[bytes]) -> str | None:
     """CSV or TSV when at least three rows have the same number of the same separator."""
+    if len(lines) < 3:
+        return None
+    plain = [_QUOTED.sub(b"", line) if b'"' in line else line for line in lines]  # outside of quotes
     for separator, name in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
-        usual = _fields(lines[0], separator)
-        if not usual or len(lines) < 3 or any(_fields(line, separator) > usual for line in lines):
+        usual = plain[0].count(separator)
+        if not usual:
             continue
-        even = sum(_fields(line, separator) == usual for line in lines)
-        wordy = sum(separator + b" " in line for line in lines)
-        if even * 10 >= len(lines) * 9:
+        counts = [line.count(separator) for line in plain]
+        if max(counts) == usual and counts.count(usual) * 10 >= len(lines) * 9:
+            wordy = sum(separator + b" " in line for line in lines)
             if separator != b"\t" and wordy * 2 > len(lines) and usual < 3:
                 continue  # commas followed by blanks are prose
             if any(line.rstrip().endswith((b";", b"{", b"}")) for line in lines) or lines[0].startswith(b"|"):
                 continue  # code, or a Markdown table
             return name
     return None
-
-
-def _fields(line: bytes, separator: bytes) -> int:
-    """How often a separator stands outside of quotes."""
-    return (_QUOTED.sub(b"", line) if b'"' in line else line).count(separator)
 
 
 def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
