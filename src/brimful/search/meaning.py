@@ -360,6 +360,18 @@ def nearest_units(
     return columns.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
 
 
+def beside_model(settings: FieldSettings) -> FieldSettings:
+    """What counts how much where a model reads the best places: it sees their surroundings itself."""
+    around, whole = settings.late_around, settings.late_document
+    return replace(
+        settings,
+        near=settings.near * around,
+        wide=settings.wide * around,
+        document=settings.document * whole,
+        called=settings.called * whole,
+    )
+
+
 def read_late(
     columns: CorpusColumns,
     field: Field,

@@ -26,6 +26,7 @@ from brimful.search.meaning import (
     Late,
     QuestionVectors,
     Read,
+    beside_model,
     meaning_of,
     nearest_units,
     read_again,
@@ -310,31 +311,36 @@ def best_of(asked: Understood, *, limit: int) -> Found:
 def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
     if blocks not in asked.fields:
-        columns, query, settings = asked.columns, asked.query, asked.settings
-        field = relevance(
-            columns,
-            asked.term_hits,
-            settings=settings,
-            blocks=blocks,
-            allowed=asked.allowed,
-            favour=_favour(columns, query, asked.recent_days, settings),
-            sequence=_sequence(query, asked.term_hits),
-            pointed_at=places_of(columns, frames_in(query.text)),
-            lacking=sum(each.worth for each in asked.missing),
-            meaning=asked.meaning,
-            extra=asked.near,
-        )
-        read = None
-        if asked.late is not None and settings.late and len(field.units):
-            field, read = read_late(
-                columns, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest
-            )
+        columns, settings = asked.columns, asked.settings
+        late = asked.late if settings.late else None
+        field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks), None
+        if late is not None and len(field.units):
+            field, read = read_late(columns, field, asked.as_read, late, settings, asked.everything, asked.nearest)
+            if read.failed:
+                field = _by_words(asked, settings, blocks)
         if asked.reranker is not None and len(field.units):
             field, read = read_again(
                 columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
             )
         asked.fields[blocks] = _worth_something(field), read
     return asked.fields[blocks]
+
+
+def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
+    """Every place of so many blocks with its worth by words and static codes."""
+    return relevance(
+        asked.columns,
+        asked.term_hits,
+        settings=settings,
+        blocks=blocks,
+        allowed=asked.allowed,
+        favour=_favour(asked.columns, asked.query, asked.recent_days, settings),
+        sequence=_sequence(asked.query, asked.term_hits),
+        pointed_at=places_of(asked.columns, frames_in(asked.query.text)),
+        lacking=sum(each.worth for each in asked.missing),
+        meaning=asked.meaning,
+        extra=asked.near,
+    )
 
 
 def with_matches(columns: CorpusColumns, found: Found) -> Found:
