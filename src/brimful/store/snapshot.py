@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
+from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
 from brimful.store.format import (
@@ -34,6 +34,7 @@ from brimful.store.format import (
     UNITS,
     BlobReader,
     Cursor,
+    Cuts,
     SegmentRow,
     check_seal,
     key_of,
@@ -169,7 +170,6 @@ class StoredSegment:
     def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
-        self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
 
     @cached_property
     def extents(self) -> Extents:
@@ -201,38 +201,33 @@ class StoredSegment:
     @property
     def units(self) -> Numbers:
         """Where units begin."""
-        return self._column(UNITS).astype(np.int64)
+        return self.unit_starts.astype(np.int64)
 
-    @property
-    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
-        """The same, in as few bytes as hold it: the column itself, no copy."""
-        return self._column(UNITS)
+    @cached_property
+    def unit_starts(self) -> Cuts:
+        """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
+        return self._shelf.cuts(self.number, UNITS)
 
     @property
     def sections(self) -> Numbers:
         """Where sections begin."""
-        return self._column(SECTIONS).astype(np.int64)
+        return self._shelf.cuts(self.number, SECTIONS).astype(np.int64)
 
     def units_in(self, start: int, end: int) -> Numbers:
         """Where the units begin that begin in a range."""
-        return _between(self._column(UNITS), start, end)
+        return _between(self.unit_starts, start, end)
 
     def sections_in(self, start: int, end: int) -> Numbers:
-        """The same of sections."""
-        return _between(self._column(SECTIONS), start, end)
-
-    def _column(self, part: int) -> NDArray[np.int64] | NDArray[np.uint32]:
-        """Cuts are kept in half the bytes where that holds them: a gigabyte of text has millions."""
-        if part not in self._columns:
-            column = unpack_sorted(self._shelf.blob(key_of(self.number, part)))
-            self._columns[part] = column.astype(np.uint32) if self.length < 1 << 32 else column
-        return self._columns[part]
+        """The same of sections; the column is kept for a while only, since few questions need it."""
+        return _between(self._shelf.kept_cuts(self.number, SECTIONS), start, end)
 
     @cached_property
     def heads(self) -> Heads:
-        """Where headings stand."""
+        """Where headings stand, in as few bytes as hold it."""
         packed, most = self._shelf.column(key_of(self.number, HEADS))
-        return Heads(*unpack_table(packed, width=3, most=most))
+        starts, ends, levels = unpack_table(packed, width=3, most=most)
+        narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
+        return Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
 
     @property
     def codes(self) -> Codes | None:
@@ -241,7 +236,7 @@ class StoredSegment:
             return None
         if self._are_together:
             return self._shelf.codes(self.number, 0)
-        blobs = self._shelf.all_codes(self.number, -(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
         return np.concatenate([self._checked(codes, place) for place, codes in enumerate(blobs)])
 
     def codes_of(self, units: Numbers) -> Codes | None:
@@ -263,7 +258,7 @@ class StoredSegment:
         return self._checked(self._shelf.codes(self.number, place), place)
 
     def _checked(self, codes: Codes, place: int) -> Codes:
-        count = len(self._column(UNITS))
+        count = len(self.unit_starts)
         if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
             raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
         return codes
@@ -271,7 +266,7 @@ class StoredSegment:
     @cached_property
     def _are_together(self) -> bool:
         """Whether all codes are one blob, as earlier programs wrote them."""
-        return BLOB_CODES < len(self._column(UNITS)) == len(self._shelf.codes(self.number, 0))
+        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes(self.number, 0))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -327,10 +322,10 @@ class StoredSegment:
                 break
         return found
 
-    def words(self) -> list[bytes]:
-        """The terms of letters, sorted, those of dead text included."""
-        places = range(len(self.firsts))
-        return [word for place in places for word in page_words(self._shelf.blob(key_of(self.number, PAGE, place)))]
+    def words(self) -> bytes:
+        """The terms of letters, sorted, a newline behind each, those of dead text included."""
+        pages = (page_words(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
+        return b"".join([b"\n".join([*words, b""]) for words in pages])
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
@@ -409,7 +404,7 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
     return found
 
 
-def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
+def _between(column: Cuts, start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
 
@@ -626,10 +621,11 @@ class StoredSnapshot(Closing):
         """A document's headings and first lines of definitions."""
         found = []
         for segment, base, start, size in self._extents(number):
-            starts, ends, levels = self._segments[segment].heads
-            first, last = starts.searchsorted((base, base + size))
-            here, shift = slice(first, last), start - base
-            found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
+            heads = self._segments[segment].heads
+            first, last = heads.starts.searchsorted(np.array((base, base + size), heads.starts.dtype))
+            starts, ends, levels = (column[first:last].astype(np.int64) for column in heads)
+            shift = start - base
+            found.append((starts + shift, np.minimum(ends, base + size) + shift, levels))
         return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     def _cuts(
