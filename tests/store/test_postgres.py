@@ -25,7 +25,7 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
-from brimful.store.format import EXTENTS, ChangedError
+from brimful.store.format import ChangedError
 from brimful.store.postgres import PostgresStore
 from brimful.store.postgres import session as cursors
 from brimful.store.sqlite import Entry, SqliteStore
@@ -189,17 +189,6 @@ def test_a_question_costs_few_round_trips(address):
         assert len(cited) > 15
         assert trips < 12
         assert list(engine.verify(made.receipt)) == []
-
-
-def test_kept_blobs_are_bounded():
-    """The oldest are let go of; the two kinds that are written anew are never kept."""
-    kept = cursors.KeptBlobs(100)
-    for place in range(10):
-        kept.keep(place, (bytes(30), b"seal"))
-    assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
-    changing = EXTENTS << 28
-    kept.keep(changing, (b"x", b"seal"))
-    assert kept.get(changing) is None
 
 
 WRITER = """

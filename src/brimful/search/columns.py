@@ -206,6 +206,7 @@ class CorpusColumns:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
+        self.snapshot.expect_terms([prefix])
         return _merged([segment.view.live_names(prefix) for segment in self.segments])
 
     def endings(self, suffix: bytes) -> list[bytes]:
@@ -220,10 +221,12 @@ class CorpusColumns:
         return sorted({word[::-1] for segment in self.segments for word in segment.view.words()})
 
     def _census(self, term: bytes) -> int:
+        self.snapshot.expect_terms([term])
         return self.snapshot.census(term)
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each segment."""
+        self.snapshot.expect_terms([term])
         return Columns(segment.view.positions(term) for segment in self.segments)
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
@@ -268,6 +271,7 @@ class CorpusColumns:
         for view in self.snapshot.segments():
             counts = view.little_words()
             if counts is None:
+                self.snapshot.expect_terms(words)
                 return self.census
             totals += counts
         return dict(zip(words, totals.tolist(), strict=True)).__getitem__

@@ -9,9 +9,7 @@ error, and the next one is answered. Where actors run, how they are reached and 
 from __future__ import annotations
 
 import socket
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -24,7 +22,8 @@ from brimful.corpus.reading import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
 from brimful.store.address import Address
-from brimful.store.format import Cursor, ReadAhead, Sealed, Value
+from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
+from brimful.store.format import Cursor, Sealed, Value
 from brimful.store.opening import opened_alone
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -33,8 +32,6 @@ from brimful.store.writing import Entry
 _RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
 _LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
-_MOST_WAITING = 256
-"""Blobs of some ten kilobytes that came before they were asked for."""
 _AT_ONCE = 8
 """Calls that an actor takes at a time."""
 _NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
@@ -167,8 +164,11 @@ class RayStore(Store):
         embedder: Embedder | Literal["default"] | None = "default",
         make: bool = True,
         ray: Any,
+        sharing: int = 1,
     ) -> None:
         super().__init__(embedder)
+        self._kept_bytes = kept_bytes(sharing=sharing)
+        self._blobs = KeptBlobs(self._kept_bytes)
         self.path, self._ray = place, ray
         there = place.absolute() if isinstance(place, Path) else place
         options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": _next_node(), "max_concurrency": _AT_ONCE}
@@ -199,6 +199,10 @@ class RayStore(Store):
         """End the actor."""
         with suppress(Exception):  # a cluster that is gone has ended it
             self._ray.kill(self._actor)
+
+    def kept(self) -> KeptBlobs:
+        """What a snapshot keeps: a file may give a segment's number again, a server never does."""
+        return self._blobs if isinstance(self.path, Address) else KeptBlobs(self._kept_bytes)
 
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now; its statements are run by the actor."""
@@ -301,8 +305,7 @@ class _RemoteCursor:
         self._number: int | None = store.ask("begin")
         self.is_lost = False
         self.trips = 0
-        self._ahead, self._came = ReadAhead(), OrderedDict[int, tuple[bytes, bytes]]()  # with others, not asked for yet
-        self._lock = threading.Lock()
+        self._far = FarBlobs(store.kept(), lambda keys: dict(self._call("blobs", keys)))
 
     def _ask(self, name: str, *given: Any) -> Any:
         return self._call("read", name, given)
@@ -331,17 +334,11 @@ class _RemoteCursor:
         if table == "maps":
             found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
             return found
-        with self._lock:
-            known = self._came.pop(key, None)
-            wanted = () if known is not None else [each for each in self._ahead.near(key) if each not in self._came]
-        if known is None:
-            came: dict[int, tuple[bytes, bytes]] = self._call("blobs", wanted)
-            known = came.pop(key, None)
-            with self._lock:
-                self._came.update(came)
-                while len(self._came) > _MOST_WAITING:
-                    self._came.popitem(last=False)
-        return known
+        return self._far.get(key)
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Blobs that will be asked for."""
+        self._far.expect(keys)
 
     def size_bytes(self) -> int:
         """How much room the store takes."""

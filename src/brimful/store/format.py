@@ -163,10 +163,10 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
 
 
-def _segment_of(key: int) -> int:
+def segment_of(key: int) -> int:
     """The segment that a blob's key names.
 
-    >>> _segment_of(key_of(7, PAGE, 3))
+    >>> segment_of(key_of(7, PAGE, 3))
     7
     """
     return key >> (_KIND_BITS + _PLACE_BITS)
@@ -238,6 +238,10 @@ class Cursor(Protocol):
         """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
         ...
 
+    def expect(self, keys: Sequence[int]) -> None:
+        """Be told which blobs will be asked for; whoever is far away fetches them at once."""
+        ...
+
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
         ...
@@ -280,35 +284,6 @@ class Cursor(Protocol):
         ...
 
 
-class ReadAhead:
-    """Which blobs are fetched with one: those that are asked for next, so that few round trips bring many."""
-
-    TOGETHER, MOST = 4, 32
-    """So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
-
-    def __init__(self) -> None:
-        self._next, self._ahead = 0, self.TOGETHER
-
-    def near(self, key: int) -> range | list[int]:
-        """The keys of the columns of its segment, of which a question reads nearly all, or of its neighbours.
-
-        >>> ahead = ReadAhead()
-        >>> [len(ahead.near(key_of(1, TEXT) + place)) for place in (0, 4, 12)]
-        [4, 8, 16]
-        """
-        if kind_of_key(key) in _SINGLE:
-            first = key_of(_segment_of(key), 0)
-            return [first + key_of(0, kind) for kind in _SINGLE]
-        first = key - key % self.TOGETHER
-        self._ahead = min(2 * self._ahead, self.MOST) if first == self._next else self.TOGETHER
-        self._next = first + self._ahead
-        return range(first, self._next)
-
-
-_SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
-"""The kinds of which a segment has one blob."""
-
-
 class SqliteCursor:
     """One of a SQLite file."""
 
@@ -341,6 +316,9 @@ class SqliteCursor:
         """Bytes with their seal, or None."""
         found = self.fetch(_SEALED[table], (key,))
         return (found[0][0], found[0][1]) if found else None
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Each is read when it is asked for: it is near."""
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""
@@ -482,6 +460,15 @@ class BlobReader:
         self._columns[key] = max(size, 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
+    def expect(self, keys: Sequence[int]) -> None:
+        """Be told which blobs will be asked for."""
+        self._cursor.expect(keys)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether each blob is a round trip."""
+        return self._cursor.is_far
+
     @cached_property
     def most_bytes(self) -> int:
         """How much the columns of a file of this size hold at most."""
@@ -525,6 +512,10 @@ class BlobReader:
         codes: list[Codes] = []
         for first in range(0, count, _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
+            if self.is_far:  # where lengths are looked at before anything comes
+                self.expect(keys)
+                codes += map(self._read_codes, keys)
+                continue
             found = self._cursor.fetch(
                 "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
             )

@@ -263,6 +263,10 @@ class Snapshot(Protocol):
         """Be told which documents will be asked for; whoever is far away fetches them at once."""
         ...
 
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """The same of terms that will be looked for."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
         ...

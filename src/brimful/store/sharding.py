@@ -32,7 +32,7 @@ from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of, places_in
+from brimful.store.snapshot import StoredSegment, StoredSnapshot, expect_terms, parts_of, places_in
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
@@ -215,6 +215,10 @@ class ShardedSnapshot:
     def terms(self) -> list[bytes]:
         """Every term that a live document has, sorted."""
         return sorted({term for segment in self._segments for term in segment.live_names()})
+
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """Be told which terms will be looked for."""
+        expect_terms(self._segments, terms)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

@@ -22,9 +22,11 @@ from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVe
 from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
+from brimful.store.far import SINGLE
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
+    CODES,
     EXTENTS,
     HEADS,
     LITTLE,
@@ -161,6 +163,7 @@ def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
 # ---- views: What stands where on the axis of one segment? Columns that are read when first asked for.
 
 _NOTHING = np.zeros(0, np.int64)
+_PAGES_AT_ONCE = 256
 
 
 class StoredSegment:
@@ -170,6 +173,11 @@ class StoredSegment:
         self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
         self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
+
+    @property
+    def shelf(self) -> BlobReader:
+        """Where its blobs are read from."""
+        return self._shelf
 
     @cached_property
     def extents(self) -> Extents:
@@ -253,6 +261,8 @@ class StoredSegment:
         found = np.empty((len(units), CODE_BYTES), np.uint8)
         places = units // BLOB_CODES
         firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        if self._shelf.is_far:
+            self._shelf.expect([key_of(self.number, CODES, place) for place in places[firsts].tolist()])
         for place, low, high in zip(
             places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
         ):
@@ -277,6 +287,11 @@ class StoredSegment:
     def firsts(self) -> list[bytes]:
         """The first term of every page."""
         return self._shelf.firsts(self.number)
+
+    def pages_of(self, terms: Iterable[bytes]) -> list[int]:
+        """The keys of the pages that would have some terms."""
+        places = {bisect_right(self.firsts, term) - 1 for term in terms}
+        return [key_of(self.number, PAGE, place) for place in places if place >= 0]
 
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
@@ -329,8 +344,13 @@ class StoredSegment:
 
     def words(self) -> list[bytes]:
         """The terms of letters, sorted, those of dead text included."""
-        places = range(len(self.firsts))
-        return [word for place in places for word in page_words(self._shelf.blob(key_of(self.number, PAGE, place)))]
+        keys = [key_of(self.number, PAGE, place) for place in range(len(self.firsts))]
+        found: list[bytes] = []
+        for first in range(0, len(keys), _PAGES_AT_ONCE):
+            some = keys[first : first + _PAGES_AT_ONCE]
+            self._shelf.expect(some)
+            found += [word for key in some for word in page_words(self._shelf.blob(key))]
+        return found
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
@@ -405,6 +425,16 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
     return found
 
 
+def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None:
+    """Fetch what segments have of some terms in one round trip for all segments of a store, where each would be one."""
+    keys: dict[BlobReader, list[int]] = {}
+    for view in views:
+        if view.shelf.is_far:
+            keys.setdefault(view.shelf, []).extend(view.pages_of(terms))
+    for shelf, wanted in keys.items():
+        shelf.expect(wanted)
+
+
 def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
@@ -415,6 +445,8 @@ def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: in
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets that one statement asks for."""
+_BLOCKS_AHEAD = 16
+"""Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
@@ -512,20 +544,34 @@ class StoredSnapshot:
         return self._row(path)
 
     def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
-        """Read the rows of some documents in one round trip, where each is one, and what proves that they are there."""
+        """Read the rows of some documents in one round trip, where each is one, and what proves that they are there.
+
+        With rows that are new comes the text of the documents, or the beginning of a long one.
+        """
         if not self._cursor.is_far:
             return
         fresh = sorted({path for path in paths if path not in self._was_expected})
         for first in range(0, len(fresh), _AT_ONCE):
             some = fresh[first : first + _AT_ONCE]
             statement = f"SELECT {COLUMNS} FROM documents WHERE path IN ({', '.join('?' * len(some))})"  # noqa: S608
-            self._expected.update((row.path, row) for row in map(_row, self._cursor.fetch(statement, some)))
+            rows = [_row(values) for values in self._cursor.fetch(statement, some)]
+            self._expected.update((row.path, row) for row in rows)
+            self._cursor.expect([key for row in rows for key in self._text_keys(row.number)])
         self._was_expected.update(fresh[:_KEPT_DOCUMENTS])
         if len(self._was_expected) > _KEPT_DOCUMENTS:
             self._was_expected.clear()
             self._expected.clear()
         if proofs:
             self._expect_leaves(sorted({bucket_of(path) for path in paths}))
+
+    def _text_keys(self, number: int) -> list[int]:
+        """The keys of a document's first blocks of text."""
+        keys = [
+            key_of(segment, TEXT, place)
+            for segment, base, _, size in self._extents(number)
+            for place in range(base // BLOCK_BYTES, (base + max(size, 1) - 1) // BLOCK_BYTES + 1)
+        ]
+        return keys[:_BLOCKS_AHEAD]
 
     def _expect_leaves(self, buckets: Sequence[int]) -> None:
         found: dict[int, list[tuple[str, bytes]]] = {}
@@ -606,6 +652,11 @@ class StoredSnapshot:
         """Everything that is indexed, by ascending number."""
         return list(self._segments.values())
 
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """Be told which terms will be looked for."""
+        if self._cursor.is_far:
+            expect_terms(self._segments.values(), terms)
+
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
         return places_in(self._segments.values(), term)
@@ -655,8 +706,10 @@ class StoredSnapshot:
 
     @cached_property
     def _segments(self) -> dict[int, StoredSegment]:
-        coded = self.model is not None
-        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in self._shelf.segments()}
+        coded, rows = self.model is not None, self._shelf.segments()
+        if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
+            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in (*SINGLE, CODES)])
+        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in rows}
 
     # ---- proofs
 

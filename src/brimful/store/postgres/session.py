@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -27,7 +26,8 @@ from brimful.errors import (
 )
 from brimful.patterns import compiled
 from brimful.store.address import Address
-from brimful.store.format import CARDS, EXTENTS, ChangedError, Cursor, ReadAhead, Sealed, Value, kind_of_key
+from brimful.store.far import CHANGING, FarBlobs, KeptBlobs
+from brimful.store.format import ChangedError, Cursor, Sealed, Value, kind_of_key
 from brimful.store.postgres import layout
 from brimful.store.store import new_store
 
@@ -95,9 +95,6 @@ PIECE_BYTES = 1 << 20
 MOST_BYTES = 1 << 30
 """What a value has at most: PostgreSQL itself holds no larger one."""
 
-KEPT_BYTES = 96 << 20
-"""Blobs that a reader keeps."""
-
 _BATCH_BYTES = 4 << 20
 _INCOMING = (
     "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea STORAGE EXTERNAL, seal bytea) "
@@ -106,33 +103,6 @@ _INCOMING = (
 _names = count(1)
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-
-
-class KeptBlobs:
-    """What was read of segments, which never change; the ones used last stay, up to a size."""
-
-    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
-        self._most, self._held = most_bytes, 0
-        self._blobs: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: int) -> tuple[bytes, bytes] | None:
-        """A blob that is kept."""
-        with self._lock:
-            if key in self._blobs:
-                self._blobs.move_to_end(key)
-            return self._blobs.get(key)
-
-    def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
-        """Keep one, and let go of the oldest."""
-        if kind_of_key(key) in _CHANGING:  # the two that a later commit writes anew
-            return
-        with self._lock:
-            if key not in self._blobs:
-                self._blobs[key] = blob
-                self._held += len(blob[0])
-            while self._held > self._most:
-                self._held -= len(self._blobs.popitem(last=False)[1][0])
 
 
 class PostgresCursor:
@@ -149,14 +119,13 @@ class PostgresCursor:
         beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
         self.connection, self.corpus = connection, corpus
-        self._kept, self._beside = kept, beside
+        self._far = None if kept is None else FarBlobs(kept, self._blobs)
+        self._beside = beside
         self._has_turn = False
         self._cursor = connection.cursor(binary=True)
         self._waiting: dict[int, Sealed] = {}
         self._waiting_bytes = 0
         self._incoming = False
-        self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
-        self._ahead = ReadAhead()
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
@@ -195,39 +164,30 @@ class PostgresCursor:
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
-        with self._in_use:
-            return self._sealed(table, key)
-
-    def _sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
-        if table == "maps" or self._kept is None:
-            return self._fetched(table, f"{_KEY[table]} = %s", (key,)).get(key)
-        known = self._kept.get(key) or self._changing.pop(key, None)
-        if known is None:
-            for near, blob in self._near(key, self._kept).items():
-                if kind_of_key(near) in _CHANGING and near != key:
-                    self._changing[near] = blob
-                elif near == key:
-                    known = blob
-                self._kept.keep(near, blob)
-        return known
+        if table == "maps" or self._far is None:
+            return self._fetched(table, [key]).get(key)
+        return self._far.get(key)
 
-    def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
-        """A blob with those that are asked for next."""
-        wanted = self._ahead.near(key)
-        if isinstance(wanted, range):
-            return self._fetched("blobs", "key >= %s AND key < %s", (wanted.start, wanted.stop))
-        return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
+    def expect(self, keys: Sequence[int]) -> None:
+        """Blobs that will be asked for, where they are kept."""
+        if self._far is not None:
+            self._far.expect(keys)
 
-    def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
-        self.trips += 1
-        statement = _SEALED.format(table=table, key=_KEY[table], condition=condition)
+    def _blobs(self, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        return self._fetched("blobs", keys)
+
+    def _fetched(self, table: str, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        statement = _SEALED.format(table=table, key=_KEY[table], condition=f"{_KEY[table]} = ANY(%s)")
         found = {}
-        for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, *values)).fetchall():
-            if length > MOST_BYTES:
-                raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
-            found[key] = (self._whole(table, key, data, length), seal)
+        with self._in_use:
+            self.trips += 1
+            for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, list(keys))).fetchall():
+                if length > MOST_BYTES:
+                    said = f"{table} {key} has {length} bytes; verify the store, or index the sources again"
+                    raise CorruptError(said)
+                found[key] = (self._whole(table, key, data, length), seal)
         return found
 
     def _whole(self, table: str, key: int, data: bytes, length: int) -> bytes:
@@ -256,7 +216,7 @@ class PostgresCursor:
         if not self._incoming:
             self._cursor.execute(_INCOMING)
             self._incoming = True
-        rewritten = [key for key in waiting if kind_of_key(key) in _CHANGING]
+        rewritten = [key for key in waiting if kind_of_key(key) in CHANGING]
         if rewritten:
             self._cursor.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
         with self._cursor.copy("COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)") as copy:
@@ -323,8 +283,6 @@ def _with_marks(statement: str) -> str:
 _COUNT = "UPDATE counters SET segments = segments + 1 RETURNING segments"
 _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
-_CHANGING = (EXTENTS, CARDS)
-"""The kinds of blobs that a later commit may write anew."""
 
 
 # ---- session: How is a session begun, and how do tables and corpora come to be? Texts with a NUL are kept, too.

@@ -19,12 +19,12 @@ from brimful.errors import DocumentError, StoreBusyError, StoreError
 from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.address import Address
+from brimful.store.far import KeptBlobs, kept_bytes
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
     WAIT_SECONDS,
     Connection,
-    KeptBlobs,
     PostgresCursor,
     connected,
     index_terms,
@@ -63,6 +63,10 @@ class _Held(PostgresCursor):
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         with translated(self._place):
             return super().sealed(table, key)
+
+    def expect(self, keys: Sequence[int]) -> None:
+        with translated(self._place):
+            super().expect(keys)
 
     @property
     def _place(self) -> str:
@@ -108,11 +112,15 @@ class PostgresStore(Store):
         embedder: Embedder | Literal["default"] | None = "default",
         outdated: bool = False,
         make: bool = True,
+        sharing: int = 1,
     ) -> None:
-        """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
+        """Open a corpus, or make it where the role may; `make=False` opens one that is there.
+
+        What is kept of it is divided where it is one of several shards.
+        """
         super().__init__(embedder)
         self.path = address
-        self.kept = KeptBlobs()
+        self.kept = KeptBlobs(kept_bytes(sharing=sharing))
         self.trips = 0
         self._spare: list[Connection] = []
         self._lock = threading.Lock()
