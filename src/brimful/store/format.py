@@ -21,7 +21,7 @@ from blake3 import blake3
 
 from brimful import zstd
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, pack_numbers, unpack_numbers
+from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
@@ -422,6 +422,23 @@ class SegmentRow(NamedTuple):
     highest: int
 
 
+class Rounds(Protocol):
+    """Whoever holds segments elsewhere and compares their codes there: begun for all, then waited for."""
+
+    def begin_near(
+        self, meaning: Numbers, *, least: int, limit: int | None
+    ) -> Callable[[int], tuple[Numbers, Numbers]]:
+        """Ask for the codes that are alike to a question; what is given back waits for those of one segment.
+
+        With a `limit` for so many of the best live ones of each segment, and those that are as good as the last.
+        """
+        ...
+
+    def begin_scores(self, units: Mapping[int, Numbers], meaning: Numbers) -> Callable[[int], Numbers]:
+        """The same for the scores of some units of each segment."""
+        ...
+
+
 class BlobReader:
     """Verified blobs of one moment."""
 
@@ -460,9 +477,22 @@ class BlobReader:
         self._columns[key] = max(size, 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
+    rounds: Rounds | None = None
+    """Whoever answers what stands in segments where they lie; None where pages and codes are read here."""
+
     def expect(self, keys: Sequence[int]) -> None:
         """Be told which blobs will be asked for."""
         self._cursor.expect(keys)
+
+    def words(self, segment: int, pages: int) -> list[bytes]:
+        """The terms of letters, sorted."""
+        keys = [key_of(segment, PAGE, place) for place in range(pages)]
+        found: list[bytes] = []
+        for first in range(0, len(keys), _BLOBS_AT_ONCE):
+            some = keys[first : first + _BLOBS_AT_ONCE]
+            self.expect(some)
+            found += [word for key in some for word in page_words(self.blob(key))]
+        return found
 
     @property
     def is_far(self) -> bool:

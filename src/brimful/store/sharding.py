@@ -32,7 +32,15 @@ from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSegment, StoredSnapshot, expect_terms, parts_of, places_in
+from brimful.store.snapshot import (
+    StoredSegment,
+    StoredSnapshot,
+    expect_terms,
+    near_elsewhere,
+    parts_of,
+    places_in,
+    scores_elsewhere,
+)
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
@@ -217,8 +225,18 @@ class ShardedSnapshot:
         return sorted({term for segment in self._segments for term in segment.live_names()})
 
     def expect_terms(self, terms: Sequence[bytes]) -> None:
-        """Be told which terms will be looked for."""
+        """Be told which terms will be looked for, or beginnings of terms."""
         expect_terms(self._segments, terms)
+
+    def near_elsewhere(
+        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """What is alike to a question, where whoever holds the segments compares their codes: all shards at once."""
+        return near_elsewhere(views, meaning, least=least, limit=limit)
+
+    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+        """The same for the scores of some units."""
+        return scores_elsewhere(wanted, meaning)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

@@ -19,7 +19,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page, unpack_sorted
+from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE
@@ -36,6 +36,7 @@ from brimful.store.format import (
     UNITS,
     BlobReader,
     Cursor,
+    Rounds,
     SegmentRow,
     check_seal,
     key_of,
@@ -163,16 +164,23 @@ def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
 # ---- views: What stands where on the axis of one segment? Columns that are read when first asked for.
 
 _NOTHING = np.zeros(0, np.int64)
-_PAGES_AT_ONCE = 256
 
 
 class StoredSegment:
     """A segment as one snapshot sees it."""
 
+    is_part = False
+    """Whether documents that are live in its store are left out."""
+
     def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
         self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether its units have codes."""
+        return self._has_codes
 
     @property
     def shelf(self) -> BlobReader:
@@ -344,13 +352,7 @@ class StoredSegment:
 
     def words(self) -> list[bytes]:
         """The terms of letters, sorted, those of dead text included."""
-        keys = [key_of(self.number, PAGE, place) for place in range(len(self.firsts))]
-        found: list[bytes] = []
-        for first in range(0, len(keys), _PAGES_AT_ONCE):
-            some = keys[first : first + _PAGES_AT_ONCE]
-            self._shelf.expect(some)
-            found += [word for key in some for word in page_words(self._shelf.blob(key))]
-        return found
+        return self._shelf.words(self.number, len(self.firsts))
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
@@ -409,6 +411,7 @@ class PartView(StoredSegment):
         kept = np.isin(view.extents.documents, documents)
         extents = Extents(*(column[kept] for column in view.extents))
         self.__dict__["extents"] = extents
+        self.is_part = True
         self.live = int((extents.ends - extents.bases).sum())
         self.dead = view.dead + int(np.count_nonzero(~kept))
 
@@ -433,6 +436,38 @@ def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None
             keys.setdefault(view.shelf, []).extend(view.pages_of(terms))
     for shelf, wanted in keys.items():
         shelf.expect(wanted)
+
+
+def near_elsewhere(
+    views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None
+) -> list[tuple[Numbers, Numbers]] | None:
+    """The units of each segment that are alike to a question, and their scores; None where codes are compared here."""
+    rounds = _rounds_of(views)
+    if rounds is None:
+        return None
+    if any(view.is_part for view in views):  # some of the best may be documents that count as deleted here alone
+        limit = None
+    begun = {shelf: each.begin_near(meaning, least=least, limit=limit) for shelf, each in rounds.items()}
+    return [begun[view.shelf](view.number) for view in views]
+
+
+def scores_elsewhere(wanted: Sequence[tuple[StoredSegment, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+    """How alike some units of each segment are to a question; None where codes are compared here."""
+    rounds = _rounds_of([view for view, _ in wanted])
+    if rounds is None:
+        return None
+    own: dict[BlobReader, dict[int, Numbers]] = {}
+    for view, units in wanted:
+        own.setdefault(view.shelf, {})[view.number] = units
+    begun = {shelf: rounds[shelf].begin_scores(units, meaning) for shelf, units in own.items()}
+    return [begun[view.shelf](view.number) for view, _ in wanted]
+
+
+def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
+    """Who compares the codes of segments; None where one of them is compared here."""
+    found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
+    given = {shelf: rounds for shelf, rounds in found.items() if rounds is not None}
+    return given if views and len(given) == len({view.shelf for view in views}) else None
 
 
 def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
@@ -476,13 +511,13 @@ class StoredSnapshot:
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in a shard that can't be reached."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None) -> None:
         self._cursor = cursor
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
-        self._shelf = BlobReader(self._cursor)
+        self._shelf = BlobReader(self._cursor) if shelf is None else shelf
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
         self._expected: dict[str, Row] = {}  # read before they are asked for
@@ -565,7 +600,7 @@ class StoredSnapshot:
             self._expect_leaves(sorted({bucket_of(path) for path in paths}))
 
     def _text_keys(self, number: int) -> list[int]:
-        """The keys of a document's first blocks of text."""
+        """The keys of a document's blocks of text, the first ones of a long one."""
         keys = [
             key_of(segment, TEXT, place)
             for segment, base, _, size in self._extents(number)
@@ -653,9 +688,19 @@ class StoredSnapshot:
         return list(self._segments.values())
 
     def expect_terms(self, terms: Sequence[bytes]) -> None:
-        """Be told which terms will be looked for."""
+        """Be told which terms will be looked for, or beginnings of terms."""
         if self._cursor.is_far:
             expect_terms(self._segments.values(), terms)
+
+    def near_elsewhere(
+        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """What is alike to a question, where whoever holds the segments compares their codes."""
+        return near_elsewhere(views, meaning, least=least, limit=limit)
+
+    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+        """The same for the scores of some units."""
+        return scores_elsewhere(wanted, meaning)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
@@ -708,7 +753,8 @@ class StoredSnapshot:
     def _segments(self) -> dict[int, StoredSegment]:
         coded, rows = self.model is not None, self._shelf.segments()
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
-            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in (*SINGLE, CODES)])
+            kinds = (*SINGLE, CODES) if self._shelf.rounds is None else SINGLE
+            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in kinds])
         return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in rows}
 
     # ---- proofs
