@@ -37,6 +37,7 @@ _NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
     "(`brimful postgres roles` prints the statements)"
 )
+_TAKEN = ("too many connections", "too many clients", "remaining connection slots")
 _REFUSED = ("password authentication failed", "no password supplied", "authentication failed", "pg_hba.conf", "role ")
 
 
@@ -52,13 +53,23 @@ def translated(place: object) -> Iterator[None]:
 def _typed(place: object, error: psycopg.Error) -> StoreError:
     state = error.sqlstate or ""
     said = without(place, error)
+    if state == "53300" or (not state and any(sign in said for sign in _TAKEN)):
+        return StoreBusyError(
+            f"{place}: all connections of the server, its role or its database are taken ({said}); close engines that "
+            "nobody asks (each has up to six), put a pooler of sessions before the server, or raise max_connections"
+        )
     if state[:2] == "28" or (not state and any(sign in said for sign in _REFUSED)):
         return StoreAccessError(f"{place} refuses this role or its password ({said}); see ~/.pgpass or PGPASSWORD")
     if state == "3D000" or (not state and "database " in said and "does not exist" in said):
         return StoreAccessError(f"{place}: the server has no such database ({said}); make it: createdb NAME")
     if state == "42501":
         return StoreAccessError(f"{place}: this role may not do that ({said}); see `brimful postgres roles`")
-    if state in ("55P03", "40P01", "40001") or state == "53300":
+    if state == "57014":
+        return StoreBusyError(
+            f"{place}: a statement was ended after {STATEMENT_SECONDS // 60} minutes, or by an administrator ({said}); "
+            "nothing of it was kept: try again when the server is less busy"
+        )
+    if state in ("55P03", "40P01", "40001"):
         return StoreBusyError(f"{place} is busy ({said}); try again, or wait longer")
     if state in ("53100", "53000"):
         return StoreFullError(f"no room left on the server of {place}; free some disk space, the last commit stands")
@@ -66,7 +77,7 @@ def _typed(place: object, error: psycopg.Error) -> StoreError:
         return StoreError(f"{place} is a standby or read-only, and can only be asked; write to its primary server")
     if state[:2] == "XX":
         return CorruptError(f"{place}: the server says that its files are damaged ({said}); restore a backup")
-    if state[:2] in ("08", "57") and state != "57014":
+    if state[:2] in ("08", "57"):
         return StoreUnreachableError(_GONE.format(place=place, said=said))
     if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreUnreachableError(_GONE.format(place=place, said=said))
@@ -235,7 +246,7 @@ class PostgresCursor:
         if self._beside is None:
             raise StoreError("only a transaction that writes has new segments")
         with self._beside() as cursor:  # committed at once, so that nobody waits for it
-            ((number,),) = cursor.fetch(_COUNT)
+            ((number,),) = cursor.fetch(_COUNT, (layout.HELD["segments"],))
             return int(number)
 
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
@@ -280,7 +291,7 @@ def _with_marks(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
-_COUNT = "UPDATE counters SET segments = segments + 1 RETURNING segments"
+_COUNT = "UPDATE counters SET segments = segments + 1 WHERE number = ? RETURNING segments"
 _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
 
@@ -290,7 +301,8 @@ _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {ta
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
 WAIT_SECONDS = 120
 """How long a writer waits for another one: a document of gigabytes is one commit, too."""
-_SETUP_LOCK = 0x4252_494D  # "BRIM"
+_FASTER = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
+"""What is said where another process made the same in the same moment."""
 
 
 @contextmanager
@@ -368,14 +380,23 @@ def _version(connection: Connection, address: Address) -> int | None:
 
 def _migrate(connection: Connection, address: Address) -> None:
     """Make the tables, or bring them to this version; whoever comes second finds it done."""
+    try:
+        _make(connection, address)
+    except _FASTER:
+        _make(connection, address)
+
+
+def _make(connection: Connection, address: Address) -> None:
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
         version = _version(connection, address)
         if version is not None and version < layout.VERSION and not owns_tables(connection):
             raise StoreAccessError(
                 f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
                 "them up to date by opening a corpus: brimful status --store ADDRESS"
             )
+        if version is not None and version < layout.VERSION:  # others may read meanwhile, and nobody else may do this
+            connection.execute("LOCK TABLE versions IN SHARE ROW EXCLUSIVE MODE")
+            version = _version(connection, address)
         if version is None:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             connection.execute(layout.first())
@@ -433,20 +454,19 @@ def _known(connection: Connection, address: Address) -> tuple[int, str] | None:
 
 def _made(connection: Connection, address: Address) -> tuple[int, str]:
     """Begin a corpus; an administrator may have given its name to a role already."""
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+    statement = ("SELECT number FROM corpora WHERE name = %s FOR UPDATE", (address.corpus,))
+    row = connection.execute(*statement).fetchone()
+    if row is None:
+        made = "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number"
+        row = connection.execute(made, (address.corpus,)).fetchone() or connection.execute(*statement).fetchone()
+    if row is None:
+        raise StoreAccessError(_NOT_YOURS.format(address=address))
     found = _known(connection, address)
     if found is not None:  # another process was faster
         return found
-    statement = "SELECT number FROM corpora WHERE name = %s"
-    row = connection.execute(statement, (address.corpus,)).fetchone()
-    if row is None:
-        row = connection.execute(
-            "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number", (address.corpus,)
-        ).fetchone()
-    if row is None:
-        raise StoreAccessError(_NOT_YOURS.format(address=address))
     connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
-    connection.execute("INSERT INTO counters VALUES (0, 0)")
+    for number in layout.HELD.values():
+        connection.execute("INSERT INTO counters VALUES (%s, 0)", (number,))
     new_store(PostgresCursor(connection, corpus=row[0]))
     found = _known(connection, address)
     assert found is not None
