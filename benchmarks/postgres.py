@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from contextlib import ExitStack, contextmanager
+from functools import cache, cached_property
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -80,6 +81,8 @@ def _tables(options: argparse.Namespace, stages: "Stages", scratch: Path, server
             yield corpus.clients()
     if "recall" in options.parts:
         yield from _recall(stages, server, options.limit)
+    if "same" in options.parts:
+        yield from _same(stages, scratch, server, options.limit)
 
 
 class Stages:
@@ -520,6 +523,82 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
     return found
 
 
+# ---- the same bytes
+
+
+def _same(stages: Stages, scratch: Path, server: Any, limit: int) -> Iterator[report.Table]:
+    """Whether contexts and receipts of the shared sets are those of a file, on every kind of store."""
+    if find_shared() is None:
+        return
+    stores = ("PostgreSQL", f"{SHARDS} shards", f"{SHARDS} shards under Ray")
+    table = report.Table(
+        f"The same bytes: up to {limit} development questions of each set, at {BUDGET:,} tokens",
+        ("set", "documents", "questions", *stores),
+        about="Contexts and receipts that differ from those of a SQLite file; Ray has two nodes on this machine.",
+    )
+    sets = list(dict.fromkeys(each.name for each in ASKED))
+    with ExitStack() as open_:
+        cluster = cache(lambda: open_.enter_context(_cluster()))
+        for name in sets:
+            found = stages.once(
+                f"same {name} {limit}", lambda name=name: _differing(scratch, server, name, limit, cluster)
+            )
+            cells = [f"{found[store]}" for store in stores]
+            table.add(name, f"{found['documents']}", f"{found['questions']}", *cells, differing=found)
+    yield table
+
+
+def _differing(scratch: Path, server: Any, name: str, limit: int, cluster: Callable[[], str]) -> dict[str, int]:
+    """How many answers differ from a file's."""
+    import brimful
+
+    shared = find_shared()
+    assert shared is not None
+    given = next(each for each in ASKED if each.name == name).read(shared)
+    asked = [each.text for each in given.questions[:: max(len(given.questions) // limit, 1)]][:limit]
+    token = token_hex(4)
+    places = {
+        "PostgreSQL": (server.address(f"same-{token}"), None),
+        f"{SHARDS} shards": ([server.address(f"same-{token}-{number}") for number in range(SHARDS)], None),
+        f"{SHARDS} shards under Ray": (
+            [scratch / f"same-{token}.db", *(server.address(f"same-{token}-ray{number}") for number in range(2))],
+            cluster(),
+        ),
+    }
+    with brimful.open(scratch / f"same-{token}-one.db") as file:
+        file.add_documents(list(given.documents))
+        expected = [_answer(file, question) for question in asked]
+    counts = {"documents": len(given.documents), "questions": len(asked)}
+    for store, (place, ray) in places.items():
+        with brimful.open(place, ray=ray) as engine:
+            engine.add_documents(list(given.documents))
+            counts[store] = sum(
+                _answer(engine, question) != each for question, each in zip(asked, expected, strict=True)
+            )
+    return counts
+
+
+def _answer(engine: Any, question: str) -> tuple[str, str]:
+    found = engine.context(question, budget=BUDGET)
+    return found.text, found.receipt.id
+
+
+@contextmanager
+def _cluster() -> Iterator[str]:
+    """Ray with two nodes on this machine."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    found.add_node(num_cpus=1)
+    found.wait_for_nodes()
+    try:
+        yield found.address
+    finally:
+        ray.shutdown()
+        found.shutdown()
+
+
 def _p95(seconds: Sequence[float]) -> float:
     return sorted(seconds)[min(int(len(seconds) * 0.95), len(seconds) - 1)]
 
@@ -534,7 +613,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--parts",
         nargs="+",
-        default=["ingest", "ask", "clients", "recall"],
+        default=["ingest", "ask", "clients", "recall", "same"],
         help="which to measure; `lay` makes the stores only",
     )
     parser.add_argument("--no-peer", action="store_true", help="leave the hybrid out of the questions: it fills slowly")
