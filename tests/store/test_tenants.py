@@ -1,5 +1,7 @@
 """Two tenants on one server: whatever one of them tries, nothing of the other's corpus comes back or changes."""
 
+import re
+from contextlib import suppress
 from types import SimpleNamespace
 
 import psycopg
@@ -232,6 +234,55 @@ def test_the_vocabulary_is_not_reached(tenants):
             found = ada.search(question)
             assert SECRET not in f"{found.corrections} {found.hits}"
             assert SECRET not in ada.context(question, budget=200, anyway=True).text
+
+
+INJECTED = (
+    "recipe-1.md",
+    "' OR '1'='1",
+    "x'); SELECT path FROM all_documents; --",
+    "%",
+    "_",
+    "\\",
+    "*",
+    "?",
+    "$1",
+    "%s",
+)
+
+
+@pytest.mark.parametrize("key", ["path", "not_path", "kind", "phrase", "without", "after", "before"])
+def test_filters_reach_no_statement(tenants, key):
+    """Whatever stands in a filter, only own documents are found, or the value is refused."""
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        for value in INJECTED:
+            found = set()
+            with suppress(InputError):
+                found = {hit.path for hit in ada.search("tea recipe", **{key: value}).hits}
+            assert found <= {"tea.md"}
+
+
+@pytest.mark.parametrize("key", ["corpus", "corpus = 2 OR path", "schema", "1=1; --", "number"])
+def test_filter_keys_are_a_list(tenants, key):
+    """A key that is no filter is refused before anything is asked of the server."""
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        with pytest.raises((TypeError, BrimfulError), match=re.escape(key.split()[0])):
+            ada.search("tea", **{key: "x"})
+        with pytest.raises((TypeError, BrimfulError), match=re.escape(key.split()[0])):
+            ada.context("tea", budget=100, **{key: "x"})
+
+
+def test_documents_are_named_by_their_own_paths_only(tenants):
+    """A guessed path, id or range of another's document is unknown, in the words for one that nobody has."""
+    with brimful.open(tenants.address("bob", "bob")) as bob:
+        identity = bob.document("recipe-1.md").id
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        answers = set()
+        for path in ("recipe-1.md", "nobody-1.md", identity):
+            with pytest.raises(BrimfulError) as caught:
+                ada.document(path)
+            answers.add(str(caught.value).replace(path, "…"))
+        assert len(answers) == 1
+        assert SECRET not in answers.pop()
 
 
 def test_announcements_go_to_their_own(tenants, ada):
