@@ -98,6 +98,16 @@ def test_questions_in_rounds_have_the_same_answer(here, places, tmp_path):
     assert called >= {"near", "scores", "words"}
 
 
+def test_a_segment_that_is_all_dead_is_passed_over(here, places, tmp_path):
+    """Documents that came together and went together leave nothing that is near, and no error."""
+    with brimful.open(tmp_path / "one.db") as file, brimful.open(places, ray="here") as shards:
+        for engine in (file, shards):
+            engine.add_documents([brimful.Document(f"gone{n}.md", f"Order {n} of green tea.") for n in range(9)])
+            engine.add_documents(list(documents()))
+            engine.remove(*[f"gone{n}.md" for n in range(9)])
+        assert compare([file, shards], seed=44, most=KINDS)
+
+
 def test_neither_codes_nor_the_vocabulary_travel(here, places):
     """No blob of codes is fetched, and a question with a slip of the fingers fetches few pages of many."""
     with brimful.open(places, ray="here") as shards:

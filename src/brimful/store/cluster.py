@@ -159,7 +159,7 @@ class ShardServer:
         """The codes that are so much alike to a question, and their scores; with a limit, the best of what is live."""
         asked, found = HalfTables.of(meaning), {}
         for view in self._views(number):
-            if (compared := self._compared(number, view)) is not None:
+            if len(view.extents.bases) and (compared := self._compared(number, view)) is not None:
                 units, scores = compared.near(asked, least=least)
                 if limit is not None:
                     live = view.is_live(view.unit_starts[units].astype(np.int64))

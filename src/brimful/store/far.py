@@ -106,7 +106,6 @@ class KeptBlobs:
 class FarBlobs:
     """The blobs of one snapshot: kept, fetched before they are asked for, or fetched now with those that come next.
 
-    >>> from brimful.store.format import PAGE
     >>> far = FarBlobs(KeptBlobs(0), lambda keys: {key: (b"blob", b"seal") for key in keys})
     >>> far.expect([key_of(1, 0), key_of(1, 9)])
     >>> far.get(key_of(1, 9))
