@@ -422,6 +422,10 @@ class _RemoteCursor:
         """Blobs that will be asked for."""
         self._far.expect(keys)
 
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those that are not kept."""
+        return self._far.lacking(keys)
+
     def size_bytes(self) -> int:
         """How much room the store takes."""
         return int(self._ask("size_bytes"))

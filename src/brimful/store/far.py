@@ -47,6 +47,25 @@ def kept_bytes(*, sharing: int = 1) -> int:
     return (int(given) << 20) // sharing
 
 
+def at_once(calls: Sequence[Callable[[], object]]) -> None:
+    """Make calls that wait for different servers at the same time; the first error of them is raised.
+
+    >>> made = []
+    >>> at_once([lambda: made.append("tea"), lambda: made.append("tea")])
+    >>> made
+    ['tea', 'tea']
+    """
+    if len(calls) < 2:
+        for call in calls:
+            call()
+        return
+    from concurrent.futures import ThreadPoolExecutor  # a program that asks a file does without it
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        for begun in [threads.submit(call) for call in calls]:
+            begun.result()
+
+
 class ReadAhead:
     """Which blobs are fetched with one: those that are asked for next, so that few round trips bring many."""
 
@@ -133,10 +152,14 @@ class FarBlobs:
 
     def expect(self, keys: Sequence[int]) -> None:
         """Fetch those that are not here in as few round trips as there may be."""
-        with self._lock:
-            wanted = self._fresh(keys)
+        wanted = self.lacking(keys)
         for first in range(0, len(wanted), self.AT_ONCE):
             self._bring(wanted[first : first + self.AT_ONCE])
+
+    def lacking(self, keys: Sequence[int]) -> list[int]:
+        """Those that are not here."""
+        with self._lock:
+            return self._fresh(keys)
 
     def _fresh(self, keys: Sequence[int]) -> list[int]:
         here = (self._waiting, self._kept, self._absent)

@@ -242,6 +242,10 @@ class Cursor(Protocol):
         """Be told which blobs will be asked for; whoever is far away fetches them at once."""
         ...
 
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those of some blobs for which a round trip would be needed."""
+        ...
+
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
         ...
@@ -319,6 +323,10 @@ class SqliteCursor:
 
     def expect(self, keys: Sequence[int]) -> None:
         """Each is read when it is asked for: it is near."""
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:  # noqa: ARG002
+        """None: there are no round trips."""
+        return ()
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""
@@ -483,6 +491,10 @@ class BlobReader:
     def expect(self, keys: Sequence[int]) -> None:
         """Be told which blobs will be asked for."""
         self._cursor.expect(keys)
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those for which a round trip would be needed."""
+        return self._cursor.lacking(keys)
 
     def words(self, segment: int, pages: int) -> list[bytes]:
         """The terms of letters, sorted."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Bytes
 from brimful.store.address import Address, Shards, is_on_server
 from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
+from brimful.store.far import at_once
 from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
@@ -149,9 +150,8 @@ class ShardedSnapshot:
         own: dict[int, list[str]] = {}
         for path in paths:
             own.setdefault(part_of(path, self.parts), []).append(path)
-        for shard, some in sorted(own.items()):
-            if shard != NOBODY:
-                self._shards[shard].expect(some, proofs=proofs)
+        far = {shard: some for shard, some in own.items() if shard != NOBODY and self._shards[shard].cursor.is_far}
+        at_once([partial(self._shards[shard].expect, some, proofs=proofs) for shard, some in sorted(far.items())])
 
     def documents(self) -> Documents:
         """All live documents in columns, read once."""

@@ -10,7 +10,7 @@ import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +22,7 @@ from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVe
 from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
-from brimful.store.far import SINGLE
+from brimful.store.far import SINGLE, at_once
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
@@ -434,8 +434,8 @@ def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None
     for view in views:
         if view.shelf.is_far:
             keys.setdefault(view.shelf, []).extend(view.pages_of(terms))
-    for shelf, wanted in keys.items():
-        shelf.expect(wanted)
+    lacking = {shelf: fresh for shelf, wanted in keys.items() if (fresh := shelf.lacking(wanted))}
+    at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
 
 
 def near_elsewhere(
