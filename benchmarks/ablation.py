@@ -13,8 +13,7 @@ from core.report import commit
 from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
-from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.measures import score
+from brimful.evaluation.measures import Cited, TokenAxis, score
 from brimful.evaluation.sets import EvaluationSet
 from brimful.settings import FieldSettings
 

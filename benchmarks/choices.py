@@ -24,8 +24,7 @@ import brimful
 from brimful import render
 from brimful.assembly.context import Context
 from brimful.engine import Engine
-from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.measures import score
+from brimful.evaluation.measures import Cited, TokenAxis, score
 from brimful.evaluation.properties import LEAST_COVERAGE, coverage
 from brimful.evaluation.sets import EvaluationSet, Question
 from brimful.settings import Ask, AskSettings, FieldSettings

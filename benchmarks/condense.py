@@ -14,7 +14,7 @@ from statistics import fmean
 from shared.sets import ASKED, find_shared
 
 import brimful
-from brimful.evaluation.axis import Cited
+from brimful.evaluation.measures import Cited
 from brimful.evaluation.run import evaluate
 from brimful.text.terms import query_terms
 

@@ -25,8 +25,7 @@ from shared.sets import ROOT, find_shared
 
 import brimful
 from brimful.corpus.documents import Document
-from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.measures import Difference, difference, score
+from brimful.evaluation.measures import Cited, Difference, TokenAxis, difference, score
 from brimful.evaluation.sets import Evidence, Question
 from brimful.index.named import embedder_named
 from brimful.text.vocabularies import tokens_for

@@ -494,7 +494,7 @@ def _recall(stages: Stages, server: Any, limit: int) -> Iterator[report.Table]:
 
 def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
     import brimful
-    from brimful.evaluation.axis import Cited
+    from brimful.evaluation.measures import Cited
     from brimful.evaluation.run import evaluate
 
     shared = find_shared()

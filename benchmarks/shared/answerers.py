@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import brimful
 from brimful.corpus.documents import Document
-from brimful.evaluation.axis import Cited
+from brimful.evaluation.measures import Cited
 from brimful.evaluation.run import Answerer
 from brimful.evaluation.sets import Scope
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field as new
 from dataclasses import fields, replace
-from itertools import count
 from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context, Omitted
@@ -40,7 +39,6 @@ _MOST_SCALE = 256  # and in all
 _LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
 _EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
-_TOGETHER = 64  # hits whose documents are looked up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,10 @@ class Asked:
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
     _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
+    # By `as_stored`, the documents that are read whole.
+    _whole: tuple[dict[str, Document], dict[str, Document]] = new(
+        init=False, repr=False, default_factory=lambda: ({}, {})
+    )
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -160,35 +162,28 @@ class Asked:
         fits, over = 0, len(found.hits) + 1
         # Of every window a part is what makes it whole, which no hit says.
         share = (self.settings.windows or WindowSettings()).whole_share
-        line = self._estimate(found.hits, room.available * 100 // (100 + share))
+        available = room.available
+        line = self._estimate(found.hits, available * 100 // (100 + share))
         for _ in range(_MOST_TRIES):
             if not fits < line < over:
                 break
-            windows = self._field_windows(found.hits, line, room.available)
-            cost = self._packer.cost(windows)
+            cost = self._packer.cost(self._field_windows(found.hits, line, available))
             price = max(cost // line, 1)
-            if cost <= room.available:
+            if cost <= available:
                 fits = line
-                if (room.available - cost) * 100 < room.available:
+                if (available - cost) * 100 < available:
                     break
-                line = min(line + max((room.available - cost) // price, 1), over - 1)
+                line = min(line + max((available - cost) // price, 1), over - 1)
             else:
                 over = line
-                step = max(-(-(cost - room.available) // price), line // _LEAST_STEP, 1)
+                step = max(-(-(cost - available) // price), line // _LEAST_STEP, 1)
                 line = max(line - step, fits + 1)
         return fits or min(1, len(found.hits))
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
-        read = count()
-
-        def text_of(hit: Hit) -> str:
-            if not (number := next(read)) % _TOGETHER:  # they are read in their order
-                self.columns.snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
-            content = self.documents.text(self.columns.snapshot, hit.path, hit.start, hit.end)
-            return content.decode("utf-8", "replace")
-
-        return len(water_line(hits, text_of, tokens=tokens, cost=self.counter.count).above) if hits else 0
+        texts = self.documents.texts(self.columns.snapshot, hits)
+        return len(water_line(hits, texts, tokens=tokens, cost=self.counter.count).above) if hits else 0
 
     def _field_windows(
         self, hits: Sequence[Hit], line: int, tokens: int, *, below: int = 0
@@ -236,12 +231,12 @@ class Asked:
 
     def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
         """The context with what would be left out though it fits, the best first; none of the others pays for it."""
-        tries = 0
+        tries, available, shown = 0, room.available, best.windows
         for window in rest:
-            spare = room.available - best.tokens
+            spare = available - best.tokens
             if tries == RUNNERS_UP or spare < _LEAST_WINDOW_TOKENS:
                 break
-            near = (each for each in best.windows if each.path == window.path)
+            near = (each for each in shown if each.path == window.path)
             if _touches(window, near) or self._is_far_over(window, spare) or self._packer.cost([window]) > spare:
                 continue
             tries += 1
@@ -249,7 +244,7 @@ class Asked:
             fuller = self.packed(self._linked(wider), room)
             hits = [hit for each in wider for hit in each.hits]
             if _shown(hits, fuller) > _shown(hits, best):
-                best, windows = fuller, wider
+                best, windows, shown = fuller, wider, fuller.windows
         return best
 
     def _is_far_over(self, window: Window, spare: int) -> bool:
@@ -362,7 +357,11 @@ class Asked:
 
     def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
         return self.documents.around(
-            self.columns.snapshot, hits, as_stored=as_stored, budget_bytes=tokens * _BYTES_PER_TOKEN
+            self.columns.snapshot,
+            hits,
+            as_stored=as_stored,
+            budget_bytes=tokens * _BYTES_PER_TOKEN,
+            known=self._whole[as_stored],
         )
 
 

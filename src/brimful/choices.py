@@ -77,7 +77,8 @@ def check_value(choice: Choice, value: object, *, name: str) -> None:
     if value is None and choice.may_be_none:
         return
     if choice.names and choice.kind == "text":
-        choose(value, choice.names, what=name)  # type: ignore[arg-type]
+        if value not in choice.names:
+            choose(value, choice.names, what=name)  # type: ignore[arg-type]
     elif choice.kind in ("int", "float"):
         _check_number(choice, value, name)
 

@@ -1,9 +1,9 @@
-"""How is a class of fields made, without compiling six methods for each?
+"""How is a class of fields made, without compiling six methods for each, and what is closed at a block's end?
 
 The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
-than a question takes to answer. Here only `__init__` is compiled; the other methods are the same functions for all
-classes, over the names of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it
-knows of these too.
+than a question takes to answer. Here only `__init__` is compiled, when it is first asked for; the other methods are the
+same functions for all classes, over the names of the fields. What the standard library knows of a dataclass (`fields`,
+`replace`, `match`) it knows of these too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  (for type checkers it is that one)
@@ -42,7 +42,7 @@ else:
             own = set(vars(given))
             fresh = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(given)
             fields = dataclasses.fields(fresh)
-            methods = {"__init__": _init(fresh, frozen=frozen)} if "__init__" not in own else {}
+            methods = {"__init__": _LaterInit(fresh, frozen=frozen)} if "__init__" not in own else {}
             if repr:
                 methods["__repr__"] = _repr([field.name for field in fields if field.repr])
             if eq:
@@ -56,7 +56,7 @@ else:
                 methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
             for name, method in methods.items():
                 if name not in own or (name == "__hash__" and vars(given)[name] is None and "__eq__" not in own):
-                    if method is not None:
+                    if method is not None and name != "__init__":
                         method.__qualname__ = f"{fresh.__qualname__}.{name}"
                     setattr(fresh, name, method)
             return fresh
@@ -64,10 +64,68 @@ else:
         return made if cls is None else made(cls)
 
 
+class Closing:
+    """What is closed when the block that it was opened for ends."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_LEAST_OPENED = 3  # fields of a class for which to open it pays
+
+
+_TWINS: dict[type, Any] = {}
+
+
+def open_twin(cls: type) -> Any:
+    """A class with the same slots whose instances may be changed, and become frozen ones by their `__class__`.
+
+    To set a field of a frozen class takes five times as long, and a question makes thousands. None where what a class
+    is derived from is frozen too.
+
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Cup:
+    ...     tea: str
+    >>> cup = object.__new__(open_twin(Cup))
+    >>> cup.tea = "mint"
+    >>> cup.__class__ = Cup
+    >>> cup
+    Cup(tea='mint')
+    """
+    if cls not in _TWINS:
+        slots = vars(cls).get("__slots__")
+        is_free = type(cls) is type and not any("__setattr__" in vars(base) for base in cls.__mro__[1:-1])
+        _TWINS[cls] = type(cls.__name__, cls.__bases__, {"__slots__": slots}) if slots and is_free else None
+    return _TWINS[cls]
+
+
+class _LaterInit:
+    """`__init__` of a class until somebody asks for it, which most classes of a start never see."""
+
+    def __init__(self, cls: type, *, frozen: bool) -> None:
+        self._cls, self._frozen = cls, frozen
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
+        made = _init(self._cls, frozen=self._frozen)
+        if vars(self._cls).get("__init__") is self:
+            setattr(self._cls, "__init__", made)  # noqa: B010  (a type checker knows that classes have one)
+        bound: Callable[..., None] = made.__get__(instance, owner)
+        return bound
+
+
 def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
     """The one method that is compiled: it takes the fields in their order, or by name."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_made": dataclasses.MISSING}
-    plain, named, body = list[str](), list[str](), list[str]()
+    plain, named, body = list[str](), list[str](), list[tuple[str, str]]()
     for field in dataclasses.fields(cls):
         value, name = field.name, field.name
         if field.default is not dataclasses.MISSING:
@@ -82,16 +140,30 @@ def _init(cls: type, *, frozen: bool) -> Callable[..., None]:
         if field.init:
             default = f"=_d_{name}" if f"_d_{name}" in known else "=_made" if f"_f_{name}" in known else ""
             (named if field.kw_only else plain).append(f"{name}{default}")
-        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        body.append((name, value))
+    lines = [f"self.{name} = {value}" for name, value in body] or ["pass"]
+    if frozen:
+        opened, lines = lines, [f"_set(self, {name!r}, {value})" for name, value in body] or ["pass"]
+        if len(body) >= _LEAST_OPENED and (twin := open_twin(cls)) is not None:
+            known |= {"_open": twin, "_cls": cls}
+            opened = ["_set(self, '__class__', _open)", *opened, "self.__class__ = _cls"]
+            lines = [
+                "if type(self) is _cls:",
+                *(f" {line}" for line in opened),
+                "else:",
+                *(f" {line}" for line in lines),
+            ]
     if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
+        lines.append("self.__post_init__()")
     takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
-    lines = "\n ".join(body) or "pass"
-    exec(f"def __init__({takes}):\n {lines}", known)  # noqa: S102  (names of fields, which are identifiers)
-    made: Callable[..., None] = known["__init__"]
+    text = "\n ".join([f"def __init__({takes}):", *lines])
+    exec(text, known)  # noqa: S102  (names of fields, which are identifiers)
+    made: Any = known["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__annotations__ = {field.name: field.type for field in dataclasses.fields(cls) if field.init}
     made.__annotations__["return"] = None
-    return made
+    found: Callable[..., None] = made
+    return found
 
 
 def _values(fields: list[dataclasses.Field[Any]]) -> Callable[[Any], object]:

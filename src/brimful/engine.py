@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.budget import Budget
+from brimful.classes import Closing
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
@@ -91,7 +92,7 @@ def _of_corpus(method: Callable[Concatenate[Corpus, P], R]) -> Callable[Concaten
     return asked
 
 
-class Engine:
+class Engine(Closing):
     """A corpus that can be asked. Safe to share between threads: they ask side by side, and while one of them adds."""
 
     def __init__(
@@ -126,12 +127,6 @@ class Engine:
         `partial` goes without shards that can't be reached.
         """
         return self._states.asking(partial=partial)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the store, once whoever is asking has the answer; asking later is an error."""

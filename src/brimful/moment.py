@@ -585,6 +585,8 @@ def beside_the_rest(
 
 def _prompt_tokens(made: Context) -> int:
     """What a context counts together with its map and its question."""
+    if not made.missing and made.map_text is None and not made.with_question:
+        return made.tokens
     counter = made.counter or tokens_for(made.model)
     before = notice_part(made.format, made.missing) if made.missing else ""
     before += "" if made.map_text is None else map_part(made.format, made.map_text)

@@ -9,8 +9,7 @@ from io import BytesIO
 import pytest
 
 from brimful.corpus.loaders import Loaded, box, load
-from brimful.corpus.loaders.office import _MOST_TAGS, load_office
-from brimful.corpus.loaders.pdf import load_pdf
+from brimful.corpus.loaders.office import _MOST_TAGS, load_office, load_pdf
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
@@ -75,7 +74,7 @@ def test_nested_forms_cost_one_file(tmp_path):
 SPINNING = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import brimful.corpus.loaders.pdf as pdf
+import brimful.corpus.loaders.office as pdf
 import brimful.corpus.loaders.box as box
 def spin(*_):
     while True: pass

@@ -2,7 +2,7 @@
 
 import re
 
-from brimful.evaluation.axis import Cited
+from brimful.evaluation.measures import Cited
 
 _WORD = re.compile(r"\w+")
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from brimful import Document
 from brimful.errors import InputError, MissingPartError
-from brimful.evaluation.axis import Cited, TokenAxis
-from brimful.evaluation.measures import Scores, difference, ndcg, score
+from brimful.evaluation.measures import Cited, Scores, TokenAxis, difference, ndcg, score
 from brimful.evaluation.sets import Evidence, Question, read_set
 
 WORDS = Document("a.txt", "one two three four five six seven eight nine ten")  # each word one token

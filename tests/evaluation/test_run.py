@@ -9,7 +9,7 @@ import pytest
 
 from brimful import BudgetError
 from brimful.errors import ChoiceError, InputError
-from brimful.evaluation.axis import Cited, TokenAxis
+from brimful.evaluation.measures import Cited, TokenAxis
 from brimful.evaluation.run import compare, evaluate, plot
 from brimful.evaluation.sets import EvaluationSet, read_set
 from tests.evaluation.answerers import overlap_answerer

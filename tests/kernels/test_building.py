@@ -14,7 +14,7 @@ from brimful.errors import KernelsError
 from brimful.kernels import building
 
 ROOT = Path(__file__).parent.parent.parent
-ASK = "from brimful import kernels; import numpy; print(kernels.pack_numbers(numpy.array([300])).hex())"
+ASK = "from brimful.kernels import columns; import numpy; print(columns.pack_numbers(numpy.array([300])).hex())"
 
 
 @pytest.fixture

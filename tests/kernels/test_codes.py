@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from brimful import kernels
 from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, ComparedCodes, HalfTables, similarities
+from brimful.kernels import codes as kernels
 
 BITS = 6
 MOST = (1 << (BITS - 1)) - 1

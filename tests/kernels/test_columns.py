@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import columns as kernels
 from tests.kernels import columns as oracle
 
 numbers = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 2**40), st.integers(0, 2**62)), max_size=200)

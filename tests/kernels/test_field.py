@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from brimful.kernels import WeighedUnits
+from brimful.kernels.codes import WeighedUnits
 
 WORTHS = st.floats(0, 40)
 

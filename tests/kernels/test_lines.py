@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import lines as kernels
 from brimful.text.lines import LONGEST_SPEAKER, lines_of
 from brimful.text.outline import gather
 from tests.kernels import lines as oracle

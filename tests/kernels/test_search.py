@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import runs as kernels
 from tests.kernels import secrets as oracle
 
 ANCHORS = [b"ab", b"aba", b"b", b"ca", b"a", b"abc", b"\xff", b"\0a"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import runs as kernels
 
 MARKS = bytes(2 if byte >= 0xE3 else byte not in b" .\n" for byte in range(256))
 TEXTS = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import terms as kernels
 from brimful.text.characters import fold
 from brimful.text.terms import terms_of
 from tests.kernels import pieces

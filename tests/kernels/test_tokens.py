@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import kernels
+from brimful.kernels import tokens as kernels
 from brimful.text import bpe, token_tables
 
 VOCABULARIES = sorted(token_tables.CASED)

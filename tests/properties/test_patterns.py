@@ -22,7 +22,7 @@ import pytest
 
 import brimful
 from brimful.corpus.loaders.html import read_page
-from brimful.corpus.loaders.pdf import _tidy
+from brimful.corpus.loaders.office import _tidy
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import IgnoreRules
 from brimful.densify.plan import squeeze

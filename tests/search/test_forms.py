@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from brimful.errors import ChoiceError, SettingError
 from brimful.search.query import AskedTerm, parse_query
-from brimful.search.terms import MOST_NAMES, CountedWords, FormWeights, all_forms, forms_of, is_common, joined_forms
+from brimful.search.terms import MOST_NAMES, CountedWords, FormWeights, WordForms, forms_of, is_common, joined_forms
 from brimful.text.stems import stems_of
 
 read = partial(parse_query, operators=True)
@@ -85,6 +85,12 @@ def test_joined_and_split():
     assert found("shareholder") == {"shareholder": "exact", "share holder": "split"}
     assert found("database") == {"database": "exact"}, "a word that the corpus has is not taken apart"
     assert joined_forms(read("data, base"), ENGLISH) == ()
+
+
+def all_forms(query, words, *, languages=()):
+    """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
+    singles = (WordForms((asked.term,), forms_of(asked, words, languages=languages)) for asked in query.terms)
+    return (*singles, *joined_forms(query, words))
 
 
 def test_all_forms_follow_the_question():

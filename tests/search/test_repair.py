@@ -12,7 +12,8 @@ from rapidfuzz.distance import OSA
 from brimful.index.trigrams import similarity
 from brimful.search.query import parse_query
 from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair
-from brimful.search.terms import CountedWords, all_forms
+from brimful.search.terms import CountedWords
+from tests.search.test_forms import all_forms
 
 read = partial(parse_query, operators=True)
 

@@ -1,55 +1,15 @@
-"""Stems, and the language that a text is guessed to be in."""
+"""Stems, and the little words of each language."""
 
 import sys
 
-import numpy as np
 import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.errors import ChoiceError, MissingPartError
-from brimful.text.stems import LANGUAGES, NO_LANGUAGE, SNOWBALL, STOP_WORDS, language_of, languages_of, stems_of
+from brimful.text.stems import LANGUAGES, NO_LANGUAGE, SNOWBALL, STOP_WORDS, stems_of
 from brimful.text.terms import terms_of
-
-# One plain sentence or two of each language, written for this test.
-SAMPLES = {
-    "da": "Vi var på stranden i går, og det blev meget koldt. Jeg har aldrig været der før, men hun kan godt lide det.",
-    "de": "Der Hund läuft durch den Wald und die Kinder sind noch nicht zu Hause, weil es heute sehr warm ist.",
-    "en": "The dog runs through the woods and the children are not at home yet, because it is very warm today.",
-    "es": "El perro corre por el bosque y los niños no están en casa todavía, porque hoy hace mucho calor.",
-    "fi": "Koira juoksee metsässä ja lapset eivät ole vielä kotona, koska tänään on niin lämmin että se väsyy.",
-    "fr": "Le chien court dans la forêt et les enfants ne sont pas encore à la maison, car il fait très chaud.",
-    "it": "Il cane corre nel bosco e i bambini non sono ancora a casa, perché oggi è una giornata molto calda.",
-    "nl": "De hond loopt door het bos en de kinderen zijn nog niet thuis, omdat het vandaag erg warm is.",
-    "no": "Vi var på stranda i går, og det ble mye kaldere. Jeg har aldri vært der før, men hun liker seg av og til.",
-    "pt": "O cão corre pela floresta e as crianças ainda não estão em casa, porque hoje está muito calor.",
-    "ru": "Собака бежит по лесу, и дети ещё не дома, так как сегодня очень тепло и они хотят гулять у реки.",
-    "sv": "Hunden springer i skogen och barnen är inte hemma än, för att det är så varmt i dag och jag vet det.",
-}
-
-
-@pytest.mark.parametrize("language", SAMPLES)
-def test_a_sentence_tells_its_language(language: str) -> None:
-    """Two lines of prose are enough."""
-    assert language_of(terms_of(SAMPLES[language].encode())) == language
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x = f(y) + 1", "意识是什么", "3.14 2.71", "Lorem ipsum dolor sit amet", "the end"]
-)
-def test_no_language_is_better_than_a_wrong_one(text: str) -> None:
-    """Too little, or nothing known, gives none."""
-    assert language_of(terms_of(text.encode())) == NO_LANGUAGE
-
-
-def test_each_text_of_a_batch_has_its_language() -> None:
-    """A batch of texts gives what each gives alone, empty ones included."""
-    texts = [text.encode() for text in ["", *SAMPLES.values(), "", "x1", ""]]
-    bounds = np.cumsum([0, *(len(text) + 1 for text in texts)])
-    alone = [language_of(terms_of(text)) for text in texts]
-    assert languages_of(terms_of(b"\n".join(texts) + b"\n"), bounds) == alone
-    assert alone[1 : 1 + len(SAMPLES)] == list(SAMPLES)
 
 
 def test_every_language_has_little_words_that_are_terms() -> None:

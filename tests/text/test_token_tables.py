@@ -1,5 +1,8 @@
 """Tables of tokens: written once, believed only if whole, never needed."""
 
+import gc
+import weakref
+
 import pytest
 
 from brimful.text import bpe, token_tables
@@ -25,6 +28,17 @@ def test_a_table_is_written_once_and_read_again(fresh):
     bpe.table_of.cache_clear()
     assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
     assert path.stat().st_mtime_ns == written
+
+
+def test_a_counter_holds_on_to_its_table(fresh):
+    """What a counter reads stays in memory as long as the counter, also when nobody else knows the table any more."""
+    counter = BpeCounter("o200k_base")
+    count = counter.count(TEXT)
+    read = [weakref.ref(column) for column in bpe.table_of("o200k_base").counting.memory]
+    bpe.table_of.cache_clear()
+    gc.collect()
+    assert all(column() is not None for column in read)
+    assert counter.count(TEXT) == count
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])

@@ -43,7 +43,7 @@ def test_as_many_as_the_budget_has_room_for(seed):
     def text_of(hit):
         return PAGE.text(hit.start, hit.end)
 
-    line = water_line(hits, text_of, tokens=tokens, cost=len)
+    line = water_line(hits, map(text_of, hits), tokens=tokens, cost=len)
     above = plain_line(hits, text_of, tokens, len)
     assert line.above == tuple(hits[:above])
     assert line.below == tuple(hits[above : above + RUNNERS_UP])
@@ -51,7 +51,7 @@ def test_as_many_as_the_budget_has_room_for(seed):
 
 def test_the_best_is_always_above():
     """One hit that is dearer than the whole budget is offered all the same: it may be trimmed."""
-    line = water_line(hits_of([5]), lambda _: "x" * 99, tokens=1, cost=len)
+    line = water_line(hits_of([5]), ["x" * 99], tokens=1, cost=len)
     assert len(line.above) == 1
 
 
@@ -152,5 +152,4 @@ def test_a_heading_leads_as_far_as_step_by_step(seed):
         end = hit.end
         while (below := waterline.below_heading(page, hit.start, end)) > end:
             end = below
-        span = waterline._span(page, hit, kept)
-        assert (span.start, span.end) == (hit.start, end)
+        assert waterline._span(page, hit, kept) == (hit.start, end)

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
+from brimful.text.prose import ends_naturally
 from brimful.text.spans import Span
-from brimful.windows.waterline import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, heads_of, made_whole
+from brimful.windows.waterline import (
+    EDGE_BYTES,
+    LEAST_ROOM_BYTES,
+    MOST_ROOM_BYTES,
+    SCRAP_BYTES,
+    heads_of,
+    made_whole,
+)
 from tests.properties.strategies import long_texts
 
 CODE = Document(
@@ -296,3 +304,32 @@ def test_how_does_asyncio_cancel_a_task(tmp_path):
         shown = corpus.context("how does asyncio cancel a task", budget=150, fill="relevant").text
     assert "    def cancel(self, msg=None):\n" in shown
     assert "        self._cancel_message = msg\n        return True\n" in shown
+
+
+_CLOSING = rb"(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
+_PATTERN = re.compile(
+    rb"(?:(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)" + _CLOSING + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\s+\Z"
+    rb"|(?:\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f])\s*\Z"
+    rb"|\n[ \t\r]*\n\s*\Z|(?:\A|\n)[ \t]*#{1,6} [^\n]*\n\s*\Z|\A\s*\Z"
+)
+_SIGNS = [
+    *"ab..!?:;\"')]}>`*|,_# \t\r\n\v\f",
+    "\n",
+    "\n",
+    " ",
+    "# ",
+    "\u2026",
+    "\u2019",
+    "\u201d",
+    "\u3002",
+    "\uff1f",
+    "\u00e9",
+]
+
+
+@given(st.lists(st.sampled_from(_SIGNS), max_size=14), st.binary(max_size=3), st.booleans())
+def test_natural_ends_are_those_of_one_pattern(signs: list[str], odd: bytes, is_apart: bool) -> None:
+    """What is looked at from the end, byte by byte, ends naturally where one pattern over all of it says so."""
+    before = odd + "".join(signs).encode()
+    wanted = _PATTERN.search(before + b" " if is_apart else before) is not None
+    assert ends_naturally(before, is_apart=is_apart) == wanted

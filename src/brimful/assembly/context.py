@@ -376,7 +376,7 @@ class Context:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from brimful.assembly.html import context_html
+        from brimful.assembly.showing import context_html
 
         return context_html(self)
 
@@ -468,6 +468,11 @@ def written(blocks: Iterable[Block], *, form: Form, showing: Showing) -> Iterato
         for fragment in form.tail(block.windows[-1], showing):
             yield None, fragment
     yield None, Fragment(form.closing)
+
+
+def text_of(blocks: Iterable[Block], *, form: Form, showing: Showing) -> str:
+    """The rendered text itself."""
+    return "".join([fragment.text for _, fragment in written(blocks, form=form, showing=showing)])
 
 
 def _pieces(context: Context) -> Iterator[Piece]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from brimful.classes import dataclass
 from brimful.errors import SettingError
-from brimful.kernels import RunSets
+from brimful.kernels.runs import RunSets
 from brimful.windows.window import Window
 
 SHINGLE = 5
@@ -173,7 +173,7 @@ class _Shingles:
 
     def __init__(self, twins: Twins) -> None:
         self._twins = twins
-        self._kept: dict[int, list[tuple[int, Window]]] = {}
+        self._kept: dict[int, list[tuple[int, Window, str | None]]] = {}  # with their places and documents
         self._numbers, self._crowded = array("q"), array("q")
         self._count = 0
 
@@ -184,7 +184,7 @@ class _Shingles:
             self._numbers.append(number)
             if self._twins.is_crowded(number):
                 self._crowded.append(number)
-        self._kept[number].append((self._count, window))
+        self._kept[number].append((self._count, window, window.document.id if window.document else None))
         self._count += 1
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
@@ -193,10 +193,11 @@ class _Shingles:
         In one document bytes decide, not words.
         """
         best: tuple[float, int, Window] | None = None
+        own = window.document.id if window.document else None
         alike = self._twins.among(self._twins.number(window.text), self._numbers, self._crowded)
         for number, overlap in alike.items():
-            for place, better in self._kept.get(number, ()):
-                is_same = window.document and better.document and window.document.id == better.document.id
+            for place, better, document in self._kept.get(number, ()):
+                is_same = own is not None and own == document
                 if not is_same and (best is None or (-overlap, place) < best[:2]):
                     best = (-overlap, place, better)
         return (best[2], -best[0]) if best else None

@@ -11,7 +11,7 @@ from brimful.assembly.select import Layout
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.patterns import compiled
-from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
 from brimful.windows.waterline import below_heading
 from brimful.windows.window import Window, is_within, touching
@@ -57,18 +57,23 @@ class _Stretch:
     def low(self) -> int:
         """How far the window may grow to the front now."""
         start = self.before.window.end if self.before else 0
-        return min(max(self.farthest.start, start), self.span.start)
+        return min(max(self.farthest.start, start), self.start)
 
     @property
     def high(self) -> int:
         """How far it may grow to the back now."""
         end = self.after.window.start if self.after else self.farthest.end
-        return max(min(self.farthest.end, end), self.span.end)
+        return max(min(self.farthest.end, end), self.end)
 
     @property
-    def span(self) -> Span:
-        """The window's range in its source."""
-        return Span(self.window.start - self.offset, self.window.end - self.offset)
+    def start(self) -> int:
+        """Where the window begins in its source."""
+        return self.window.start - self.offset
+
+    @property
+    def end(self) -> int:
+        """Where it ends there."""
+        return self.window.end - self.offset
 
     def resized(self, start: int, end: int) -> Window:
         """The window over other bytes of its source."""
@@ -160,9 +165,7 @@ class Page:
         spans: list[tuple[int, int]] = []
         best = sorted(candidate.hits, key=lambda hit: hit.order)[:1]
         for first, last in [(candidate.core.start, candidate.core.end), *((hit.start, hit.end) for hit in best)]:
-            start, end = max(first - offset, low), min(last - offset, high)
-            start = back_to_code_point(source.content, start)
-            end = on_to_code_point(source.content, end)
+            start, end = whole_characters(source.content, max(first - offset, low), min(last - offset, high))
             # A position is in the unit that begins there, or in the last one at the very end.
             before = outline.cut_before(min(start, high - 1))
             spans += [(max(before, low), min(outline.cut_after(max(end, start + 1)), high)), (start, end)]
@@ -225,46 +228,42 @@ class Page:
 
     def _step(self, stretch: _Stretch, *, after: bool) -> bool:
         """One step of growth; returns whether more may follow."""
-        units, span = stretch.source.outline.units, stretch.span
+        units, start, end = stretch.source.outline.units, stretch.start, stretch.end
         if after:
-            at = int(units.searchsorted(span.end, side="right")) - 1 + stretch.steps[after]
-            edge = below_heading(stretch.source, span.start, int(units[min(at, len(units) - 1)]))  # with words below it
-            grown = self._under_the_cap(stretch, Span(span.start, max(min(edge, stretch.high), span.end)))
+            at = int(units.searchsorted(end, side="right")) - 1 + stretch.steps[after]
+            edge = below_heading(stretch.source, start, int(units[min(at, len(units) - 1)]))  # with words below it
+            grown = self._under_the_cap(stretch, start, max(min(edge, stretch.high), end))
         else:
-            at = int(units.searchsorted(span.start, side="left")) - stretch.steps[after]
-            start = min(max(int(units[max(at, 0)]), stretch.low), span.start)
-            grown = self._under_the_cap(stretch, Span(start, span.end))
-        moved = grown is not None and grown != span and self._grown(stretch, grown.start, grown.end)
+            at = int(units.searchsorted(start, side="left")) - stretch.steps[after]
+            edge = min(max(int(units[max(at, 0)]), stretch.low), start)
+            grown = self._under_the_cap(stretch, edge, end)
+        moved = grown is not None and grown != (start, end) and self._grown(stretch, *grown)
         if moved:
             stretch.steps[after] *= 2
         else:
             stretch.steps[after] = 0 if stretch.steps[after] == 1 else 1
         return stretch.steps[after] > 0
 
-    def _under_the_cap(self, stretch: _Stretch, span: Span) -> Span | None:
-        """A span to grow to, all of its first and last section where it would pass the cap; None where it may not.
+    def _under_the_cap(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
+        """A range to grow to, all of its first and last section where it would pass the cap; None where it may not.
 
         A window that would meet its neighbour must be allowed to become one with it.
         """
         if self._cap is None:
-            return span
-        if len(span) > self._cap:
+            return start, end
+        if end - start > self._cap:
             outline = stretch.source.outline
-            span = Span(outline.section_before(span.start), outline.section_after(span.end))
-            if not (stretch.low <= span.start and span.end <= stretch.high):
+            start, end = outline.section_before(start), outline.section_after(end)
+            if not (stretch.low <= start and end <= stretch.high):
                 return None
-        start, end = span.start, span.end
-        if stretch.before and stretch.before.window.end == start:
-            start = stretch.before.window.start
-        if stretch.after and stretch.after.window.start == end:
-            end = stretch.after.window.end
-        may_be = all(is_within(stretch.source, each, self._cap) for each in (span, Span(start, end)))
-        return span if may_be else None
+        first = stretch.before.window.start if stretch.before and stretch.before.window.end == start else start
+        last = stretch.after.window.end if stretch.after and stretch.after.window.start == end else end
+        both = (Span(start, end), Span(first, last))
+        return (start, end) if all(is_within(stretch.source, each, self._cap) for each in both) else None
 
     def _grown(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         """Whether a window fits that begins earlier or ends later."""
-        span = stretch.span
-        first, last = (start, span.start) if start < span.start else (span.end, end)
+        first, last = (start, stretch.start) if start < stretch.start else (stretch.end, end)
         added = stretch.source.content[first:last].decode()
         if self._layout.is_surely_over(stretch.window, added, available=self._available):
             return None
@@ -330,14 +329,14 @@ def _link_neighbours(stretches: Iterable[_Stretch]) -> None:
 
 def _lines_below(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each line of the unit after it; prose is not made of lines."""
-    start, end = stretch.span.start, stretch.span.end
+    start, end = stretch.start, stretch.end
     limit = min(stretch.source.outline.cut_after(end + 1), stretch.high)
     return [(start, edge) for edge in _line_ends(stretch.source, end, limit)]
 
 
 def _lines_above(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with a start at each line of the unit before it, from the nearest on."""
-    start, end = stretch.span.start, stretch.span.end
+    start, end = stretch.start, stretch.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
     return [(edge, end) for edge in reversed(_line_ends(stretch.source, limit, start))]
 
@@ -350,14 +349,14 @@ def _line_ends(source: Document, start: int, end: int) -> list[int]:
 
 def _ends_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each word of the unit after it, and of what that unit announces."""
-    start, end = stretch.span.start, stretch.span.end
+    start, end = stretch.start, stretch.end
     limit = min(below_heading(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
     return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
 
 
 def _starts_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with a start at each word of the unit before it, from the nearest on."""
-    start, end = stretch.span.start, stretch.span.end
+    start, end = stretch.start, stretch.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
     return [(edge, end) for edge in reversed(_words(stretch.source.content, limit, start, _WORD_START))]
 
@@ -377,7 +376,7 @@ def _around(content: bytes, start: int, end: int, part: Span) -> list[tuple[int,
 
 def _inside_a_word(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each character of the next word: for words of more tokens than the slack."""
-    start, end = stretch.span.start, stretch.span.end
+    start, end = stretch.start, stretch.end
     word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are
     limit = min((word.start() if word else end) + LONGEST_WORD, stretch.high)
     found = _CODE_POINT.finditer(stretch.source.content, end + 1, limit)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from functools import partial
 
-from brimful.assembly.context import Context, Omitted, written
+from brimful.assembly.context import Context, Omitted, text_of
 from brimful.assembly.dedupe import Duplicate, Twins, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
@@ -136,9 +136,7 @@ class Packer:
                     chosen.add(window.id)
             if chosen:
                 selection.units.append([window for window in group.shown if window.id in chosen])
-        layout = self._layout()
-        layout.lay_out([(block[0].path, block) for block in selection.blocks(self.settings, clustered(groups))])
-        return layout.tokens
+        return self._layout().cost_of(selection.blocks(self.settings, clustered(groups)))
 
     def _layout(self) -> Layout:
         return Layout(
@@ -181,7 +179,7 @@ def render(
         blocks = [Block(run[0].path, tuple(run)) for run in runs]
     form = form_for(format or "plain")
     showing = Showing(bool(include_metadata), line_numbers or "ranges")
-    return "".join([part.text for _, part in written(blocks, form=form, showing=showing)])
+    return text_of(blocks, form=form, showing=showing)
 
 
 def parse(rendered: Payload | Context, *, format: FormatName = "plain") -> tuple[Window, ...]:  # noqa: A002
@@ -343,7 +341,7 @@ def _rendered(
     cut_off: list[Window] = []
     while True:
         shown = [Block(block[0].path, tuple(block)) for block in blocks]
-        text = "".join([part.text for _, part in written(shown, form=form, showing=_showing(settings))])
+        text = text_of(shown, form=form, showing=_showing(settings))
         tokens = counter.count(text)
         if tokens <= available:
             return text, tokens, blocks, cut_off

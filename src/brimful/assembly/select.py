@@ -6,13 +6,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from heapq import merge
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens
+from brimful.text.tokens import Measure, TokenCounter, least_tokens, together
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -233,6 +234,17 @@ class Layout:
             self._slots[self.add_block(path)].fill([self._run(window) if window else None for window in windows])
         self.tokens = self.wanted = self._total(self._last())
 
+    def cost_of(self, blocks: Iterable[Sequence[Window]]) -> int:
+        """What blocks of windows would cost by themselves, added up from the first to the last."""
+        pieces: list[Measure | None] = []
+        for block in blocks:
+            pieces += [self._between_blocks if pieces else self._opening, self._above(block[0].path, block[0])]
+            for before, window in pairwise(block):
+                lead = self._form.lead(before, window, self._showing)
+                pieces += [self._cost(before), self._written(lead)]
+            pieces += [self._cost(block[-1]), self._written(self._form.tail(block[-1], self._showing))]
+        return _sum(*pieces, self._closing).tokens if pieces else 0
+
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
         if self._blocks is None and block < len(self._slots) - 1:
@@ -275,11 +287,10 @@ class Layout:
     def _meet(self, left: _Run, right: _Run) -> _Run:
         """Two runs side by side, with what is written between them."""
         between = self._written(self._form.lead(left.last, right.first, self._showing))
-        cost = left.cost if between is None else left.cost + between
-        return _Run(left.first, right.last, cost + right.cost)
+        return _Run(left.first, right.last, _sum(left.cost, between, right.cost))
 
     def _meet_blocks(self, left: Measure, right: Measure) -> Measure:
-        return left + right if self._between_blocks is None else left + self._between_blocks + right
+        return _sum(left, self._between_blocks, right)
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
@@ -303,11 +314,13 @@ class Layout:
         run = self._slots[block].total
         if run is None:
             return None
-        head = self._form.head(self._paths[block], run.first, self._showing)
-        above = self._written([Fragment(head), *self._form.lead(None, run.first, self._showing)])
-        below = self._written(self._form.tail(run.last, self._showing))
-        cost = run.cost if above is None else above + run.cost
-        return cost if below is None else cost + below
+        above = self._above(self._paths[block], run.first)
+        return _sum(above, run.cost, self._written(self._form.tail(run.last, self._showing)))
+
+    def _above(self, path: str, first: Window) -> Measure | None:
+        """What is written above the first window of a block."""
+        head = Fragment(self._form.head(path, first, self._showing))
+        return self._written([head, *self._form.lead(None, first, self._showing)])
 
     def _written(self, fragments: Sequence[Fragment]) -> Measure | None:
         """The measure of what is written around windows: the same few texts again and again."""
@@ -320,14 +333,16 @@ class Layout:
         return known[1]
 
     def _total(self, total: Measure | None) -> int:
-        if total is None:
-            return 0
-        if self._opening is not None:
-            total = self._opening + total
-        return (total + self._closing if self._closing is not None else total).tokens
+        return 0 if total is None else _sum(self._opening, total, self._closing).tokens
 
     def _literal(self, text: str) -> Measure | None:
-        return self._counter.measure(text) if text else None
+        return self._written([Fragment(text)])
+
+
+def _sum(*measures: Measure | None) -> Measure:
+    found = together(*measures)
+    assert found is not None
+    return found
 
 
 def _is_written_alike(kept: Window | None, window: Window) -> bool:
@@ -337,7 +352,7 @@ def _is_written_alike(kept: Window | None, window: Window) -> bool:
 
 # ---- select: Which windows get in? The three packings (CFS §7, §8), each over whole windows only.
 
-NewLayout = Callable[[], Layout]
+_NewLayout = Callable[[], Layout]
 
 _PRICE_STEPS = 12
 
@@ -388,7 +403,7 @@ class Selection:
         return Selection([*self.units[:at], widened, *self.units[at + bool(unit) :]])
 
 
-def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout) -> Selection:
+def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout) -> Selection:
     """Choose whole windows for a budget."""
     if settings.packing == "greedy":
         return _greedy(groups, settings, available=available, layout=new_layout())
@@ -503,7 +518,7 @@ def _appended(
 
 
 def enters_at(
-    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout
+    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout
 ) -> int | None:
     """The smallest budget at which a window that is out would be in, found by packing at growing budgets.
 
@@ -534,7 +549,7 @@ def enters_at(
 
 
 def _enters(
-    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: NewLayout
+    window: Window, groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout
 ) -> bool:
     selection = select(groups, settings, available=available, new_layout=new_layout)
     return all(out.window.id != window.id for out in selection.rejected)

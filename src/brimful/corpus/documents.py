@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
+from brimful.classes import open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -24,15 +27,27 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
+SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
+"""What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+
+
+class _WorkedOut:
+    """What is worked out once, when it is first asked for; then it is there like any field."""
+
+    __slots__ = ("outline", "speaks")
+    outline: Outline
+    speaks: bool
+
 
 @dataclass(frozen=True, slots=True, init=False)
-class Document:
+class Document(_WorkedOut):
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
     `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
-    may be cut, if that is known already.
+    may be cut: worked out when first asked for, if it is not known already. `speaks` says whether its text has any of
+    the signs of a conversation.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -46,9 +61,7 @@ class Document:
     vector: tuple[float, ...] | None = field(repr=False)
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
-    _outline: Outline | None = field(repr=False, compare=False)
-    _newlines: NDArray[np.int64] | None = field(repr=False, compare=False)
-    _speaks: bool | None = field(repr=False, compare=False)
+    _newlines: array[int] | None = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -79,9 +92,9 @@ class Document:
         put("vector", _check_vector(vector, where=path))
         put("entities", _check_names(entities, where=path))
         put("id", hasher.hexdigest())
-        put("_outline", outline)
         put("_newlines", None)
-        put("_speaks", None)
+        if outline is not None:
+            put("outline", outline)
 
     @classmethod
     def known(
@@ -106,28 +119,26 @@ class Document:
         put("vector", None)
         put("entities", ())
         put("id", id)
-        put("_outline", outline)
         put("_newlines", None)
-        put("_speaks", None)
+        if outline is not None:
+            put("outline", outline)
         return document
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Where this document may be cut, and whether it is a conversation, if nobody has asked before."""
+            if name == "outline":
+                found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
+            elif name == "speaks":
+                found = any(sign in self.content for sign in SPEAKERS)
+            else:
+                raise AttributeError(f"a document has no {name!r}")
+            object.__setattr__(self, name, found)
+            return found
 
     def __len__(self) -> int:
         return len(self.content)
-
-    def speaks(self, signs: Iterable[bytes]) -> bool:
-        """Whether its text has any of the signs of a conversation (always the same ones); found out once."""
-        if self._speaks is None:
-            object.__setattr__(self, "_speaks", any(sign in self.content for sign in signs))
-        return bool(self._speaks)
-
-    @property
-    def outline(self) -> Outline:
-        """Where this document may be cut; worked out once, when first asked for."""
-        if self._outline is None:
-            found = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
-            object.__setattr__(self, "_outline", found)
-        assert self._outline is not None
-        return self._outline
 
     @property
     def is_whole(self) -> bool:
@@ -140,7 +151,8 @@ class Document:
 
     def text(self, start: int, end: int) -> str:
         """The bytes `[start, end)` as text; both must be code point boundaries."""
-        check_span(start, end, length=len(self), where=f" {self.path}")
+        if not (type(start) is type(end) is int and 0 <= start <= end <= len(self.content)):
+            check_span(start, end, length=len(self), where=f" {self.path}")
         try:
             # Decoded where it stands: a window may be as long as its document.
             return str(memoryview(self.content)[start:end] if self.is_whole else self.content[start:end], "utf-8")
@@ -150,7 +162,8 @@ class Document:
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
         ends = self._line_ends()
-        return int(ends.searchsorted(start)) + 1, int(ends.searchsorted(max(start, end - 1))) + 1
+        first = bisect_left(ends, start)
+        return first + 1, bisect_left(ends, max(start, end - 1), first) + 1
 
     @property
     def line_count(self) -> int:
@@ -174,25 +187,32 @@ class Document:
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
         ends = self._line_ends()
-        start = 0 if first == 1 else int(ends[first - 2]) + 1
-        return Span(start, int(ends[last - 1]) + 1 if last <= len(ends) else len(self.content))
+        start = 0 if first == 1 else ends[first - 2] + 1
+        return Span(start, ends[last - 1] + 1 if last <= len(ends) else len(self.content))
 
-    def _line_ends(self) -> NDArray[np.int64]:
+    def _line_ends(self) -> array[int]:
         if self._newlines is None:
             codes = np.frombuffer(self.content, np.uint8)
-            object.__setattr__(self, "_newlines", np.flatnonzero(codes == ord("\n")))
+            ends = np.flatnonzero(codes == ord("\n")).astype(np.int64, copy=False)
+            object.__setattr__(self, "_newlines", array("q", ends.tobytes()))
         assert self._newlines is not None
         return self._newlines
 
 
+class _Ordered:
+    __slots__ = ("order",)
+    order: tuple[float, str, int, int, int, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(_Ordered):
     """A place in a document that matters for the question (SearchResult, RetrievalResult).
 
     `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
     `sequence` is the caller's own number of the piece inside its document, used to break ties. `matches` are the
     bytes of the document where it has the words of the question, the most telling first, if that is known: where the
-    hit is longer than the budget, the part around them is shown.
+    hit is longer than the budget, the part around them is shown. Hits sort by `order`, best first: score descending,
+    path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart.
     """
 
     path: str
@@ -211,45 +231,13 @@ class Hit:
     def __post_init__(self) -> None:
         if self.end == -1:
             object.__setattr__(self, "end", self.start)
-        check_path(self.path)
-        check_span(self.start, self.end, where=f" (a hit in {self.path!r})")
-        check_time(self.time, where=f"hit in {self.path!r}")
-        object.__setattr__(self, "score", check_score(self.score, where=f"hit in {self.path!r} at {self.start}"))
+        score = check_place("hit", self.path, self.start, self.end, score=self.score, time=self.time)
+        object.__setattr__(self, "score", score)
         object.__setattr__(self, "vector", _check_vector(self.vector, where=f"hit in {self.path!r}"))
         object.__setattr__(self, "terms", tuple(self.terms))
         object.__setattr__(self, "entities", _check_names(self.entities, where=f"hit in {self.path!r}"))
         for start, end in self.matches:
             check_span(start, end, where=f" (a match of a hit in {self.path!r})")
-
-    @classmethod
-    def known(
-        cls,
-        path: str,
-        start: int,
-        end: int,
-        score: float,
-        *,
-        lexical: float | None = None,
-        semantic: float | None = None,
-        terms: tuple[str, ...] = (),
-        time: int | None = None,
-    ) -> Hit:
-        """A hit of values that a store has checked already: a question makes thousands."""
-        hit = object.__new__(cls)
-        put = partial(object.__setattr__, hit)
-        put("path", path)
-        put("start", start)
-        put("end", end)
-        put("score", score)
-        put("sequence", 0)
-        put("lexical", lexical)
-        put("semantic", semantic)
-        put("terms", terms)
-        put("time", time)
-        put("vector", None)
-        put("entities", ())
-        put("matches", ())
-        return hit
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
@@ -276,10 +264,42 @@ class Hit:
             start, end = found.span()
         return cls(document.path, start, end, score)
 
-    @property
-    def order(self) -> tuple[float, str, int, int, int, tuple[str, ...]]:
-        """Best first: score descending, path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart."""
-        return (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Its place in an order, worked out once."""
+            if name != "order":
+                raise AttributeError(f"a hit has no {name!r}")
+            object.__setattr__(self, "order", _order(self))
+            return self.order
+
+
+def _order(hit: Hit) -> tuple[float, str, int, int, int, tuple[str, ...]]:
+    return (-hit.score, hit.path, hit.sequence, hit.start, hit.end, hit.terms)
+
+
+def known_hits(
+    paths: Iterable[str],
+    starts: Iterable[int],
+    ends: Iterable[int],
+    scores: Iterable[float],
+    *,
+    lexical: Iterable[float | None],
+    semantic: Iterable[float | None],
+    terms: Iterable[tuple[str, ...]],
+    times: Iterable[int | None],
+) -> tuple[Hit, ...]:
+    """Hits of columns of values that a store has checked already: a question makes thousands."""
+    hits: list[Hit] = []
+    twin = open_twin(Hit)
+    for values in zip(paths, starts, ends, scores, lexical, semantic, terms, times, strict=True):
+        hit = object.__new__(twin)
+        hit.path, hit.start, hit.end, hit.score, hit.lexical, hit.semantic, hit.terms, hit.time = values
+        hit.sequence, hit.vector, hit.entities, hit.matches = 0, None, (), ()
+        hit.__class__ = Hit
+        object.__setattr__(hit, "order", _order(hit))
+        hits.append(hit)
+    return tuple(hits)
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:
@@ -295,7 +315,16 @@ def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str,
     return found
 
 
-def check_score(value: object, *, where: str) -> float:
+def check_place(what: str, path: object, start: object, end: object, *, score: object, time: object) -> float:
+    """The score of a hit or a window, if it and where it stands are what they should be."""
+    check_path(path)
+    if not (type(start) is type(end) is int and 0 <= start <= end):
+        check_span(start, end, where=f" (a {what} in {path!r})")
+    check_time(time, where=f"{what} in {path!r}")
+    return _check_score(score, where=f"{what} in {path!r} at {start}")
+
+
+def _check_score(value: object, *, where: str) -> float:
     """A finite float, or a ScoreError that says where it came from; -0.0 counts as 0.0."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ScoreError(f"score of {where} must be a number, got {value!r}")

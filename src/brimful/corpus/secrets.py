@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from brimful import kernels
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
-from brimful.kernels import Anchors
+from brimful.kernels import runs as kernels
+from brimful.kernels.runs import Anchors
 from brimful.patterns import compiled
 
 PREFIX_BYTES = 1_048_576
@@ -135,7 +135,7 @@ _SHAPES: tuple[_Rule, ...] = (
 
 
 def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...]:
-    return tuple((what, anchors, re.compile(pattern)) for what, anchors, pattern in rules)
+    return tuple((what, anchors, compiled(pattern)) for what, anchors, pattern in rules)
 
 
 _PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))

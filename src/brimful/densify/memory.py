@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import apsw
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import Closing, dataclass
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.address import Address, is_on_server
 from brimful.store.format import Value, fetch, seal_of
@@ -54,7 +54,7 @@ UPDATE captures SET message = CAST(message AS BLOB), digest = CAST(digest AS BLO
 """
 """Files of version 0 hold texts as such; a piece of one is cut by characters, not by bytes."""
 
-Statement = tuple[str, Sequence[Value]]
+_Statement = tuple[str, Sequence[Value]]
 _KEYS = {
     "partials": ("key",),
     "places": ("recipe", "source", "start", '"end"'),
@@ -68,11 +68,9 @@ class Answers(Protocol):
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
-        ...
 
-    def keep_answers(self, statements: Sequence[Statement]) -> None:
+    def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none, committed when this returns."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Remembered:
     text: str
 
 
-class Memory:
+class Memory(Closing):
     """Answers in a file or a store, shared by threads and processes; without either they live as long as the object.
 
     >>> with Memory() as memory:
@@ -95,14 +93,6 @@ class Memory:
     def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
         self._file = _File(path) if store is None else None
         self._kept: Answers = self._file if store is None else store  # type: ignore[assignment]  # one is there
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the file; a store is closed by whoever opened it."""
@@ -258,7 +248,7 @@ class Memory:
 _CAPTURED_TEXTS = (3, 5, 6)
 
 
-def _replacing(table: str, row: Sequence[Value]) -> list[Statement]:
+def _replacing(table: str, row: Sequence[Value]) -> list[_Statement]:
     """What puts a row in the place of the one of its key, on any engine."""
     keys = _KEYS[table]
     same = " AND ".join(f"{key} = ?" for key in keys)
@@ -342,7 +332,7 @@ class _File:
         with self._lock, _store_errors(self.path):
             return fetch(self._connection.cursor(), statement, values)
 
-    def keep_answers(self, statements: Sequence[Statement]) -> None:
+    def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none."""
         with self._lock, _store_errors(self.path), self._connection:
             for statement, values in statements:

@@ -82,34 +82,27 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """As `model_for` knows it; answers are remembered under this name."""
-        ...
 
     @property
     def endpoint(self) -> str:
         """Who serves it: what parallelism is bounded by and limits are remembered for."""
-        ...
 
     @property
     def small(self) -> bool:
         """Whether its limit is known to be small, so that no try with a whole text is worth its price."""
-        ...
 
     @property
     def counter(self) -> TokenCounter:
         """Counts as the model does, or a named estimate."""
-        ...
 
     def limit(self) -> int | None:
         """The context limit, where the provider, a table or the user tells it."""
-        ...
 
     def count(self, text: str) -> int:
         """The tokens of a text."""
-        ...
 
     def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
         """The answer, or a ProviderError of the right kind; a CancelledError once `stop` is set."""
-        ...
 
 
 _ERRORS: dict[Failure, type[ProviderError]] = {

@@ -23,7 +23,7 @@ from brimful.assembly.context import Context, verify_determinism
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.errors import DocumentError
-from brimful.evaluation.axis import Range
+from brimful.evaluation.measures import Range
 from brimful.text.spans import Span, merge_spans
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for

@@ -15,8 +15,7 @@ from blake3 import blake3
 from brimful.budget import budget_of
 from brimful.classes import dataclass
 from brimful.errors import InputError, choose
-from brimful.evaluation.axis import Range, TokenAxis
-from brimful.evaluation.measures import Difference, Scores, difference, ndcg, score
+from brimful.evaluation.measures import Difference, Range, Scores, TokenAxis, difference, ndcg, score
 from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope
 
 # ---- run: How does an answerer do on a whole set?
@@ -160,7 +159,7 @@ def evaluate(
     rank where they are first cited. `axis` saves tokenising the documents again where a set is asked often.
 
     >>> from brimful.corpus.documents import Document
-    >>> from brimful.evaluation.axis import Cited
+    >>> from brimful.evaluation.measures import Cited
     >>> from brimful.evaluation.sets import Evidence
     >>> tea = EvaluationSet("tea", "qa", (Document("a.txt", "Tea at four."),),
     ...                     (Question("q1", "When?", evidence=(Evidence("a.txt", 4, 11),)),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import mmap
 import os
 import re
 import struct
@@ -17,10 +18,11 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful import kernels
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
-from brimful.kernels import Places, WordTokens
+from brimful.kernels import Places
+from brimful.kernels import codes as kernels
+from brimful.kernels.tokens import WordTokens
 from brimful.text.terms import query_terms
 
 if TYPE_CHECKING:
@@ -134,21 +136,17 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Which vectors these are: equal names promise comparable vectors."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """Whether a text's vector is the sum of its terms' vectors."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text."""
-        ...
 
 
 class Identity(NamedTuple):
@@ -279,9 +277,10 @@ class StaticEmbedder:
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
         """Every token by its text, read without making a tokenizer: a question of common words needs none."""
-        try:
-            whole = self._read()
-            return {**whole["model"]["vocab"], **{each["content"]: each["id"] for each in whole["added_tokens"]}}
+        try:  # most of the file are pairs, which take longest to read
+            text = read_part(self._tokens, remedy=_INSTALL).decode()
+            vocabulary, added = _value_in(text, "vocab", "{"), _value_in(text, "added_tokens", "[")
+            return {**vocabulary, **{each["content"]: each["id"] for each in added}}
         except (ValueError, KeyError, TypeError) as error:
             raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
 
@@ -298,7 +297,7 @@ class StaticEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
-        weights = read_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+        weights = _mapped(self._place / "weights" / "l2_supercat_256.safetensors")
         table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
@@ -478,15 +477,38 @@ def _largest(table: NDArray[np.int16]) -> int:
     return max(int(table.max(initial=0)), -int(table.min(initial=0)))
 
 
-def _tensor(raw: bytes, name: str) -> NDArray[np.float16]:
+def _value_in(text: str, name: str, sign: str) -> Any:
+    """The first value of a name in a JSON text that begins with this sign; what stands around it is not read.
+
+    >>> _value_in('{"model": {"merges": ["t ea"], "vocab": {"tea": 7}}}', "vocab", "{")
+    {'tea': 7}
+    """
+    found = re.search(rf'"{name}"\s*:\s*(?={re.escape(sign)})', text)
+    if found is None:
+        raise KeyError(name)
+    return json.JSONDecoder().raw_decode(text, found.end())[0]
+
+
+def _mapped(path: Path) -> memoryview:
+    """The table's file in memory that is read as it is needed: a question needs a few rows of sixteen megabytes."""
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingPartError(f"{path} is missing; {_INSTALL}") from error
+    except ValueError as error:
+        raise MissingPartError(f"{path} is empty; {_INSTALL}") from error
+
+
+def _tensor(raw: memoryview, name: str) -> NDArray[np.float16]:
     """A tensor of a safetensors file: eight bytes that say how long the JSON header is, the header, the numbers."""
     try:
         (size,) = struct.unpack_from("<Q", raw)
-        entry: dict[str, Any] = json.loads(raw[8 : 8 + size])[name]
+        entry: dict[str, Any] = json.loads(bytes(raw[8 : 8 + size]))[name]
         first, last = entry["data_offsets"]
         if entry["dtype"] != "F16":
             raise ValueError(entry["dtype"])
-        return np.frombuffer(memoryview(raw)[8 + size + first : 8 + size + last], "<f2").reshape(entry["shape"])
+        return np.frombuffer(raw[8 + size + first : 8 + size + last], "<f2").reshape(entry["shape"])
     except (struct.error, ValueError, KeyError, TypeError) as error:
         raise MissingPartError(f"no table {name!r} of 16-bit floats in the file; {_INSTALL}") from error
 

@@ -50,11 +50,9 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Whose scores these are."""
-        ...
 
     def scores(self, question: str, texts: Sequence[str]) -> list[int]:
         """One whole number for each text, the higher the better."""
-        ...
 
 
 class CrossEncoderReranker:
@@ -160,7 +158,7 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 _OPENAI_URL = "https://api.openai.com/v1"
 NAMES = ("default", "none", "minilm", "minilm-int8", "static")
 LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
-RERANKERS = ("none", "cross-encoder", "rerank")
+_RERANKERS = ("none", "cross-encoder", "rerank")
 
 _FORMS = f"choices: {', '.join(NAMES)}, a folder, {', '.join(f'{each}:NAME' for each in LIBRARIES)}"
 
@@ -238,7 +236,7 @@ def check_reranker(name: str) -> None:
     kind, _, rest = name.partition(":")
     if not (name == "none" or (kind == "cross-encoder" and rest) or (kind == "rerank" and "@" in rest)):
         choices = "choices: none, cross-encoder:NAME, rerank:MODEL@BASE_URL"
-        raise ChoiceError(f"unknown reranker {name!r}; {suggest(kind, RERANKERS)}{choices}")
+        raise ChoiceError(f"unknown reranker {name!r}; {suggest(kind, _RERANKERS)}{choices}")
 
 
 def _of_a_name(name: str) -> Embedder | None:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
 from brimful.errors import CorruptError
+from brimful.kernels import columns as kernels
+from brimful.kernels.terms import merge_names
 from brimful.patterns import compiled
 
 # ---- columns: How are sorted numbers packed into few bytes?
@@ -107,13 +108,13 @@ class OpenPage:
     A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
     """
 
-    __slots__ = ("_counted", "_data", "_names", "_sizes")
+    __slots__ = ("_data", "_ended", "_names", "_sizes")
 
     def __init__(self, data: bytes) -> None:
         self._data, self._sizes = data, _HEADER.unpack_from(data)
         names = _names(data)
         self._names = b"\n%b\n" % names  # so that every term stands between two newlines
-        self._counted: Numbers | None = None
+        self._ended: Numbers | None = None
 
     @property
     def nbytes(self) -> int:
@@ -123,7 +124,7 @@ class OpenPage:
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
         at = self._place(name)
-        return int(self._counts[at]) if at >= 0 else 0
+        return self._column(at)[1] if at >= 0 else 0
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
@@ -131,8 +132,8 @@ class OpenPage:
         if at < 0:
             return np.zeros(0, np.int64)
         begin, behind = _HEADER.size + self._sizes[0] + self._sizes[1], _HEADER.size + sum(self._sizes)
-        counts, skipped = self._counts, int(self._counts[:at].sum())
-        return kernels.unpack_column(self._data, first=begin, last=behind, skipped=skipped, count=int(counts[at]))
+        skipped, count = self._column(at)
+        return kernels.unpack_column(self._data, first=begin, last=behind, skipped=skipped, count=count)
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
@@ -147,12 +148,13 @@ class OpenPage:
         at = self._names.find(b"\n%b\n" % name)
         return self._names.count(b"\n", 0, at) if at >= 0 else -1
 
-    @property
-    def _counts(self) -> Numbers:
-        if self._counted is None:
+    def _column(self, at: int) -> tuple[int, int]:
+        """How many positions stand before those of a term, and how many it has."""
+        if self._ended is None:
             begin = _HEADER.size + self._sizes[0]
-            self._counted = unpack_numbers(memoryview(self._data)[begin : begin + self._sizes[1]])
-        return self._counted
+            self._ended = unpack_sorted(memoryview(self._data)[begin : begin + self._sizes[1]])
+        before = int(self._ended[at - 1]) if at else 0
+        return before, int(self._ended[at]) - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,7 @@ def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
 
 
 def _merged(parts: Sequence[Postings]) -> Postings:
-    names, places = kernels.merge_names([part.names for part in parts])
+    names, places = merge_names([part.names for part in parts])
     counts = np.zeros((len(names), len(parts)), np.int64)
     for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
         counts[rows, column] = np.diff(part.offsets)

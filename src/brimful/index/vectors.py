@@ -10,9 +10,9 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful import kernels
 from brimful.errors import InputError, ScoreError, SettingError
 from brimful.index.segments import Numbers, Postings
+from brimful.kernels import codes as kernels
 
 # ---- vectors: Which units mean something alike?
 #
@@ -40,7 +40,6 @@ class TermVectors(Protocol):
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row of 256 numbers for each name, zeros where it is unknown."""
-        ...
 
 
 class Nearest(NamedTuple):

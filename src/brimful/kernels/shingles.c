@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-enum { SEPARATES = 0, INSIDE = 1, BEGINS = 2, MOST_RUN = 8, SIGN_WORDS = 4 };
+enum { SEPARATES = 0, INSIDE = 1, BEGINS = 2, MOST_RUN = 8, SIGN_WORDS = 16, SIGN_STEP = 4 };
 
 #define MULTIPLIER 0x9E3779B97F4A7C15ull
 
@@ -82,21 +82,29 @@ static inline uint64_t bits_by_byte(uint64_t word)
 /* Whether more than `most` of the hashes of one set can't be in another, by their signs. */
 static inline int is_apart(const uint64_t *one, const uint64_t *other, int64_t most)
 {
-    uint64_t bits = 0;
-    for (int at = 0; at < SIGN_WORDS; at++)
-        bits += bits_by_byte(one[at] & ~other[at]);
-    bits = (bits & 0x00FF00FF00FF00FFull) + (bits >> 8 & 0x00FF00FF00FF00FFull);
-    return (int64_t)(bits * 0x0001000100010001ull >> 48) > most;
+    int64_t apart = 0;
+    for (int from = 0; from < SIGN_WORDS; from += SIGN_STEP) { /* most pairs are told by the first half */
+        uint64_t bits = 0;
+        for (int at = from; at < from + SIGN_STEP; at++)
+            bits += bits_by_byte(one[at] & ~other[at]);
+        bits = (bits & 0x00FF00FF00FF00FFull) + (bits >> 8 & 0x00FF00FF00FF00FFull);
+        apart += (int64_t)(bits * 0x0001000100010001ull >> 48);
+        if (apart > most)
+            return 1;
+    }
+    return 0;
 }
 
 /* Those of `count` other sets that share all but misses[s] hashes with set `number`, s being the shorter of the two, in
  * their order; and how many they share. Set i is sets[offsets[i]] to sets[offsets[i + 1] - 1], ascending; without
- * `others` they are the first so many. `found` and `shared` have room for `count`. Returns how many. */
+ * `others` they are the first so many. `found` and `shared` have room for `count`. Returns how many, and looks no
+ * further where they are more than `most`. */
 EXPORT int64_t alike_sets(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, const int64_t *misses,
-                          int64_t number, const int64_t *others, int64_t count, int64_t *found, int64_t *shared)
+                          int64_t number, const int64_t *others, int64_t count, int64_t most, int64_t *found,
+                          int64_t *shared)
 {
     int64_t made = 0, own = offsets[number + 1] - offsets[number];
-    for (int64_t place = 0; place < count; place++) {
+    for (int64_t place = 0; place < count && made <= most; place++) {
         int64_t other = others ? others[place] : place, size = offsets[other + 1] - offsets[other];
         int64_t flip = (other ^ number) & -(int64_t)(size < own); /* no branch: which is shorter is anybody's guess */
         int64_t small = number ^ flip, large = other ^ flip;

@@ -20,10 +20,13 @@ static int64_t begin_of(const uint8_t *packed, int64_t size, int64_t number)
     return at;
 }
 
-/* Unpack `count` numbers behind the first `skipped` ones, each with those of its column before it added. Returns how many
- * there are, which is less where the bytes end before. */
-EXPORT int64_t unpack_column(const uint8_t *packed, int64_t size, int64_t skipped, int64_t count, int64_t *values)
+/* Unpack `count` numbers of the bytes `first` to `last` behind the first `skipped` ones, each with those of its column
+ * before it added. Returns how many there are, which is less where the bytes end before. */
+EXPORT int64_t unpack_column(const uint8_t *bytes, int64_t first, int64_t last, int64_t skipped, int64_t count,
+                             int64_t *values)
 {
+    const uint8_t *packed = bytes + first;
+    int64_t size = last - first;
     uint64_t total = 0, value = 0;
     unsigned shift = 0;
     int64_t made = 0;

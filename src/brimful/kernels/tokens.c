@@ -8,7 +8,7 @@
 #include "kernels.h"
 
 enum { UNKNOWN, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, BREAK, SIGN };
-enum { MOST_PIECE = 512, PAGE_BITS = 7, LAST_CODE = 0x10FFFF };
+enum { MOST_PIECE = 512, TOGETHER = 32, PAGE_BITS = 7, LAST_CODE = 0x10FFFF };
 static const int64_t UNTOLD = -1;
 
 typedef struct {
@@ -21,17 +21,34 @@ typedef struct {
     const uint8_t *kinds;
 } Vocabulary;
 
+/* The next bytes of a string that has so many left, at most eight, as a number, the first one lowest. */
+static inline uint64_t word_of(const uint8_t *text, int64_t left)
+{
+    if (left >= 8)
+        return word_at(text);
+    uint64_t word = 0;
+    for (int64_t byte = 0; byte < left; byte++)
+        word |= (uint64_t)text[byte] << 8 * byte;
+    return word;
+}
+
 static inline uint64_t hash_of(const uint8_t *text, int64_t size)
 {
     const uint64_t multiplier = 0x9E3779B97F4A7C15u;
     uint64_t hash = (uint64_t)size * multiplier;
     for (; size > 0; text += 8, size -= 8) {
-        uint64_t word = 0;
-        memcpy(&word, text, size < 8 ? (size_t)size : 8);
-        hash = (hash ^ word) * multiplier;
+        hash = (hash ^ word_of(text, size)) * multiplier;
         hash ^= hash >> 29;
     }
     return hash * multiplier;
+}
+
+static inline int is_same(const uint8_t *text, const uint8_t *other, int64_t size)
+{
+    for (; size >= 8; text += 8, other += 8, size -= 8)
+        if (word_at(text) != word_at(other))
+            return 0;
+    return word_of(text, size) == word_of(other, size);
 }
 
 /* Put the tokens into the table, which is all zeros. Returns how many: fewer than `count` where one is there twice, is
@@ -55,21 +72,26 @@ EXPORT int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_
     return count;
 }
 
-/* The number of the token that these bytes are, or -1. */
-static int64_t token_of(const Vocabulary *words, const uint8_t *text, int64_t size)
+/* The number of the token that these bytes are, whose hash is given, or -1. */
+static inline int64_t token_with(const Vocabulary *words, const uint8_t *text, int64_t size, uint64_t hash)
 {
     if (size > words->longest)
         return -1;
-    uint64_t mask = ((uint64_t)1 << words->bits) - 1, hash = hash_of(text, size), tag = hash << 32;
+    uint64_t mask = ((uint64_t)1 << words->bits) - 1, tag = hash << 32;
     for (uint64_t at = hash >> (64 - words->bits); words->slots[at]; at = (at + 1) & mask) {
         if ((words->slots[at] & 0xFFFFFFFF00000000u) != tag)
             continue;
         int64_t token = (int64_t)(words->slots[at] & 0xFFFFFFFF) - 1;
         if (words->offsets[token + 1] - words->offsets[token] == size &&
-            !memcmp(words->bytes + words->offsets[token], text, (size_t)size))
+            is_same(words->bytes + words->offsets[token], text, size))
             return token;
     }
     return -1;
+}
+
+static int64_t token_of(const Vocabulary *words, const uint8_t *text, int64_t size)
+{
+    return size > words->longest ? -1 : token_with(words, text, size, hash_of(text, size));
 }
 
 /* Where the lowest of some numbers stands, the first of equals; -1 where all are INT32_MAX, which is none. */
@@ -85,11 +107,10 @@ static inline int64_t least_of(const int32_t *numbers, int64_t count)
     return best;
 }
 
-/* The tokens of a piece: the pair with the lowest number is joined, the first of equals, until none is left. */
-static int64_t count_piece(const Vocabulary *words, const uint8_t *piece, int64_t size)
+/* The tokens of a piece that is none by itself: the pair with the lowest number is joined, the first of equals, until
+ * none is left. */
+static int64_t count_pairs(const Vocabulary *words, const uint8_t *piece, int64_t size)
 {
-    if (size == 1 || token_of(words, piece, size) >= 0)
-        return 1;
     if (size > MOST_PIECE)
         return UNTOLD;
     int16_t starts[MOST_PIECE + 1];
@@ -292,12 +313,35 @@ EXPORT int64_t count_tokens(const uint8_t *text, int64_t size, int64_t is_cased,
     const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
     int64_t total = 0;
     for (int64_t at = 0; at < size;) {
-        int64_t end = past_piece(&words, text, size, at, (int)is_cased);
-        int64_t tokens = end > at ? count_piece(&words, text + at, end - at) : UNTOLD;
-        if (tokens < 0)
-            return UNTOLD;
-        total += tokens;
-        at = end;
+        /* Pieces are looked up together: each look waits for memory, and theirs are asked for before they are needed. */
+        int64_t starts[TOGETHER + 1], pieces = 0;
+        uint64_t hashes[TOGETHER];
+        for (starts[0] = at; pieces < TOGETHER && at < size; starts[++pieces] = at) {
+            int64_t end = past_piece(&words, text, size, at, (int)is_cased);
+            if (end <= at)
+                return UNTOLD;
+            hashes[pieces] = hash_of(text + at, end - at < longest ? end - at : longest);
+            __builtin_prefetch(slots + (hashes[pieces] >> (64 - bits)));
+            at = end;
+        }
+        for (int64_t piece = 0; piece < pieces; piece++) {
+            uint64_t slot = slots[hashes[piece] >> (64 - bits)] & 0xFFFFFFFF;
+            __builtin_prefetch(offsets + slot); /* the one behind, mostly in the same line */
+        }
+        for (int64_t piece = 0; piece < pieces; piece++) {
+            uint64_t slot = slots[hashes[piece] >> (64 - bits)] & 0xFFFFFFFF;
+            __builtin_prefetch(bytes + offsets[slot ? slot - 1 : 0]);
+        }
+        for (int64_t piece = 0; piece < pieces; piece++) {
+            const uint8_t *begin = text + starts[piece];
+            int64_t length = starts[piece + 1] - starts[piece];
+            int64_t tokens = length == 1 || token_with(&words, begin, length, hashes[piece]) >= 0
+                                 ? 1
+                                 : count_pairs(&words, begin, length);
+            if (tokens < 0)
+                return UNTOLD;
+            total += tokens;
+        }
     }
     return total;
 }

@@ -40,6 +40,7 @@ UNLESS_EMPTY = {"written": "unless empty"}
 """The metadata of a field that came later: without it, a receipt is what it was before."""
 
 _LARGEST = 2**63 - 1
+_ATOMS = frozenset((int, bool, type(None)))
 _HASH = compiled(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
 
@@ -82,7 +83,7 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)
-            for name, item in sorted(written_fields(value))
+            for name, item in written_fields(value)
         }
     if isinstance(value, Mapping):
         return _mapping(value, where, depth)
@@ -102,7 +103,7 @@ def written_fields(value: DataclassInstance) -> Iterator[tuple[str, object]]:
 @cache
 def _written(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
     """The fields of a dataclass that are written down, and whether only where they hold something."""
-    named = (each for each in fields(kind) if not each.name.startswith("_"))
+    named = sorted((each for each in fields(kind) if not each.name.startswith("_")), key=lambda each: each.name)
     return tuple((each.name, each.metadata == UNLESS_EMPTY) for each in named)
 
 
@@ -263,8 +264,7 @@ def _mapping(value: Mapping[object, object], where: str, depth: int) -> dict[str
 
 def _is_plain(value: object) -> bool:
     """Whether it is JSON as it stands: most of a receipt is, and need not be named for an error."""
-    kind = type(value)
-    return (kind is str and value.isascii()) or kind is int or value is None or kind is bool  # type: ignore[attr-defined]
+    return value.isascii() if type(value) is str else type(value) in _ATOMS
 
 
 def _number(value: float, where: str) -> int | float:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from blake3 import blake3
 
-from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, written
+from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, text_of
 from brimful.assembly.formats import Showing, form_for
 from brimful.budget import Budget
 from brimful.classes import dataclass
@@ -410,9 +410,7 @@ def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -
             raise DocumentError(
                 f"{path}: its windows show it more than {MOST_OVERLAP} times over; leave out those that overlap"
             )
-    text = "".join(
-        part.text for _, part in written(context.blocks, form=form_for(context.format), showing=context.showing)
-    )
+    text = text_of(context.blocks, form=form_for(context.format), showing=context.showing)
     if text != context.text:
         raise FormatError("the context's text is not what its windows say; pack it again")
 

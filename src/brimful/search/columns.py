@@ -6,12 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.index.vectors import (
@@ -23,7 +21,8 @@ from brimful.index.vectors import (
     chance_score,
     similarities,
 )
-from brimful.kernels import Columns
+from brimful.kernels import columns as kernels
+from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
@@ -140,17 +139,21 @@ class CorpusColumns:
             self._places, size=lambda found: sum(column.nbytes for column in found), most_bytes=_KEPT_PLACES_BYTES
         )
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
-        self._parents: dict[int, Numbers] = {}
+        self._trees: dict[int, HeadingTree | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
         if not units.ndim:
             return self._starts_of(units[None]).reshape(())
+        if len(self.segments) > 1 and (units[1:] < units[:-1]).any():
+            order = np.argsort(units)  # equal ones have equal starts
+            starts = np.empty(len(units), np.int64)
+            starts[order] = self._starts_of(units[order])
+            return starts
         starts = np.empty(len(units), np.int64)
-        within = self.firsts.searchsorted(units, side="right") - 1
-        bounds = np.append(np.flatnonzero(np.diff(within, prepend=-1)), len(units)).tolist()
-        for low, high in pairwise(bounds):
-            segment = self.segments[int(within[low])]
-            starts[low:high] = segment.starts[units[low:high] - segment.first]
+        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
+        for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
+            if low < high:
+                starts[low:high] = segment.starts[units[low:high] - segment.first]
         return starts
 
     def _extents_of(self, units: Ids) -> Numbers:
@@ -165,6 +168,11 @@ class CorpusColumns:
         following = np.minimum(units + 1, self._size - 1)
         last = units + 1 == self._behind[extents]
         return np.where(last, self._ends[extents], self.starts[following])
+
+    def placed(self, units: Ids) -> tuple[Numbers, Numbers, Numbers]:
+        """The document of each of some units, where in it they begin, and how long they are."""
+        extents, starts = self._extents_of(units), self.starts[units]
+        return self.owners[extents], starts + self._shifts[extents], self.ends_of(units, extents) - starts
 
     def behind(self, extent: int) -> int:
         """The unit behind the last one of an extent."""
@@ -247,7 +255,7 @@ class CorpusColumns:
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each segment."""
         self.snapshot.expect_terms([term])
-        return Columns(segment.view.positions(term) for segment in self.segments)
+        return Columns([segment.view.positions(term) for segment in self.segments])
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
@@ -309,7 +317,7 @@ class CorpusColumns:
 
     def blocks_with(self, places: Sequence[Numbers]) -> Ids:
         """The blocks that have any of the positions, ascending."""
-        return kernels.find_blocks(Columns.of(places), *self._blocks)
+        return kernels.find_blocks(places, *self._blocks)
 
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
@@ -337,10 +345,6 @@ class CorpusColumns:
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
-    def counts_in(self, places: Sequence[Numbers], units: Ids) -> Numbers:
-        """How many of the positions lie in each of some ascending units."""
-        return Candidates(self, units).counts(places)
-
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
@@ -349,7 +353,7 @@ class CorpusColumns:
 
     def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
         """Add so much for each of the positions to the count of its document, by row."""
-        kernels.add_to_rows(Columns.of(places), *self._extents, weight=weight, counts=counts)
+        kernels.add_to_rows(places, *self._extents, weight=weight, counts=counts)
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
@@ -440,22 +444,28 @@ class CorpusColumns:
             if codes is not None:
                 yield segment, codes.near(asked, least=least)
 
-    def head_parents(self, number: int) -> Numbers:
-        """The heading above each heading of a segment; their number stands for none."""
-        if number not in self._parents:
-            self._parents[number] = _parents(self.segments[number])
-        return self._parents[number]
+    def heading_tree(self, number: int) -> HeadingTree | None:
+        """The headings of a segment and which one each stands under; None where there are none."""
+        if number not in self._trees:
+            segment = self.segments[number]
+            starts, ends, _ = segment.view.heads
+            bases = segment.view.extents.bases
+            self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
+        return self._trees[number]
 
     def headings_above(self, unit: int) -> list[bytes]:
         """The lines of the headings that a unit stands under, the outermost first; its own is not among them."""
         number = int(self.firsts.searchsorted(unit, side="right")) - 1
         segment = self.segments[number]
-        starts, ends, _ = segment.view.heads
+        tree = self.heading_tree(number)
+        if tree is None:
+            return []
+        starts, ends, parents = tree.starts, tree.ends, tree.parents
         begin, size = int(segment.starts[unit - segment.first]), int(self.sizes[np.array([unit])][0])
         bases = segment.view.extents.bases
         base = int(bases[bases.searchsorted(begin, side="right") - 1])
         lowest = int(ends.searchsorted(begin, side="right")) - 1
-        parents, found = self.head_parents(number), []
+        found = []
         if lowest + 1 < len(starts) and starts[lowest + 1] < begin + size:
             lowest = int(parents[lowest + 1])
         while 0 <= lowest < len(starts) and starts[lowest] >= base:
@@ -524,7 +534,7 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
 
 
 def _parents(segment: SegmentUnits) -> Numbers:
-    """The heading above each heading of a segment, within its document; one more than there are for none."""
+    """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
     numbers = np.arange(count)
@@ -536,7 +546,7 @@ def _parents(segment: SegmentUnits) -> Numbers:
     bases = segment.view.extents.bases
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
-    return np.append(np.where(same, above, count), count)
+    return np.where(same, above, count)
 
 
 # ---- headings: Under which headings does a unit stand, and do they have a word of the question?
@@ -549,58 +559,24 @@ class Headings:
     """The headings above some units."""
 
     def __init__(self, columns: CorpusColumns, chosen: Candidates) -> None:
-        self._size = len(chosen)
-        self._plots: list[_Above] = []
-        used_starts: list[Numbers] = []
-        used_ends: list[Numbers] = []
-        for number, segment in enumerate(columns.segments):
-            part = slice(*chosen.bounds[number : number + 2])
-            starts, ends, _ = segment.view.heads
-            if part.start < part.stop and len(starts):
-                parents = columns.head_parents(number)
-                begin = chosen.starts[part]
-                bases = segment.view.extents.bases
-                base = bases[bases.searchsorted(begin, side="right") - 1]
-                # One row for no heading at all, at the end: every way up ends there.
-                lowest = ends.searchsorted(begin, side="right") - 1
-                chain = np.where((lowest >= 0) & (starts[lowest] >= base), lowest, len(starts))
-                after = np.minimum(lowest + 1, len(starts) - 1)
-                is_own = (starts[after] >= begin) & (starts[after] < chosen.ends[part])
-                chain = np.where(is_own, parents[after], chain)
-                chains = [chain]
-                for _ in range(DEEPEST - 1):
-                    chains.append(parents[chains[-1]])
-                used = np.zeros(len(starts) + 1, bool)
-                used[np.array(chains)] = True
-                heads = np.flatnonzero(used[:-1])
-                at = np.cumsum(used) - 1
-                at[-1] = len(heads)
-                self._plots.append(_Above(number, part, at[np.array(chains)]))
-                used_starts.append(starts[heads])
-                used_ends.append(ends[heads])
-        self._starts, self._ends = (
-            np.concatenate([*parts, np.zeros(0, np.int64)]) for parts in (used_starts, used_ends)
-        )
-        self._bounds = np.cumsum([0, *map(len, used_starts)]).tolist()
+        self._chains = np.full((len(chosen), DEEPEST), -1, np.int32)
+        self._segments: list[int] = []  # those that have any
+        starts, ends, bounds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
+        for number, (low, high) in enumerate(pairwise(chosen.bounds)):
+            tree = columns.heading_tree(number) if low < high else None
+            if tree is not None:
+                part = (chosen.starts[low:high], chosen.ends[low:high])
+                used = tree.above(*part, first=bounds[-1], chains=self._chains[low:high])
+                self._segments.append(number)
+                starts.append(tree.starts[used])
+                ends.append(tree.ends[used])
+                bounds.append(bounds[-1] + len(used))
+        self._heads = Stretches(np.concatenate(starts), np.concatenate(ends), bounds)
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many headings above each unit have one of these positions."""
-        counts = np.zeros(self._size, np.int64)
-        if not self._plots:
-            return counts
-        positions = Columns([places[above.segment] for above in self._plots])
-        has = kernels.count_inside(positions, self._starts, self._ends, self._bounds) > 0
-        for above, (low, high) in zip(self._plots, pairwise(self._bounds), strict=True):
-            counts[above.part] = np.append(has[low:high], False)[above.chains].sum(axis=0)
-        return counts
-
-
-class _Above(NamedTuple):
-    """The headings above some units of one segment: a row for each step up, and one behind the last for none."""
-
-    segment: int
-    part: slice
-    chains: NDArray[np.int64]
+        positions = Columns(places[segment] for segment in self._segments)
+        return kernels.count_above(self._chains, self._heads.count(positions))
 
 
 # ---- phrases: Where do words stand side by side?

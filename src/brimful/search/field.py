@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels import WeighedUnits
+from brimful.kernels.codes import WeighedUnits
 from brimful.search.columns import CorpusColumns, Headings, Ids, union
 from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
@@ -211,7 +211,7 @@ def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: 
 
 def _document_counts(columns: CorpusColumns, term_hits: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
     """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
-    counts = np.zeros(len(columns.documents), np.int64)
+    counts = np.zeros(len(columns.document_sizes), np.int64)
     for weight, places in term_hits.places:
         if weight:
             columns.add_document_counts(counts, places, weight=weight)
@@ -290,7 +290,7 @@ def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
     """How often a word stands in each of some units, weighed, in thousandths."""
     counts = np.zeros(len(chosen), np.int64)
     for weight, places in term_hits.places:
-        counts += weight * chosen.counts(places)
+        chosen.add_counts(counts, places, weight=weight)
     return counts
 
 
@@ -364,7 +364,7 @@ def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[Ter
 
 def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
     """What the name of its document says of a word in each unit, in thousandths."""
-    has = np.zeros(len(columns.documents), np.int64)
+    has = np.zeros(len(columns.document_sizes), np.int64)
     for name in term_hits.names:
         has[columns.titles.of(name)] = round(settings.name_in_unit * THOUSAND)
     return has[rows]

@@ -146,23 +146,18 @@ class VectorMemory(Protocol):
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> Known:
         """A row for each key, and which are missing."""
-        ...
 
     def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
         """Keep some; why not, where they could not be kept."""
-        ...
 
     def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> Mapping[bytes, bytes]:
         """Those of these stacks that are kept."""
-        ...
 
     def retain_vectors(self, model: str, keys: Sequence[bytes]) -> int:
         """Forget all vectors of a model but these; returns how many."""
-        ...
 
     def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
         """Keep one; why not, where it could not be kept."""
-        ...
 
 
 class Known(Protocol):
@@ -171,12 +166,10 @@ class Known(Protocol):
     @property
     def rows(self) -> Bytes:
         """A row for each key, zeros where nothing is remembered."""
-        ...
 
     @property
     def missing(self) -> Numbers:
         """The places of those."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +351,18 @@ def nearest_units(
     best = best[np.lexsort((everything.starts[best], everything.rows[best], -alike[best]))[:limit]]
     best = np.sort(best[alike[best] > 0])
     return columns.between(everything.firsts[best], everything.behinds[best] - 1, reach=0)
+
+
+def beside_model(settings: FieldSettings) -> FieldSettings:
+    """What counts how much where a model reads the best places: it sees their surroundings itself."""
+    around, whole = settings.late_around, settings.late_document
+    return replace(
+        settings,
+        near=settings.near * around,
+        wide=settings.wide * around,
+        document=settings.document * whole,
+        called=settings.called * whole,
+    )
 
 
 def read_late(

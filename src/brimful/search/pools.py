@@ -115,11 +115,9 @@ class Units(Protocol):
 
     def units_with(self, term: bytes) -> Sequence[int]:
         """The numbers of all units that hold a term, ascending."""
-        ...
 
     def text(self, unit: int) -> bytes:
         """What a unit says."""
-        ...
 
 
 class RelatedVectors(Protocol):
@@ -127,7 +125,6 @@ class RelatedVectors(Protocol):
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row for each term."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

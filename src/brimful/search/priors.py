@@ -39,7 +39,7 @@ def _prior(name: str, thousandths: int, pattern: str, asked_by: str, *, hints: s
     return Prior(name, thousandths, compiled(pattern, re.IGNORECASE), words, tuple(hints.encode().split()))
 
 
-PRIORS: Final = (
+_PRIORS: Final = (
     _prior(
         "test",
         600,
@@ -96,7 +96,7 @@ def priors_of(path: str) -> tuple[Prior, ...]:
     >>> [prior.name for path in ("uv.lock", "a/jquery.min.js", "CHANGES.rst") for prior in priors_of(path)]
     ['lock file', 'minified', 'change log']
     """
-    return tuple(prior for prior in PRIORS if prior.pattern.search(path))
+    return tuple(prior for prior in _PRIORS if prior.pattern.search(path))
 
 
 def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
@@ -117,7 +117,7 @@ def _perhaps_of_a_kind(paths: Sequence[str]) -> list[list[int]]:
     joined = b"\n".join(lines).lower()
     beyond = np.flatnonzero(np.frombuffer(joined, np.uint8) > 0x7F).tolist()
     rows = []
-    for prior in PRIORS:
+    for prior in _PRIORS:
         places = beyond + [place for hint in prior.hints for place in _places(joined, hint)]
         found = bounds.searchsorted(np.array(places, np.int64), side="right") - 1
         rows.append(sorted(set(found.tolist())))
@@ -141,7 +141,7 @@ class FileKinds:
 
     def __init__(self, paths: Sequence[str]) -> None:
         found: dict[int, tuple[Prior, ...]] = {}
-        for prior, rows in zip(PRIORS, _perhaps_of_a_kind(paths), strict=True):
+        for prior, rows in zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True):
             for row in rows:
                 if prior.pattern.search(paths[row]):
                     found[row] = (*found.get(row, ()), prior)

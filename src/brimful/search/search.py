@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.corpus.documents import Hit
+from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels import Columns
+from brimful.kernels.columns import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
@@ -26,6 +26,7 @@ from brimful.search.meaning import (
     Late,
     QuestionVectors,
     Read,
+    beside_model,
     meaning_of,
     nearest_units,
     read_again,
@@ -74,15 +75,15 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
-    return tuple(
-        Hit.known(
-            paths[row],
-            start,
-            start + size,
-            1 / (place + 1),
-            time=None if times[row] == NO_TIME else int(times[row]),
-        )
-        for place, (row, start, size) in enumerate(zip(rows, starts, sizes, strict=True))
+    return known_hits(
+        [paths[row] for row in rows],
+        starts,
+        [start + size for start, size in zip(starts, sizes, strict=True)],
+        [1 / (place + 1) for place in range(len(rows))],
+        lexical=[None] * len(rows),
+        semantic=[None] * len(rows),
+        terms=[()] * len(rows),
+        times=[None if times[row] == NO_TIME else int(times[row]) for row in rows],
     )
 
 
@@ -311,31 +312,36 @@ def best_of(asked: Understood, *, limit: int) -> Found:
 def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
     if blocks not in asked.fields:
-        columns, query, settings = asked.columns, asked.query, asked.settings
-        field = relevance(
-            columns,
-            asked.term_hits,
-            settings=settings,
-            blocks=blocks,
-            allowed=asked.allowed,
-            favour=_favour(columns, query, asked.recent_days, settings),
-            sequence=_sequence(query, asked.term_hits),
-            pointed_at=places_of(columns, frames_in(query.text)),
-            lacking=sum(each.worth for each in asked.missing),
-            meaning=asked.meaning,
-            extra=asked.near,
-        )
-        read = None
-        if asked.late is not None and settings.late and len(field.units):
-            field, read = read_late(
-                columns, field, asked.as_read, asked.late, settings, asked.everything, asked.nearest
-            )
+        columns, settings = asked.columns, asked.settings
+        late = asked.late if settings.late else None
+        field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks), None
+        if late is not None and len(field.units):
+            field, read = read_late(columns, field, asked.as_read, late, settings, asked.everything, asked.nearest)
+            if read.failed:
+                field = _by_words(asked, settings, blocks)
         if asked.reranker is not None and len(field.units):
             field, read = read_again(
                 columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
             )
         asked.fields[blocks] = _worth_something(field), read
     return asked.fields[blocks]
+
+
+def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
+    """Every place of so many blocks with its worth by words and static codes."""
+    return relevance(
+        asked.columns,
+        asked.term_hits,
+        settings=settings,
+        blocks=blocks,
+        allowed=asked.allowed,
+        favour=_favour(asked.columns, asked.query, asked.recent_days, settings),
+        sequence=_sequence(asked.query, asked.term_hits),
+        pointed_at=places_of(asked.columns, frames_in(asked.query.text)),
+        lacking=sum(each.worth for each in asked.missing),
+        meaning=asked.meaning,
+        extra=asked.near,
+    )
 
 
 def with_matches(columns: CorpusColumns, found: Found) -> Found:
@@ -633,8 +639,10 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]]
         held = Columns(
-            union([places[number] for places in groups if len(places[number])])
-            for number in range(len(columns.segments))
+            [
+                union([places[number] for places in groups if len(places[number])])
+                for number in range(len(columns.segments))
+            ]
         )
         placed.append((weight - lighter, held))
     return tuple(placed)
@@ -695,32 +703,23 @@ def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[
 
 def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
-    rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
+    placed = columns.placed(units)
+    rows, starts, sizes = (column.tolist() for column in placed)
     paths = columns.documents.paths
-    times = [None if time == NO_TIME else time for time in columns.documents.times[columns.rows[units]].tolist()]
+    times = [None if time == NO_TIME else time for time in columns.documents.times[placed[0]].tolist()]
     terms = _Terms(words)
-    return tuple(
-        Hit.known(
-            paths[row],
-            start,
-            start + size,
-            score / MILLION,
-            lexical=lexical / MILLION,
-            semantic=semantic / MILLION,
-            terms=terms[has],
-            time=time,
-        )
-        for row, start, size, score, lexical, semantic, has, time in zip(
-            rows,
-            starts,
-            sizes,
-            field.scores[:limit].tolist(),
-            field.lexical[:limit].tolist(),
-            field.semantic[:limit].tolist(),
-            map(tuple, field.has[:, :limit].T.tolist()),
-            times,
-            strict=True,
-        )
+    scores, lexical, semantic = (
+        (column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic)
+    )
+    return known_hits(
+        [paths[row] for row in rows],
+        starts,
+        [start + size for start, size in zip(starts, sizes, strict=True)],
+        scores,
+        lexical=lexical,
+        semantic=semantic,
+        terms=[terms[tuple(has)] for has in field.has[:, :limit].T.tolist()],
+        times=times,
     )
 
 

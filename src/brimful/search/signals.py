@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.index.segments import Numbers
-from brimful.kernels import Columns
+from brimful.kernels.columns import Stretches
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
@@ -82,13 +81,21 @@ class Candidates:
         """Where in its document each begins."""
         return self._ground.offsets_of(self.units, self.extents)
 
+    @cached_property
+    def _stretches(self) -> Stretches:
+        return Stretches(self.starts, self.ends, self.bounds)
+
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each."""
-        return kernels.count_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+        return self._stretches.count(places)
+
+    def add_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int) -> None:
+        """Add so much for each of the positions to the count of its unit."""
+        self._stretches.count(places, weight=weight, counts=counts)
 
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = kernels.find_inside(Columns.of(places), self.starts, self.ends, self.bounds)
+        found, units, behind = self._stretches.find(places)
         return [
             (found[first:last], units[first:last] - low)
             for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
@@ -188,17 +195,19 @@ def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[
                 continue
             heads = starts.searchsorted(column, side="right") - 1 if len(starts) else np.full(len(column), -1)
             in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
-            for at in np.flatnonzero(in_head | each.is_name).tolist()[: _MOST_DEFINITIONS - reads]:
-                reads += 1
-                unit = int(units[at])
-                if in_head[at]:
-                    start = int(starts[heads[at]])
-                    line = segment.view.text(start, min(int(ends[heads[at]]), start + _LONGEST_HEAD))
-                    defines = _name(line) in (each.word, *each.names)
-                else:
-                    text = segment.view.text(int(unit_starts[unit]), int(unit_ends[unit]))
-                    defines = _begins_definition(text, int(column[at]) - int(unit_starts[unit]), len(each.word))
-                if defines:
+            read = np.flatnonzero(in_head | each.is_name)[: _MOST_DEFINITIONS - reads]
+            reads += len(read)
+            column, units, heads, in_head = column[read], units[read], heads[read], in_head[read]
+            begins, until = unit_starts[units], unit_ends[units]
+            if in_head.any():
+                begins = np.where(in_head, starts[heads], begins)
+                until = np.where(in_head, np.minimum(ends[heads], begins + _LONGEST_HEAD), until)
+            texts = segment.view.texts(begins.tolist(), until.tolist())
+            for unit, is_line, at, text in zip(
+                units.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
+            ):
+                names = (each.word, *each.names)
+                if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
                     found[word][low + unit] = 1
     return found
 
@@ -287,22 +296,23 @@ class PathNames:
     def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
         called = called or NamedDocuments.of(paths, [None] * len(paths))
         self._lines, self._starts, found = called.paths, called.starts, called.terms
-        sizes = np.diff(found.offsets)
+        sizes = found.offsets[1:] - found.offsets[:-1]
         lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
         places = found.starts.astype(np.int64)
-        # By place, the longer one first; titles come behind the paths.
-        order = np.argsort(places * (int(lengths.max(initial=0)) + 1) - lengths)  # no two are equal
-        rows = self._starts.searchsorted(places[order], side="right") - 1
+        # The smallest words are those in which no other begins; of those that begin together the shortest.
+        behind = int(self._starts[-1]) + 1
+        shortest = np.full(behind, behind)
+        np.minimum.at(shortest, places, lengths)
+        begins = np.flatnonzero(shortest < behind)
+        nexts = np.empty(behind, np.int64)
+        nexts[begins[:-1]], nexts[begins[-1:]] = begins[1:], behind + behind
+        rows = self._starts.searchsorted(places, side="right") - 1
         path_ends = self._starts[:-1] + np.fromiter(map(len, self._lines), np.int64, len(self._lines))
-        in_path = places[order] < path_ends[rows]
-        order, rows = order[in_path], rows[in_path]
-        places, numbers = places[order], numbers[order]
-        smallest = np.append(places[1:], np.iinfo(np.int64).max) >= places + lengths[order]
-        places, numbers = places[smallest], numbers[smallest]
-        pairs = numbers * len(self._lines) + rows[smallest]
-        order = np.argsort(pairs)  # the order of equal ones decides nothing
-        self._places, pairs = places[order], pairs[order]  # of a word and a document together
+        smallest = (lengths == shortest[places]) & (places + lengths <= nexts[places]) & (places < path_ends[rows])
+        # Titles come behind the paths. Words come in order, the places of each in order, and so do their documents.
+        self._places: Numbers = places[smallest]
+        pairs: Numbers = (numbers * len(self._lines) + rows)[smallest]
         self._firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
         self._words, self._rows = np.divmod(pairs[self._firsts], max(len(self._lines), 1))
         self._names = found.names

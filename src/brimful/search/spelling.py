@@ -220,8 +220,8 @@ def corrections(
     """The corrections of all words of a question that need one, in the question's order.
 
     `spellings` is called only if it is needed; keep what it makes as long as the vocabulary stays the same. A word in
-    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are those of
-    `all_forms`, if they are known already.
+    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are what each term of
+    the question stands for, if that is known already.
 
     >>> from brimful.search.query import parse_query
     >>> from brimful.search.terms import CountedWords

@@ -30,15 +30,12 @@ class Words(Protocol):
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order."""
-        ...
 
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, in any order that is always the same."""
-        ...
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
-        ...
 
 
 class CountedWords:
@@ -267,16 +264,6 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_
         for pair in query.neighbours
         if _is_word(b"".join(pair)) and words.census(b"".join(pair))
     )
-
-
-def all_forms(
-    query: Query, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
-) -> tuple[WordForms, ...]:
-    """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
-    singles = (
-        WordForms((asked.term,), forms_of(asked, words, languages=languages, weights=weights)) for asked in query.terms
-    )
-    return (*singles, *joined_forms(query, words, weights=weights))
 
 
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))

@@ -18,7 +18,7 @@ from brimful.classes import dataclass
 from brimful.errors import InputError
 from brimful.patterns import compiled
 
-SCHEMES = ("postgresql", "postgres")
+_SCHEMES = ("postgresql", "postgres")
 CORPUS, SCHEMA = "main", "brimful"
 _NAME = compiled(r"[a-z_][a-z0-9_]{0,40}")
 _CORPUS = compiled(r"\S(?:.{0,98}\S)?")
@@ -50,7 +50,7 @@ class Address:
         except ValueError:
             raise InputError(f"{masked(text)!r:.200} is no address; {_SHAPE}") from None
         asked = dict(given)
-        if parts.scheme not in SCHEMES or parts.fragment or len(asked) != len(given):
+        if parts.scheme not in _SCHEMES or parts.fragment or len(asked) != len(given):
             raise InputError(f"{masked(text)!r:.200} is no address; {_SHAPE}")
         corpus, schema = asked.pop("corpus", CORPUS), asked.pop("schema", SCHEMA)
         if not _CORPUS.fullmatch(corpus) or not corpus.isprintable():
@@ -113,7 +113,7 @@ def is_address(text: object) -> bool:
     >>> is_address("postgresql://localhost/team"), is_address("notes.db")
     (True, False)
     """
-    return isinstance(text, str) and text.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+    return isinstance(text, str) and text.lower().startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 
 def masked(text: str) -> str:

@@ -6,8 +6,8 @@ import mmap
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -38,12 +38,13 @@ _EDGE = 1 << 16  # of the beginning and the end, which say whether a window is t
 class PartlyRead(Document):
     """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
 
-    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_snapshot")
+    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_outline", "_snapshot")
     _bytes: _Places
     _header: tuple[int, int] | None
     _length: int
     _lines: LineCount
     _number: int
+    _outline: Outline | None
     _snapshot: Snapshot
 
     def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
@@ -57,7 +58,7 @@ class PartlyRead(Document):
             "id": row.id,
             "_outline": None,
             "_newlines": None,
-            "_speaks": True,  # it may, where it was not read
+            "speaks": True,  # it may, where it was not read
             "_length": row.length,
             "_snapshot": snapshot,
             "_number": row.number,
@@ -99,7 +100,7 @@ class PartlyRead(Document):
         return Span(min(low, start), max(self.outline.cut_before(known.end), end))
 
     @property
-    def outline(self) -> Outline:
+    def outline(self) -> Outline:  # type: ignore[override]  # found anew where more was read
         """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
         if self._outline is None:
             known = self._bytes.known
@@ -195,6 +196,7 @@ def _cuts(parts: Iterable[Numbers], length: int) -> Numbers:
 
 _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
+_TOGETHER = 64  # hits whose documents are looked up at once
 
 KEPT_BYTES = 24 << 20
 """Documents that stay read, so that the next question about them need not wait."""
@@ -210,7 +212,7 @@ class WholeDocuments:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._kept: OrderedDict[tuple[Row, bool], Document] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bool], tuple[Row, Document]] = OrderedDict()  # by path, and `as_stored`
         self._held = 0  # bytes
         self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
         self._lines: dict[Row, LineCount] = {}
@@ -220,23 +222,28 @@ class WholeDocuments:
         """The document of a path that the snapshot has, whole."""
         row = snapshot.row(path)
         assert row is not None
-        key = (row, as_stored)
+        key = (path, as_stored)
         with self._lock:
-            if key in self._kept:
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # mostly the same object
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return known[1]
         made = _read(snapshot, row, as_stored=as_stored)
         with self._lock:
-            if (known := self._kept.setdefault(key, made)) is made:
-                self._held += row.length
-            return known
+            known = self._kept.get(key)
+            if known is not None and known[0] == row:  # another thread was faster
+                return known[1]
+            self._held += row.length - (known[0].length if known is not None else 0)
+            self._kept[key] = row, made
+            self._kept.move_to_end(key)
+            return made
 
     def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
             while self._held > KEPT_BYTES and len(self._kept) > len(found):
-                self._held -= len(self._kept.popitem(last=False)[1])
+                self._held -= self._kept.popitem(last=False)[1][0].length
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
@@ -247,6 +254,13 @@ class WholeDocuments:
             return snapshot.read(row.number, start, end)
         return self.one(snapshot, path, as_stored=True).content[start:end]
 
+    def texts(self, snapshot: Snapshot, hits: Sequence[Hit]) -> Iterator[str]:
+        """The text of each hit, read when it is asked for; the documents of so many are looked up at once."""
+        for number, hit in enumerate(hits):
+            if not number % _TOGETHER:
+                snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
+            yield self.text(snapshot, hit.path, hit.start, hit.end).decode("utf-8", "replace")
+
     def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line of a range."""
         row = snapshot.row(path)
@@ -256,22 +270,34 @@ class WholeDocuments:
         return self.one(snapshot, path, as_stored=True).lines(start, end)
 
     def around(
-        self, snapshot: Snapshot, hits: Iterable[Hit], *, as_stored: bool, budget_bytes: int
+        self,
+        snapshot: Snapshot,
+        hits: Iterable[Hit],
+        *,
+        as_stored: bool,
+        budget_bytes: int,
+        known: dict[str, Document] | None = None,
     ) -> dict[str, Document]:
-        """The documents of some hits, long ones around them: so far that windows can grow by the budget together."""
+        """The documents of some hits, long ones around them: so far that windows can grow by the budget together.
+
+        Whole ones that are `known` to whoever asks again and again are not looked up; others come to be known.
+        """
+        known = {} if known is None else known
         places: dict[str, list[tuple[int, int]]] = {}
         for hit in hits:
             places.setdefault(hit.path, []).append((hit.start, hit.end))
         reach_bytes = max(_LEAST_REACH, _REACH_BUDGETS * budget_bytes // max(sum(map(len, places.values())), 1))
         parts: dict[str, Document] = {}
-        snapshot.expect(places)
-        for path, here in places.items():
+        unknown = places.keys() - known.keys()
+        snapshot.expect(unknown)
+        for path in sorted(unknown):
             row = snapshot.row(path)
             assert row is not None
             if row.length > LONGEST_WHOLE:
                 part = parts[path] = self._part(snapshot, row)
-                part.near(here, reach_bytes=reach_bytes)
-        return {**self.many(snapshot, places.keys() - parts.keys(), as_stored=as_stored), **parts}
+                part.near(places[path], reach_bytes=reach_bytes)
+        known.update(self.many(snapshot, unknown - parts.keys(), as_stored=as_stored))
+        return {path: parts[path] if path in parts else known[path] for path in places}
 
     def clear(self) -> None:
         """Let go of all."""
@@ -297,36 +323,37 @@ class WholeDocuments:
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
-    known: Outline | None = None
-    if as_stored and row.kind != "data":
-        made = cache(lambda: _structure(row, content))
-        known = Outline(
-            row.kind,
-            row.language,
-            row.length,
-            snapshot.units(row.number),
-            snapshot.sections(row.number),
-            blocks=lambda: (
-                _headings(snapshot, row, content, made()) if row.kind == "prose" else definition_blocks(content, made())
-            ),
-            structure=made,
-        )
+    known = _StoredOutline(snapshot, row, content) if as_stored and row.kind != "data" else None
     return Document.known(
         row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
     )
 
 
-def _structure(row: Row, content: bytes) -> Structure:
-    """What a document is made of; of one that is very long that would take too long to find out."""
-    if row.length > LARGEST:
-        return Structure(row.kind, row.language, row.length)
-    return structure(content, kind=row.kind, language=row.language, path=row.path)
+class _StoredOutline(Outline):
+    """The cuts that a document was stored with; what it is made of is read when it is first asked for.
 
+    Of one that is very long that would take too long: its headings are those that were found when it was stored.
+    """
 
-def _headings(snapshot: Snapshot, row: Row, content: bytes, found: Structure) -> tuple[Block, ...]:
-    """The headings of the outline; of a document that is too long for it those that were found when it was stored."""
-    if row.length <= LARGEST:
-        return heading_blocks(found.headings)
-    columns = (column.tolist() for column in snapshot.heads(row.number))
-    heads = [(start, end, level, content[start:end]) for start, end, level in zip(*columns, strict=True)]
-    return heading_blocks(sections_of(heads, row.length))
+    def __init__(self, snapshot: Snapshot, row: Row, content: bytes) -> None:
+        units, sections = snapshot.units(row.number), snapshot.sections(row.number)
+        super().__init__(row.kind, row.language, row.length, units, sections)
+        self._snapshot, self._row, self._content = snapshot, row, content
+
+    @cached_property
+    def structure(self) -> Structure:
+        row = self._row
+        if row.length > LARGEST:
+            return Structure(row.kind, row.language, row.length)
+        return structure(self._content, kind=row.kind, language=row.language, path=row.path)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        row = self._row
+        if row.kind != "prose":
+            return definition_blocks(self._content, self.structure)
+        if row.length <= LARGEST:
+            return heading_blocks(self.structure.headings)
+        columns = (column.tolist() for column in self._snapshot.heads(row.number))
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return heading_blocks(sections_of(heads, row.length))

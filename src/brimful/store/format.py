@@ -220,23 +220,18 @@ class Cursor(Protocol):
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        ...
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The same, one by one; other statements wait until the last."""
-        ...
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
         """A statement without rows."""
-        ...
 
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
         """The same for many values."""
-        ...
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
-        ...
 
     def expect(self, keys: Sequence[int]) -> None:
         """Be told which blobs will be asked for; whoever is far away fetches them at once."""
@@ -248,44 +243,35 @@ class Cursor(Protocol):
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
-        ...
 
     def next_segment(self) -> int:
         """A number that no live segment has."""
-        ...
 
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
         """Keep other writers out until the end of the transaction, where they are not kept out already.
 
         A ChangedError where one of some blobs, by their seals, is not there any more.
         """
-        ...
 
     def size_bytes(self) -> int:
         """How much room the store takes."""
-        ...
 
     def has_vectors(self) -> bool:
         """Whether there are tables for remembered vectors."""
-        ...
 
     def make_vectors(self) -> None:
         """Make them, unless they are there."""
-        ...
 
     @property
     def is_lost(self) -> bool:
         """Whether the connection was cut."""
-        ...
 
     @property
     def is_far(self) -> bool:
         """Whether each statement is a round trip, so that few large ones are better than many small ones."""
-        ...
 
     def close(self) -> None:
         """Let go of the connection."""
-        ...
 
 
 class SqliteCursor:

@@ -41,7 +41,7 @@ _FRAMES_AT_ONCE = 256
 _SPARE_BYTES = 1 << 20
 _LOCK_BYTE = 0x4000_0000  # the page with this byte is never written
 
-Hashes = NDArray[np.uint64]
+_Hashes = NDArray[np.uint64]
 
 
 def version_of(user_version: int) -> int:
@@ -68,7 +68,7 @@ class _Record:
     parent: int
     page_count: int
     numbers: NDArray[np.uint32]
-    hashes: Hashes
+    hashes: _Hashes
 
     def written(self) -> bytes:
         header = _HEADER.pack(_MAGIC, self.stamp, self.parent, self.page_count, len(self.numbers))
@@ -95,7 +95,7 @@ class _Notes:
         """The records with that stamp: one, or several where a backup was restored and history went another way."""
         return [each for each in self.records.values() if each.stamp == stamp]
 
-    def state(self, record: _Record) -> Hashes:
+    def state(self, record: _Record) -> _Hashes:
         """The hash of each page as of a record, by page number; 0 where none is known."""
         chain = [record]
         while chain[-1].parent != _NOBODY:

@@ -25,8 +25,7 @@ BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A live document as the store knows it."""
 
     number: int
@@ -166,70 +165,58 @@ class SegmentView(Protocol):
     @property
     def number(self) -> int:
         """Tells segments of one snapshot apart."""
-        ...
 
     @property
     def length(self) -> int:
         """Bytes of the axis, dead text included."""
-        ...
 
     @property
     def extents(self) -> Extents:
         """What is live; they never overlap."""
-        ...
 
     @property
     def units(self) -> Numbers:
         """Where units begin, ascending, dead ones included; a unit ends at the next one or with its extent."""
-        ...
 
     @property
     def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
         """The same column in as few bytes as hold it; not to be changed."""
-        ...
 
     @property
     def sections(self) -> Numbers:
         """Where sections begin, likewise."""
-        ...
 
     @property
     def heads(self) -> Heads:
         """Headings, dead ones included."""
-        ...
 
     @property
     def codes(self) -> Codes | None:
         """A row of 32 bytes for each of `units`; None in a store without vectors."""
-        ...
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units, of which only those are read."""
-        ...
 
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
-        ...
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted, those of dead text included; no positions are read."""
-        ...
 
     def little_words(self) -> Numbers | None:
         """How often each of the words stands that tell languages apart; None where it must be looked up."""
-        ...
 
     def live_names(self, prefix: bytes) -> list[bytes]:
         """The same without those that only dead text has: what was deleted changes nothing that is shown."""
-        ...
 
     def words(self) -> list[bytes]:
         """Of all these the ones that are made of letters, and perhaps some others."""
-        ...
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
-        ...
+
+    def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
+        """The same of several places."""
 
 
 class Snapshot(Protocol):
@@ -238,30 +225,24 @@ class Snapshot(Protocol):
     @property
     def generation(self) -> int:
         """Counts the commits."""
-        ...
 
     @property
     def root(self) -> bytes:
         """The state root over path, time and content of all live documents."""
-        ...
 
     @property
     def model(self) -> str | None:
         """Whose vectors the unit codes were made of; None without any."""
-        ...
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The shards that this moment goes without, since they can't be reached."""
-        ...
 
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in one of them."""
-        ...
 
     def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
         """Be told which documents will be asked for; whoever is far away fetches them at once."""
-        ...
 
     def expect_terms(self, terms: Sequence[bytes]) -> None:
         """The same of terms that will be looked for, or of beginnings of terms."""
@@ -282,48 +263,36 @@ class Snapshot(Protocol):
 
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
-        ...
 
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
-        ...
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
-        ...
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
-        ...
 
     def read(self, number: int, start: int, end: int) -> bytes:
         """Bytes of a document, verified."""
-        ...
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents."""
-        ...
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are (105 §2.3 phase 1)."""
-        ...
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
-        ...
 
     def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of a document's units, its length included; or those from `start` until before `end`."""
-        ...
 
     def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of its sections, likewise."""
-        ...
 
     def heads(self, number: int) -> Heads:
         """Its headings and first lines of definitions."""
-        ...
 
     def prove(self, path: str) -> Proof:
         """That a document is under the root."""
-        ...

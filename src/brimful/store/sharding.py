@@ -17,9 +17,9 @@ from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
+from brimful.classes import Closing
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.reading import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError
@@ -72,7 +72,7 @@ class ShardView(StoredSegment):
         return [card._replace(number=card.number * self._shards + self._shard) for card in self._view.cards()]
 
 
-class ShardedSnapshot:
+class ShardedSnapshot(Closing):
     """What all shards hold, each at its newest moment, or all but those that are missing.
 
     A document's number is that in its shard, times the count of shards, plus the shard.
@@ -90,14 +90,6 @@ class ShardedSnapshot:
         if len(models) > 1:
             raise StoreError(f"the shards have vectors of different models ({models!r:.200}); rebuild() them with one")
         self.model = models.pop() if models else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of every shard's moment."""
@@ -119,7 +111,7 @@ class ShardedSnapshot:
         return self._shards[shard], own
 
     def _numbered(self, row: Row, shard: int) -> Row:
-        return replace(row, number=row.number * self._count + shard)
+        return row._replace(number=row.number * self._count + shard)
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
@@ -150,8 +142,16 @@ class ShardedSnapshot:
         own: dict[int, list[str]] = {}
         for path in paths:
             own.setdefault(part_of(path, self.parts), []).append(path)
-        far = {shard: some for shard, some in own.items() if shard != NOBODY and self._shards[shard].cursor.is_far}
-        at_once([partial(self._shards[shard].expect, some, proofs=proofs) for shard, some in sorted(far.items())])
+        far = []
+        for number, some in sorted(own.items()):
+            if number == NOBODY:
+                continue
+            shard = self._shards[number]
+            if shard.cursor.is_far:
+                far.append(partial(shard.expect, some, proofs=proofs))
+            else:
+                shard.expect(some, proofs=proofs)
+        at_once(far)
 
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
@@ -264,7 +264,6 @@ class Opening(Protocol):
 
     def __call__(self, place: Path | Address, *, make: bool) -> Store:
         """Open it; without `make`, one that is not there is a StoreUnreachableError."""
-        ...
 
 
 class ShardState(NamedTuple):

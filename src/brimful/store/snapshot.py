@@ -11,13 +11,13 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
+from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
@@ -401,6 +401,10 @@ class StoredSegment:
             raise CorruptError(f"segment {self.number} ends before byte {end}")
         return joined[start - begin : end - begin]
 
+    def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
+        """The same of several places."""
+        return list(map(self.text, starts, ends))
+
 
 class PartView(StoredSegment):
     """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
@@ -502,7 +506,7 @@ def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
     return Places(found.documents[order], found.starts[order])
 
 
-class StoredSnapshot:
+class StoredSnapshot(Closing):
     """One generation, held by a read transaction."""
 
     missing: tuple[str, ...] = ()
@@ -523,14 +527,6 @@ class StoredSnapshot:
         self._expected: dict[str, Row] = {}  # read before they are asked for
         self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
         self._was_expected: set[str] = set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def cursor(self) -> Cursor:
@@ -583,7 +579,9 @@ class StoredSnapshot:
 
         With rows that are new comes the text of the documents, or the beginning of a long one.
         """
-        if not self._cursor.is_far:
+        if proofs:
+            self._expect_leaves(sorted({bucket_of(path) for path in paths}))
+        if not self._cursor.is_far:  # a row is read as fast by itself
             return
         fresh = sorted({path for path in paths if path not in self._was_expected})
         for first in range(0, len(fresh), _AT_ONCE):
@@ -596,8 +594,6 @@ class StoredSnapshot:
         if len(self._was_expected) > _KEPT_DOCUMENTS:
             self._was_expected.clear()
             self._expected.clear()
-        if proofs:
-            self._expect_leaves(sorted({bucket_of(path) for path in paths}))
 
     def _text_keys(self, number: int) -> list[int]:
         """The keys of a document's blocks of text, the first ones of a long one."""

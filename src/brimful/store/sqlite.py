@@ -25,15 +25,12 @@ from brimful.store.writing import Entry
 
 __all__ = [
     "BESIDE_MILLISECONDS",
-    "LOCK_SUFFIX",
-    "LOG_BYTES",
     "LOG_PAGES",
     "Entry",
     "Origins",
     "SqliteStore",
     "TakenError",
     "opened_to_read",
-    "snapshot_of",
     "turn",
 ]
 
@@ -49,7 +46,7 @@ try:
 except ImportError:  # Windows
     import msvcrt
 
-LOCK_SUFFIX = "-lock"
+_LOCK_SUFFIX = "-lock"
 """What the name of the file has behind the store's."""
 
 _LOOK_SECONDS = 0.02
@@ -59,7 +56,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_N
 @contextmanager
 def turn(path: Path, *, wait_seconds: float | None) -> Iterator[None]:
     """Hold the store for a change of several commits; None waits for as long as it takes."""
-    place = path.with_name(path.name + LOCK_SUFFIX)
+    place = path.with_name(path.name + _LOCK_SUFFIX)
     try:
         descriptor = os.open(place, _FLAGS, 0o600)
     except OSError as error:
@@ -95,7 +92,7 @@ def _locked(descriptor: int) -> bool:
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
 
-LOG_BYTES = 64 << 20
+_LOG_BYTES = 64 << 20
 """What the log keeps of the disk when a larger transaction has been moved."""
 
 BESIDE_MILLISECONDS = 250
@@ -169,7 +166,7 @@ class SqliteStore(Store):
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            return snapshot_of(opened_to_read(self.path))
+            return _snapshot_of(opened_to_read(self.path))
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
@@ -178,7 +175,7 @@ class SqliteStore(Store):
     def own_files(self) -> list[Path]:
         """The file, and those that are made beside it."""
         path = self.path.resolve()
-        suffixes = ("-wal", "-shm", "-journal", SUFFIX, LOCK_SUFFIX)
+        suffixes = ("-wal", "-shm", "-journal", SUFFIX, _LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:
@@ -255,7 +252,7 @@ class SqliteStore(Store):
                 cursor.fetch("PRAGMA incremental_vacuum")
 
 
-def snapshot_of(connection: apsw.Connection) -> StoredSnapshot:
+def _snapshot_of(connection: apsw.Connection) -> StoredSnapshot:
     """What a file holds now, held by a read transaction."""
     cursor = SqliteCursor(connection)
     cursor.execute("BEGIN")
@@ -306,7 +303,7 @@ def _configure(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_SECONDS * 1_000)
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
-    connection.pragma("journal_size_limit", LOG_BYTES)
+    connection.pragma("journal_size_limit", _LOG_BYTES)
     connection.pragma("synchronous", "full")  # of each connection, whatever this SQLite was built with
 
 

@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import Closing, dataclass
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
@@ -121,7 +120,7 @@ class TakenError(Exception):
         self.paths = frozenset(paths)
 
 
-class Store(ABC):
+class Store(Closing, ABC):
     """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
 
     path: Place
@@ -196,14 +195,6 @@ class Store(ABC):
         embedder = self._chosen
         if model is not None and embedder is not None and embedder != "default" and not outdated:
             check_same_model(model.decode() or "no embedder", embedder.name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def generation(self) -> int:
         """How many commits there have been, by whichever process."""

@@ -45,7 +45,7 @@ from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
 from brimful.text.stems import telling_words
-from brimful.zstd import packer
+from brimful.zstd import packer, stored
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -58,6 +58,7 @@ SEGMENT_BYTES = 16 << 20
 
 LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
+_WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _BEYOND_ASCII, _MORE_BEYOND = bytes(range(0x80, 0x100)), 3
 _CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
 
@@ -186,7 +187,9 @@ def _code_blobs(codes: Codes | None) -> Iterator[Blob]:
     if codes is not None:
         packed = packer(LEVEL)
         for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
-            yield CODES, place, packed(codes[first : first + BLOB_CODES].tobytes())
+            raw = codes[first : first + BLOB_CODES].tobytes()
+            shorter = packed(raw)
+            yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
 
 
 def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:

@@ -57,7 +57,7 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
     """What a search found, best first, with lines and text."""
     with engine.one_state() as corpus:
         return {
-            "hits": [hit_record(engine, hit) for hit in found.hits],
+            "hits": [_hit_record(engine, hit) for hit in found.hits],
             "corrections": corrections_record(found.corrections),
             "census": dict(found.census),
             "missing": list(found.missing),
@@ -66,7 +66,7 @@ def found_record(engine: Engine, found: Found) -> dict[str, object]:
         }
 
 
-def hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
+def _hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
     """A hit with its lines and its text."""
     place = (hit.path, hit.start, hit.end)
     lines, origins, text = engine.lines(*place), engine.origins(*place), engine.text(*place)

@@ -21,7 +21,7 @@ from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 
-FaultKind = Literal[
+_FaultKind = Literal[
     "status", "hang", "hang_in_stream", "reset", "truncated", "html", "empty", "schema", "refusal", "in_stream",
     "cut_stream", "silent_truncation", "count", "drip", "no_output",
 ]  # fmt: skip
@@ -34,7 +34,7 @@ _OVERFLOW = "This model's maximum context length is {limit} tokens. However, you
 class Fault:
     """One way to fail; `Fault.status(503)`, or `Fault("hang")`."""
 
-    kind: FaultKind
+    kind: _FaultKind
     code: int = 500
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -277,7 +277,7 @@ _DRIPPING = {
     "headers": "HTTP/1.1 200 OK\r\n",
     "100": "",
 }
-_FAULTS: dict[FaultKind, Callable[[_Handler, Fault, str], None]] = {
+_FAULTS: dict[_FaultKind, Callable[[_Handler, Fault, str], None]] = {
     "status": lambda to, fault, _: to.write_json(fault.code, fault.body, fault.headers),
     "hang": lambda to, *_: to.hang(""),
     "hang_in_stream": lambda to, *_: to.hang(f"data: {json.dumps(_BEGUN)}\n\n"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from splintr import AnyTokenizer
 
-    from brimful.kernels import TokenTable
+    from brimful.kernels.tokens import TokenTable
 
 
 # ---- contractions: Where does a word end in an apostrophe and a long s? Some patterns take that for an `'s`, and
@@ -152,7 +152,8 @@ def _class(character: str, han_apart: bool) -> str:  # noqa: FBT001
 _AT_ONCE = 1 << 17  # characters whose tokens are listed at once, where a joint follows them
 _STRIDE = 64  # characters between two kept joints of a prepared text
 _REMEMBERED = 65_536  # short texts whose count is kept
-_SHORT = 256  # characters of a short text
+_REMEMBERED_CHARACTERS = 1 << 21  # of all of them together
+_SHORT = 4_096  # characters of a short text
 
 # These put a space before the text, so a text behind a joint is counted behind a letter instead.
 _SPACE_FIRST = frozenset({"llama2", "codellama", "mistral_v1", "mistral_v2"})
@@ -198,8 +199,8 @@ class BpeCounter:
     def count(self, text: str) -> int:
         """The tokens of a whole text."""
         try:
-            if not self._word_by_word:
-                return sum(map(self._length, _parts(text)))
+            if not self._word_by_word:  # where it stands makes no difference then
+                return self._memory[text]
             first, *others = words(text)
             return self._length(first) + sum(map(self._memory.__getitem__, others))
         except UnicodeEncodeError:
@@ -227,11 +228,9 @@ class BpeCounter:
 
     def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
-        try:
-            return _BpeMeasure.of(self, text)
-        except UnicodeEncodeError:
-            fitting.utf8(text)
-            raise
+        if not text.isascii():
+            fitting.utf8(text)  # says where it can't be counted
+        return _BpeMeasure.of(self, text)
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)
@@ -267,12 +266,9 @@ class _BpeMeasure:
         """The measure of a text not measured yet."""
         start = next_joint(text)
         if not start:
-            measure = cls(counter, text, 0, None)
-        else:
-            end = last_joint(text)
-            measure = cls(counter, text[:start], counter.run(text[start:end]) if start < end else 0, text[end:])
-        measure._tokens = measure._count()
-        return measure
+            return cls(counter, text, 0, None)
+        end = last_joint(text)
+        return cls(counter, text[:start], counter.short_run(text[start:end]) if start < end else 0, text[end:])
 
     @property
     def inner(self) -> int:
@@ -373,12 +369,15 @@ class _Memory(dict[str, int]):
     def __init__(self, count: Callable[[str], int]) -> None:
         super().__init__()
         self._count = count
+        self._characters = 0
 
     def __missing__(self, text: str) -> int:
         tokens = self._count(text)
         if len(text) <= _SHORT:
-            if len(self) >= _REMEMBERED:
+            self._characters += len(text)
+            if len(self) >= _REMEMBERED or self._characters > _REMEMBERED_CHARACTERS:
                 self.clear()
+                self._characters = len(text)
             self[text] = tokens
         return tokens
 
@@ -440,11 +439,12 @@ def _load(vocabulary: str) -> Callable[[str], int]:
     table = table_of(vocabulary)
     if table is None:
         return _by_tokenizer(vocabulary)
-    tell, slowly = table.count, cache(_by_tokenizer)
+    counting, slowly = table.counting, cache(_by_tokenizer)
 
     def count(text: str) -> int:
-        tokens = tell(text.encode())
-        return slowly(vocabulary)(text) if tokens is None else tokens
+        raw = text.encode()
+        tokens = counting.tell(raw, len(raw), *counting.given)
+        return slowly(vocabulary)(text) if tokens < 0 else tokens
 
     return count
 

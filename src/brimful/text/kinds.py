@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from brimful import kernels
+from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 
 Kind = Literal["prose", "code", "data"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
-from brimful.kernels import NEWLINES
+from brimful.kernels import lines as kernels
+from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.outline import BLANKS, Cuts
 

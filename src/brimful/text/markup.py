@@ -335,6 +335,8 @@ _TURN = compiled(
     rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
     rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
 )
+_COLONS = (b":", b">", b"\xef\xbc\x9a")  # of which every turn has one
+_PARAGRAPH = compiled(rb"\n[ \t\r]*+\n(?=[^\s])")
 _SPOKEN = (b": ", b":\t", b":\n", b":\r\n", b"> ", b">\t", b">\n", b">\r\n", b"\xef\xbc\x9a")  # every turn has one
 _HEADER = compiled(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
@@ -393,14 +395,19 @@ def _mail(content: bytes, start: int, end: int, position: int) -> Message:
 def _chat(content: bytes) -> tuple[Message, ...]:
     """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are."""
     sample = b"\n" + content[:_SAMPLE]
-    if sum(map(sample.count, _SPOKEN)) < _LEAST:  # far faster than the pattern, and true of many texts
+    colons = sum(map(sample.count, _COLONS))
+    if colons < _LEAST:
         return ()
-    spoken = sum(1 for _ in _TURN.finditer(sample))
-    if spoken < _LEAST:
+    lines = sum(map(bool, map(bytes.strip, sample.split(b"\n"))))
+    paragraphs = len(_PARAGRAPH.findall(sample)) + 1
+
+    def are_enough(turns: int) -> bool:
+        return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
+
+    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
+    if not are_enough(colons) or not are_enough(sum(map(sample.count, _SPOKEN))):
         return ()
-    lines = sum(1 for line in sample.split(b"\n") if line.strip())
-    paragraphs = len(re.findall(rb"\n[ \t\r]*+\n(?=[^\s])", sample)) + 1
-    if spoken * 2 < lines and not (spoken * 10 >= paragraphs * 7 and paragraphs >= _LEAST):
+    if not are_enough(sum(1 for _ in _TURN.finditer(sample))):
         return ()
     turns = list(_TURN.finditer(b"\n" + content))
     if _has_too_many_speakers(turns):

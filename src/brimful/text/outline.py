@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
+from brimful.kernels import lines as kernels
+from brimful.kernels.columns import unite
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 
@@ -186,7 +187,7 @@ def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int 
 
 def merged(*columns: Cuts) -> Cuts:
     """Columns as one, sorted, each number once."""
-    return kernels.unite(columns)
+    return unite(columns)
 
 
 # ---- outline: Where may a text be cut, and what stands around a piece of it?

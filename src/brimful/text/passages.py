@@ -14,7 +14,7 @@ from typing import Literal
 from brimful.classes import dataclass
 from brimful.patterns import compiled
 
-PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
+_PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 
 LONGEST_TITLE = 300
 _LEAD_BYTES = 400
@@ -42,7 +42,7 @@ class Passage:
 
     start: int
     end: int
-    kind: PassageKind
+    kind: _PassageKind
     lead: tuple[int, int] | None = None
     parts: tuple[int, ...] = ()
 
@@ -73,7 +73,7 @@ def line_above(content: bytes, line: int) -> tuple[int, bytes]:
 
 
 def _add_passage(
-    reading: Reading, start: int, end: int, kind: PassageKind, lead: tuple[int, int] | None = None,
+    reading: Reading, start: int, end: int, kind: _PassageKind, lead: tuple[int, int] | None = None,
     parts: tuple[int, ...] = (),
 ) -> int:  # fmt: skip
     """Note a stretch of the content; where to go on in the text that has a newline in front."""
@@ -240,7 +240,7 @@ def _deeper(column: int) -> re.Pattern[bytes]:
     return re.compile(rb"(?:[ \t]*+\r?\n|[ \t]{%d}[ \t]*+[^\s][^\n]*+(?:\n|\Z))*+" % (column + 1))
 
 
-_ASCIIDOC: dict[bytes, PassageKind] = {b"-": "code", b".": "code", b"`": "code", b"_": "quotation", b"|": "table"}
+_ASCIIDOC: dict[bytes, _PassageKind] = {b"-": "code", b".": "code", b"`": "code", b"_": "quotation", b"|": "table"}
 
 
 def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
@@ -252,7 +252,7 @@ def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
     return _add_passage(reading, found.start(), max(end - 1, 0), kind)
 
 
-_ENVIRONMENTS: dict[bytes, PassageKind] = {
+_ENVIRONMENTS: dict[bytes, _PassageKind] = {
     **dict.fromkeys((b"verbatim", b"lstlisting", b"minted", b"alltt", b"src", b"example", b"export"), "code"),
     **dict.fromkeys((b"itemize", b"enumerate", b"description"), "list"),
     **dict.fromkeys((b"tabular", b"table", b"longtable"), "table"),
@@ -289,7 +289,7 @@ def _on_braces(reading: Reading, found: re.Match[bytes]) -> int:
     return _add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
 
 
-_ELEMENTS: dict[bytes, PassageKind] = {
+_ELEMENTS: dict[bytes, _PassageKind] = {
     b"pre": "code", b"ul": "list", b"ol": "list", b"table": "table", b"blockquote": "quotation",
 }  # fmt: skip
 

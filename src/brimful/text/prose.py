@@ -404,3 +404,56 @@ def heading_blocks(headings: Iterable[Heading]) -> tuple[Block, ...]:
         for each in headings
         if each.section_end > each.start
     )
+
+
+# ---- edges: Where may a text be shown from, or to, without parting a sentence? Told by the bytes around alone: any
+# kind of text, in any language, with marks that close behind a stop.
+
+_EDGE_BACK = 400  # bytes before and behind an edge that say whether it is natural
+# No stop: the dots that begin a directive, `.. note::`.
+_STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
+_WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
+# The last bytes of what stands before an edge, without the white space in front of it: four closing signs at most.
+_ENDS = compiled(rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\Z")
+_ENDS_BYTES = 17
+_ENDS_WIDE = (b"\xe3\x80\x82", b"\xe3\x80\x8d", b"\xe3\x80\x8f", b"\xef\xbc\x81", b"\xef\xbc\x89", b"\xef\xbc\x9f")
+_BLANK_LINE = compiled(rb"\n[ \t\r]*\n")
+_ATX_HEADING = compiled(rb"[ \t]*#{1,6} [^\n]*\n")
+_BEGINS_BLOCK = compiled(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
+_SENTENCE_END = compiled(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
+_PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
+_LINE_END = compiled(rb"\n")
+
+
+def is_natural_edge(content: bytes, edge: int, *, is_prose: bool) -> bool:
+    """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
+    before, after = content[max(edge - _EDGE_BACK, 0) : edge], content[edge : edge + _EDGE_BACK]
+    if not after.strip() or ends_naturally(before, is_apart=after[:1].isspace()):
+        return True
+    at_line = before.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
+    return at_line and (not is_prose or _BEGINS_BLOCK.match(after) is not None)
+
+
+def ends_naturally(before: bytes, *, is_apart: bool) -> bool:
+    r"""Whether a text ends with a sentence, a paragraph or a heading; `is_apart` where a blank follows it.
+
+    >>> [ends_naturally(text, is_apart=False) for text in (b"Tea. ", b"Tea.", b"Tea\n \n", b"# Tea\n", b"Tea\n")]
+    [True, False, True, True, False]
+    """
+    said = before.rstrip()
+    if not said or said.endswith(_ENDS_WIDE):
+        return True
+    size = len(said)
+    if (is_apart or size < len(before)) and not said[-1:].isalnum() and _ENDS.search(said, max(size - _ENDS_BYTES, 0)):
+        return True
+    if b"\n" not in before[size:]:
+        return False
+    line = said.rfind(b"\n") + 1
+    return _BLANK_LINE.search(before, size) is not None or _ATX_HEADING.match(before, line) is not None
+
+
+def natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
+    """The natural edges strictly between two bytes."""
+    found = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
+    found += [match.end() for match in (_PARAGRAPH_END if is_prose else _LINE_END).finditer(content, low, high)]
+    return [edge for edge in found if low < edge < high or (edge == high == len(content))]

@@ -82,6 +82,11 @@ def back_to_code_point(content: bytes, position: int) -> int:
     return position
 
 
+def whole_characters(content: bytes, start: int, end: int) -> tuple[int, int]:
+    """The characters that `[start, end)` touches."""
+    return back_to_code_point(content, start), on_to_code_point(content, end)
+
+
 def on_to_code_point(content: bytes, position: int) -> int:
     """The smallest code point boundary at or after `position`.
 

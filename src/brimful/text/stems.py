@@ -2,24 +2,19 @@
 
 Those with the same stem. Stems are made for a vocabulary, not for each occurrence: Snowball's stemmer for
 the language, then accents removed, so that `cafe` and `café`, `uber` and `über` meet although both are kept as
-terms. The language of a text is guessed from its commonest words.
+terms.
 """
 
 from __future__ import annotations
 
-import bisect
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from brimful.errors import MissingPartError, choose, install
 from brimful.patterns import compiled
-from brimful.text.terms import Terms
 
 NO_LANGUAGE: Final = "none"
 SNOWBALL: Final = {
@@ -77,8 +72,6 @@ def telling_words() -> dict[str, tuple[bytes, ...]]:
 
 
 _own = threading.local()  # a stemmer remembers words, and serves one thread at a time
-_LEAST_HITS = 3
-_LEAST_SHARE = 0.05  # of all words; man pages have about 20 %, Python sources 16 %, logs and word lists 10 %
 _LEAST_LETTERS = 3
 # Letters of Latin, Greek and Cyrillic, and apostrophes between them.
 _STEMMABLE = compiled(
@@ -97,7 +90,8 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
     >>> stems_of(["café".encode(), b"cafe"], "none")
     [b'cafe', b'cafe']
     """
-    choose(language, LANGUAGES, what="language")
+    if language not in LANGUAGES:
+        choose(language, LANGUAGES, what="language")
     words = [name.decode("utf-8", "replace") for name in names]
     stemmable = [len(word) >= _LEAST_LETTERS and _is_stemmable(word) for word in words]
     if language != NO_LANGUAGE:
@@ -109,42 +103,6 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
 def _is_stemmable(word: str) -> bool:
     """Whether it is a word of letters; most are plain ones, which need no pattern."""
     return (word.isascii() and word.isalpha() and word.islower()) or _STEMMABLE.fullmatch(word) is not None
-
-
-def language_of(terms: Terms) -> str:
-    """The language of a text: the one whose little words are the most, or "none".
-
-    >>> from brimful.text.terms import terms_of
-    >>> language_of(terms_of(b"The cat sat on the mat and it was happy.")), language_of(terms_of(b"x = y + 1"))
-    ('en', 'none')
-    """
-    end = int(terms.starts.max()) + 1 if len(terms.starts) else 0
-    return languages_of(terms, np.array([0, end]))[0]
-
-
-def languages_of(terms: Terms, bounds: NDArray[np.int64]) -> list[str]:
-    """The language of each text of a batch; text i is the content from byte `bounds[i]` to `bounds[i + 1]`.
-
-    Of two languages with as many little words none is taken.
-    """
-    texts = len(bounds) - 1
-    hits = np.zeros((texts, len(SNOWBALL)), np.int64)
-    for column, language in enumerate(SNOWBALL):
-        for word in dict.fromkeys(STOP_WORDS[language].encode().split()):
-            place = bisect.bisect_left(terms.names, word)
-            if place < len(terms.names) and terms.names[place] == word:
-                found = terms.starts[terms.offsets[place] : terms.offsets[place + 1]]
-                hits[:, column] += _per_text(found, bounds)
-    words = _per_text(np.sort(terms.starts), bounds)
-    best = hits.max(axis=1)
-    known = (best >= _LEAST_HITS) & (best >= _LEAST_SHARE * words) & ((hits == best[:, None]).sum(axis=1) == 1)
-    codes = list(SNOWBALL)
-    return [codes[column] if sure else NO_LANGUAGE for column, sure in zip(hits.argmax(axis=1), known, strict=True)]
-
-
-def _per_text(starts: NDArray[np.int32], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of these ascending positions lie in each text."""
-    return np.diff(np.searchsorted(starts, bounds))
 
 
 def _plain(word: str) -> str:

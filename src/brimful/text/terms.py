@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful import kernels
 from brimful.classes import dataclass
-from brimful.kernels import ROOM, Clumps, Places
+from brimful.kernels import Places
+from brimful.kernels import terms as kernels
+from brimful.kernels.terms import ROOM, Clumps
 from brimful.patterns import compiled
 from brimful.text.characters import (
     APOSTROPHE,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from blake3 import blake3
 
-from brimful.kernels import PAGE_CODES, TokenTable, index_tokens
+from brimful.kernels.tokens import PAGE_CODES, TokenTable, index_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

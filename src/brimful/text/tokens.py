@@ -7,6 +7,7 @@ many tokens, which prefix fits, what does a slice of this document cost, what do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from operator import add
 from typing import Protocol, Self, final, runtime_checkable
 
@@ -24,6 +25,7 @@ __all__ = [
     "TokenCounter",
     "counting",
     "least_tokens",
+    "together",
 ]
 
 
@@ -33,11 +35,15 @@ class Measure(Protocol):
     @property
     def tokens(self) -> int:
         """What `count` says of the text."""
-        ...
 
     def __add__(self, other: Self) -> Self:
         """The cost of this text followed by the other, exactly."""
-        ...
+
+
+def together(*measures: Measure | None) -> Measure | None:
+    """The cost of texts one after the other; None stands for no text."""
+    there = [measure for measure in measures if measure is not None]
+    return reduce(add, there) if there else None
 
 
 class PreparedText(Protocol):
@@ -45,11 +51,9 @@ class PreparedText(Protocol):
 
     def count(self, start: int, end: int) -> int:
         """The tokens of the slice `[start, end)`, exactly what the counter says of it."""
-        ...
 
     def fit(self, start: int, max_tokens: int) -> int:
         """The largest end, on a code point, at which the slice from `start` still fits."""
-        ...
 
 
 @runtime_checkable
@@ -59,28 +63,22 @@ class TokenCounter(Protocol):
     @property
     def name(self) -> str:
         """The vocabulary or estimate, as `tokens_for` knows it."""
-        ...
 
     @property
     def exact(self) -> bool:
         """Whether the model will count the same; false for estimates."""
-        ...
 
     def count(self, text: str) -> int:
         """The tokens of a whole text."""
-        ...
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
-        ...
 
     def prepare(self, text: str) -> PreparedText:
         """The text in a form that counts its slices."""
-        ...
 
     def measure(self, text: str) -> Measure:
         """The text's cost in a form that adds up."""
-        ...
 
 
 @final

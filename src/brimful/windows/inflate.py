@@ -15,12 +15,12 @@ from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.outline import Block, Record
 from brimful.text.prose import refers_back
-from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import Line, field_cuts, water_line
+from brimful.windows.waterline import Line, Spans, field_cuts, water_line
 from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
@@ -232,10 +232,10 @@ def _above_water(
 
     def text_of(hit: Hit) -> str:
         content = known[hit.path].content
-        return content[back_to_code_point(content, hit.start) : on_to_code_point(content, hit.end)].decode()
+        return content[slice(*whole_characters(content, hit.start, hit.end))].decode()
 
     tokens = room // settings.chars_per_token
-    line = water_line(ranked, text_of, tokens=tokens, cost=counter.count if counter else estimate)
+    line = water_line(ranked, map(text_of, ranked), tokens=tokens, cost=counter.count if counter else estimate)
     return field_cuts(line, known, whole_share=settings.whole_share)
 
 
@@ -273,7 +273,7 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
 def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
     document, span = cut.document, cut.span
-    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order))
+    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order)) if len(cut.hits) > 1 else cut.hits
     window = Window(
         document.path,
         document.text(span.start, span.end),
@@ -329,6 +329,7 @@ class WindowCache:
         # What is kept holds its hits, so that none of their identities is given to another.
         self._cut: dict[tuple[object, ...], Window] = {}
         self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
+        self._spans = Spans()
 
     def windows(
         self,
@@ -363,6 +364,7 @@ class WindowCache:
                 whole_share=self._settings.whole_share,
                 heads=True,
                 least_bytes=least_bytes,
+                spans=self._spans,
             )
             windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
             self._shown[key] = ((*above, *below), windows)

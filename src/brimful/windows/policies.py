@@ -13,7 +13,7 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.settings import Sizing, WindowSettings
 from brimful.text.outline import BLANKS, FILLED
-from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.text.spans import Span, whole_characters
 from brimful.text.terms import matches_in, query_terms
 
 # ---- sizing: How many bytes should surround each hit? The seeds' three policies, as arithmetic only (`field` is in
@@ -155,8 +155,7 @@ def focused(content: bytes, hit: Hit, *, offset: int = 0) -> list[Span]:
     A hit that does not say where its words stand is searched for its terms; nothing where it has none. The content
     begins so many bytes after the hit's own document does.
     """
-    start = back_to_code_point(content, max(hit.start - offset, 0))
-    end = on_to_code_point(content, max(hit.end - offset, 0))
+    start, end = whole_characters(content, max(hit.start - offset, 0), max(hit.end - offset, 0))
     matches = [(first - offset, last - offset) for first, last in hit.matches]
     if not matches and hit.terms:
         names = [{found.term for found in query_terms(term)} for term in hit.terms]

@@ -9,12 +9,15 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, nextafter
+from operator import itemgetter
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
+from brimful.text.outline import Outline
 from brimful.text.passages import Passage
-from brimful.text.spans import Span, back_to_code_point, on_to_code_point
+from brimful.text.prose import is_natural_edge, natural_edges
+from brimful.text.spans import Span, whole_characters
 from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
@@ -41,18 +44,7 @@ _HEAD_SHARE = 50
 EDGE_BYTES = 300
 """So far is looked for a natural edge where a long sentence or record was cut inside."""
 
-_LINE_BACK = 400  # bytes before and behind an edge that say whether it is natural
-# No stop: the dots that begin a directive, `.. note::`.
-_STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
-_WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
-_NATURAL = compiled(
-    rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\s+\Z"
-    rb"|(?:" + _WIDE_STOPS + rb")\s*\Z|\n[ \t\r]*\n\s*\Z|(?:\A|\n)[ \t]*#{1,6} [^\n]*\n\s*\Z|\A\s*\Z"
-)
-_BEGINS_BLOCK = compiled(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
-_SENTENCE_END = compiled(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
-_PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
-_NEWLINE = compiled(rb"\n")
+_LINE_BACK = 400  # bytes before an end that say what is announced
 _SAID = compiled(rb"\S")
 _DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
 _NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
@@ -109,29 +101,13 @@ def _between_natural_edges(document: Document, span: Span) -> Span:
     """The span from where a sentence, a line or an element begins to where one ends, if those are near."""
     content, is_prose = document.content, document.kind == "prose"
     start, end = span.start, span.end
-    if not _is_natural(content, start, is_prose=is_prose):
+    if not is_natural_edge(content, start, is_prose=is_prose):
         low = max(start - EDGE_BYTES, 0)
-        start = max((edge for edge in _natural_edges(content, low, start, is_prose=is_prose)), default=start)
-    if not _is_natural(content, end, is_prose=is_prose):
-        high = min(end + EDGE_BYTES, len(document))
-        end = min((edge for edge in _natural_edges(content, end, high, is_prose=is_prose)), default=end)
+        start = max((edge for edge in natural_edges(content, low, start, is_prose=is_prose)), default=start)
+    if not is_natural_edge(content, end, is_prose=is_prose):
+        high = min(end + EDGE_BYTES, len(content))
+        end = min((edge for edge in natural_edges(content, end, high, is_prose=is_prose)), default=end)
     return Span(start, end)
-
-
-def _is_natural(content: bytes, edge: int, *, is_prose: bool) -> bool:
-    """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
-    before, after = content[max(edge - _LINE_BACK, 0) : edge], content[edge : edge + _LINE_BACK]
-    if not after.strip() or _NATURAL.search(before + b" " if after[:1].isspace() else before):
-        return True
-    at_line = before.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
-    return at_line and (not is_prose or _BEGINS_BLOCK.match(after) is not None)
-
-
-def _natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
-    """The natural edges strictly between two bytes."""
-    found = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
-    found += [match.end() for match in (_PARAGRAPH_END if is_prose else _NEWLINE).finditer(content, low, high)]
-    return [edge for edge in found if low < edge < high or (edge == high == len(content))]
 
 
 # ---- heads: How does a function begin of which only lines from its middle are shown?
@@ -215,7 +191,7 @@ def _between_blank_lines(content: bytes, span: Span, room: int) -> tuple[list[in
 
 def _is_line_edge(document: Document, edge: int) -> bool:
     """A section of a long paragraph may end in its middle, which is no edge."""
-    return edge in (0, len(document)) or document.content[edge - 1 : edge] == b"\n"
+    return edge in (0, len(document.content)) or document.content[edge - 1 : edge] == b"\n"
 
 
 def _around(passages: tuple[Passage, ...], position: int) -> list[Passage]:
@@ -253,6 +229,8 @@ RUNNERS_UP = 16
 _MOST_WIDENED = 8  # units on each side of a scrap
 
 Cost = Callable[[str], int]
+Run = tuple[int, int, list[Hit]]
+"""Start and end of a window that is being made, and its hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +241,11 @@ class Line:
     below: tuple[Hit, ...]  # the next ones
 
 
-def water_line(hits: Sequence[Hit], text_of: Callable[[Hit], str], *, tokens: int, cost: Cost) -> Line:
-    """Hits from the best down until they cost about so many tokens, headers and edges included."""
+def water_line(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, cost: Cost) -> Line:
+    """Hits from the best down until they, with their texts, cost about so many tokens, headers and edges included."""
     spent, names, edges = 0, set[str](), set[tuple[str, int]]()
-    for number, hit in enumerate(hits):
-        price = cost(text_of(hit))
+    for number, (hit, text) in enumerate(zip(hits, texts, strict=False)):  # the rest of the texts is not asked for
+        price = cost(text)
         if hit.path not in names:
             price += cost(hit.path) + HEADER_TOKENS
         price += GAP_TOKENS * (1 - ((hit.path, hit.start) in edges) - ((hit.path, hit.end) in edges))
@@ -286,94 +264,90 @@ def field_cuts(
     whole_share: int = 0,
     heads: bool = False,
     least_bytes: int = 0,
+    spans: Spans | None = None,
 ) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
     Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
     in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
-    `least_bytes` are joined with what is near, or widened to it.
+    `least_bytes` are joined with what is near, or widened to it. `spans` remember what was worked out before.
     """
     cuts = []
-    shown: dict[str, list[Span]] = {}
-    below: dict[str, dict[int, int]] = defaultdict(dict)
+    shown: dict[str, list[Run]] = {}
+    spans = Spans() if spans is None else spans
     for path, group in _by_path(line.above):
         may_join = joinable(known[path])
-        spans = [(_span(known[path], hit, below[path]), hit) for hit in group]
-        spans.sort(key=lambda each: (each[0].start, each[0].end, each[1].order))
-        runs = _runs([(span, [hit]) for span, hit in spans], may_join)
+        placed = [(*spans.of(known[path], hit), [hit]) for hit in group]
+        placed.sort(key=itemgetter(0, 1))
+        runs = _runs(placed, may_join)
         if whole_share:
-            runs = _runs([(made_whole(known[path], span, whole_share), hits) for span, hits in runs], may_join)
+            runs = _runs([spans.whole(known[path], run, whole_share) for run in runs], may_join)
         if least_bytes:
             runs = _blocks(known[path], runs, may_join, least_bytes)
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
-        cuts += [_cut(known[path], span, hits) for span, hits in runs]
-        shown[path] = [span for span, _ in runs]
+        cuts += [_cut(known[path], run) for run in runs]
+        shown[path] = runs
     for hit in line.below:
-        span = _span(known[hit.path], hit, below[hit.path])
-        if not any(span.shared(other) for other in shown.get(hit.path, ())):
-            cuts.append(_cut(known[hit.path], span, [hit]))
-            shown.setdefault(hit.path, []).append(span)
+        start, end = spans.of(known[hit.path], hit)
+        if not any(start < other[1] and other[0] < end for other in shown.get(hit.path, ())):
+            cuts.append(_cut(known[hit.path], (start, end, [hit])))
+            shown.setdefault(hit.path, []).append((start, end, [hit]))
     said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
     return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
 
 
-def _with_heads(
-    document: Document, runs: list[tuple[Span, list[Hit]]], may_join: Joinable
-) -> tuple[list[tuple[Span, list[Hit]]], list[Cut]]:
+def _with_heads(document: Document, runs: list[Run], may_join: Joinable) -> tuple[list[Run], list[Cut]]:
     """The runs, those that are near to the head of their function joined with it, and the other heads."""
     near, apart = list(runs), []
-    for head, number in heads_of(document, [span for span, _ in runs]):
-        span, hits = runs[number]
-        if span.start - head.end <= BRIDGED_BYTES:
-            near[number] = (Span(head.start, span.end), hits)
+    for head, number in heads_of(document, [Span(start, end) for start, end, _ in runs]):
+        start, end, hits = runs[number]
+        if start - head.end <= BRIDGED_BYTES:
+            near[number] = (head.start, end, hits)
         else:
             score = nextafter(max(hit.score for hit in hits), -inf)
             apart.append(Cut(document, head, Span(head.start, head.start), (), score))
     return _runs(near, may_join), apart
 
 
-def _runs(spans: Iterable[tuple[Span, list[Hit]]], may_join: Joinable) -> list[tuple[Span, list[Hit]]]:
+def _runs(spans: Iterable[Run], may_join: Joinable) -> list[Run]:
     """Spans in order, those that touch or have little between them as one."""
-    runs: list[tuple[Span, list[Hit]]] = []
-    for span, hits in spans:
-        end = runs[-1][0].end if runs else 0
-        if runs and (span.start <= end or (span.start - end <= BRIDGED_BYTES and may_join(end, span.start))):
-            last, before = runs[-1]
+    runs: list[Run] = []
+    for start, end, hits in spans:
+        first, last, before = runs[-1] if runs else (0, -1, [])
+        if runs and (start <= last or (start - last <= BRIDGED_BYTES and may_join(last, start))):
             before += hits
-            runs[-1] = (Span(min(last.start, span.start), max(last.end, span.end)), before)
+            runs[-1] = (min(first, start), max(last, end), before)
         else:
-            runs.append((span, hits))
+            runs.append((start, end, hits))
     return runs
 
 
-def _blocks(
-    document: Document, runs: list[tuple[Span, list[Hit]]], may_join: Joinable, least: int
-) -> list[tuple[Span, list[Hit]]]:
+def _blocks(document: Document, runs: list[Run], may_join: Joinable, least: int) -> list[Run]:
     """Spans in order; scraps as one with a near neighbour, or else with so much around them that they are none."""
-    joined: list[tuple[Span, list[Hit]]] = []
-    for span, hits in runs:
-        last = joined[-1][0] if joined else None
-        is_near = last is not None and span.start - last.end <= _SCRAP_BRIDGE_BYTES and may_join(last.end, span.start)
-        if last is not None and is_near and min(len(last), len(span)) < least:
-            joined[-1] = (Span(last.start, max(last.end, span.end)), [*joined[-1][1], *hits])
+    joined: list[Run] = []
+    for start, end, hits in runs:
+        first, last, before = joined[-1] if joined else (0, -1, [])
+        is_near = joined and start - last <= _SCRAP_BRIDGE_BYTES and may_join(last, start)
+        if is_near and min(last - first, end - start) < least:
+            joined[-1] = (first, max(last, end), before + hits)
         else:
-            joined.append((span, hits))
-    return _runs([(_widened(document, span, may_join, least), hits) for span, hits in joined], may_join)
+            joined.append((start, end, hits))
+    return _runs([_widened(document, run, may_join, least) for run in joined], may_join)
 
 
-def _widened(document: Document, span: Span, may_join: Joinable, least: int) -> Span:
+def _widened(document: Document, run: Run, may_join: Joinable, least: int) -> Run:
     """A scrap with all of its section, where that is no longer than a block, or else with the units around it."""
-    if len(span) >= least or not len(span):
-        return span
-    outline = document.outline
-    whole = Span(outline.section_before(span.start), outline.section_after(span.end))
-    if len(whole) <= _SCRAP_BRIDGE_BYTES and may_join(whole.start, whole.end):
-        return whole
-    start, end = span.start, span.end
+    start, end, hits = run
+    if not 0 < end - start < least:
+        return run
+    outline, length = document.outline, len(document.content)
+    low, high = outline.section_before(start), outline.section_after(end)
+    if high - low <= _SCRAP_BRIDGE_BYTES and may_join(low, high):
+        return low, high, hits
     for _ in range(_MOST_WIDENED):
-        after, before = outline.cut_after(min(end + 1, len(document))), outline.cut_before(max(start - 1, 0))
+        after, before = outline.cut_after(min(end + 1, length)), outline.cut_before(max(start - 1, 0))
         if end < after <= start + 2 * _SCRAP_BRIDGE_BYTES and may_join(end, after - 1):
             end = after
         if end - start >= least:
@@ -382,7 +356,7 @@ def _widened(document: Document, span: Span, may_join: Joinable, least: int) -> 
             start = before
         if end - start >= least:
             break
-    return Span(start, end)
+    return start, end, hits
 
 
 def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
@@ -392,19 +366,43 @@ def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
     return sorted(groups.items())
 
 
-def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
+class Spans:
+    """The bytes of hits, and of windows made whole, each worked out once: packing moves the line between them often."""
+
+    def __init__(self) -> None:
+        # By outline: of a document that is read in parts it changes when more is read.
+        self._places: dict[Outline, dict[tuple[int, ...], tuple[int, int]]] = defaultdict(dict)
+        self._below: dict[Outline, dict[int, int]] = defaultdict(dict)
+
+    def of(self, document: Document, hit: Hit) -> tuple[int, int]:
+        """From where to where a hit is shown by itself."""
+        known, key = self._places[document.outline], (hit.start, hit.end)
+        if key not in known:
+            known[key] = _span(document, hit, self._below[document.outline])
+        return known[key]
+
+    def whole(self, document: Document, run: Run, share: int) -> Run:
+        """A run of hits, made whole."""
+        known, key = self._places[document.outline], (*run[:2], share)
+        if key not in known:
+            span = made_whole(document, Span(*run[:2]), share)
+            known[key] = span.start, span.end
+        return *known[key], run[2]
+
+
+def _span(document: Document, hit: Hit, below: dict[int, int]) -> tuple[int, int]:
     """The bytes of a hit; a position stands for the unit it is in, a heading for itself and what it stands above.
 
     `below` remembers for the document where the headings that follow an end lead to: a thousand headings in a row
     are walked once, not by each of them.
     """
-    start, end = back_to_code_point(document.content, hit.start), on_to_code_point(document.content, hit.end)
-    if start == end and len(document):
+    start, end = whole_characters(document.content, hit.start, hit.end)
+    if start == end and document.content:
         at = document.outline.unit_at(start)
         start, end = (int(cut) for cut in document.outline.units[at : at + 2])
     at = below_heading(document, start, end)
     if at == end:
-        return Span(start, end)
+        return start, end
     passed = []  # from here on the way does not depend on where the hit begins
     while at not in below:
         passed.append(at)
@@ -413,7 +411,7 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> Span:
             below[at] = at
         at = after
     below.update(dict.fromkeys(passed, below[at]))
-    return Span(start, below[at])
+    return start, below[at]
 
 
 def below_heading(document: Document, start: int, end: int) -> int:
@@ -440,5 +438,6 @@ def _announces(document: Document, end: int) -> bool:
     return document.language == "rst" and _DIRECTIVE.search(said) is not None
 
 
-def _cut(document: Document, span: Span, hits: Sequence[Hit]) -> Cut:
-    return Cut(document, span, span, tuple(hits), max(hit.score for hit in hits))
+def _cut(document: Document, run: Run) -> Cut:
+    span, hits = Span(*run[:2]), tuple(run[2])
+    return Cut(document, span, span, hits, max(hit.score for hit in hits))

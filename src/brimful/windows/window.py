@@ -6,19 +6,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields, replace
-from functools import lru_cache, partial
-from typing import Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
-from brimful.corpus.documents import Document, Hit, check_path, check_score, check_time
+from brimful.classes import dataclass, open_twin
+from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
 from brimful.text.prose import sentence_starts
-from brimful.text.spans import Span, back_to_code_point, check_span, on_to_code_point
+from brimful.text.spans import Span, whole_characters
 from brimful.text.times import time_of
 
 # ---- seams: What does a window need from elsewhere in its document in order to be understood?
@@ -52,7 +52,6 @@ _HEADING_SIGN = compiled(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
 _LINE = compiled(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
-_SIGNS = (b"Z): ", b"Assistant: ", b"User: ")
 _SAID = compiled(rb"\S")
 
 
@@ -105,21 +104,22 @@ def _seams_after(document: Document, span: Span, before: Sequence[Seam], *, trai
 
 def time_in(document: Document, span: Span) -> int | None:
     """When was the first message of a span said, or the one that it begins in? None where no message tells."""
-    if document.kind != "prose" or not document.speaks(_SIGNS):
+    if document.kind != "prose" or not document.speaks:
         return None
     spoken = _speaker(document, span.start)
-    if spoken is None and document.content.find(_SIGNS[0], span.start, span.end) >= 0:
+    if spoken is None and document.content.find(SPEAKERS[0], span.start, span.end) >= 0:
         spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
 
 
 def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, int, int]]:
     """Who speaks, and the headings above, the nearest first, as far as there is room for them."""
-    room = min(MOST_TRAIL_BYTES, len(span) // share)
+    length = span.end - span.start
+    room = min(MOST_TRAIL_BYTES, length // share)
     found: list[tuple[SeamKind, int, int]] = []
     spoken = _speaker(document, span.start)
     said = len(spoken[0]) if spoken and spoken.end() <= span.start else 0
-    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, len(span) // _SPEAKER_SHARE):
+    if spoken and 0 < said <= min(MOST_TRAIL_BYTES, length // _SPEAKER_SHARE):
         found.append(("speaker", spoken.start(), spoken.end()))
         room -= said
     above = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
@@ -194,11 +194,11 @@ def _last_sentence(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
     """The last beginning of a message at or before a place, if it is near."""
-    if not document.speaks(_SIGNS):
+    if not document.speaks:
         return None
     content = document.content
     low = max(position - _REACH, 0)
-    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in _SIGNS):
+    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in SPEAKERS):
         return None
     low = content.find(b"\n", low, position) + 1 if low else 0
     heads = [head for head in _SPEAKS.finditer(content, low, position + MOST_TRAIL_BYTES) if head.start() <= position]
@@ -279,16 +279,31 @@ class Coherence:
 _ENCODED = 1 << 16  # characters that are encoded at once
 
 
+class _WorkedOut:
+    """What is worked out once, when it is first asked for: packing asks for each hundreds of times."""
+
+    __slots__ = ("id", "lines", "order", "span")
+    id: str
+    lines: tuple[int, int] | None
+    order: tuple[float, str, int, int, int, str]
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(_WorkedOut):
     """A range of a document with its text (InflationResult, ContextChunk).
 
     A window made by `inflate` knows its document. One that another retriever brings needs only
     path, text and score: it can be packed and rendered, but not grown or verified.
-    `start` and `end` are bytes of the document and exclude the seams.
+    `start` and `end` are bytes of the document and exclude the seams; `span` is both of them. `lines` are its first and
+    last line there, None where neither a document nor `line` tells. `id` is a hash of document and range, or of path,
+    range and text where no document is known. Windows sort by `order`, best first (CFS §5): score, path, sequence, byte
+    offset; the text makes the order total.
 
     >>> Window("a.md", "Chunk 1", score=0.9).end
     7
+    >>> Window("a.md", "Tea\\nand scones\\n", line=7).lines
+    (7, 8)
     """
 
     path: str
@@ -312,12 +327,9 @@ class Window:
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    _id: str | None = field(default=None, init=False, repr=False, compare=False)
     _later: Callable[[Window, str], object] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_path(self.path)
-        check_time(self.time, where=f"window in {self.path!r}")
         if not isinstance(self.text, str):
             raise DocumentError(f"{self.path}: a window's text is a str, got {type(self.text).__name__}")
         if isinstance(self.sequence, bool) or not isinstance(self.sequence, int):
@@ -327,14 +339,13 @@ class Window:
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
         if self.end == -1:
             object.__setattr__(self, "end", self.start + size)
-        check_span(self.start, self.end, where=f" (a window in {self.path!r})")
+        score = check_place("window", self.path, self.start, self.end, score=self.score, time=self.time)
+        object.__setattr__(self, "score", score)
         if self.end - self.start != size:
             raise SpanError(
                 f"window [{self.start}, {self.end}) of {self.path} holds {size} bytes of text; "
                 "leave `end` out or correct it"
             )
-        where = f"window in {self.path!r} at {self.start}"
-        object.__setattr__(self, "score", check_score(self.score, where=where))
 
     def leaving(self, work_out: Callable[[Window, str], object]) -> Window:
         """This window, just made: its seams and coherence are worked out when first asked for, as most never are."""
@@ -343,13 +354,18 @@ class Window:
         object.__setattr__(self, "_later", work_out)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """What was left for later."""
-        if name not in _LATER or self._later is None:
-            raise AttributeError(f"a window has no {name!r}")
-        value = self._later(self, name)
-        object.__setattr__(self, name, value)
-        return value
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What was left for later."""
+            if (work_out := _ONCE.get(name)) is not None:
+                value = work_out(self)
+            elif name in _LATER and self._later is not None:
+                value = self._later(self, name)
+            else:
+                raise AttributeError(f"a window has no {name!r}")
+            object.__setattr__(self, name, value)
+            return value
 
     @classmethod
     def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
@@ -389,16 +405,16 @@ class Window:
 
         The text and its range are changed together, from the document's own bytes.
         """
-        window = object.__new__(Window)
-        put = partial(object.__setattr__, window)
-        for name in _FIELDS:
-            if name in values:
-                put(name, values[name])
-            elif self._later is None or name not in _LATER or _has(self, name):
-                put(name, getattr(self, name))
-        put("_id", None)
-        put("_later", self._later)
-        return window
+        window = object.__new__(open_twin(Window))
+        for name, value_of in _FIELDS:
+            try:
+                setattr(window, name, values[name] if name in values else value_of(self))
+            except AttributeError:
+                assert name in _LATER  # it was left for later, and still is
+        window._later = self._later
+        window.__class__ = Window
+        changed: Window = window
+        return changed
 
     def joined(self, later: Sequence[Window]) -> Window:
         """This window and those that follow it without a gap, as one."""
@@ -411,62 +427,40 @@ class Window:
         )
 
     @property
-    def span(self) -> Span:
-        """The bytes of the document that this window holds."""
-        return Span(self.start, self.end)
-
-    @property
-    def lines(self) -> tuple[int, int] | None:
-        """First and last line in the document, or None where neither a document nor `line` tells.
-
-        >>> Window("a.md", "Tea\\nand scones\\n", line=7).lines
-        (7, 8)
-        """
-        if self.document:
-            return self.document.lines(self.start, self.end)
-        return (self.line, self.line + self.text.count("\n", 0, -1)) if self.line else None
-
-    @property
     def core(self) -> Span:
         """From the first hit to the end of the last: what must not be cut away."""
         if not self.hits:
             return Span(self.start, self.start)
         first, last = min(hit.start for hit in self.hits), max(hit.end for hit in self.hits)
         if self.document:
-            first = back_to_code_point(self.document.content, first)
-            last = on_to_code_point(self.document.content, last)
+            first, last = whole_characters(self.document.content, first, last)
         return Span(max(self.start, min(first, self.end)), min(self.end, max(last, self.start)))
 
-    @property
-    def order(self) -> tuple[float, str, int, int, int, str]:
-        """Best first (CFS §5): score, path, sequence, byte offset; the text makes the order total."""
-        return (-self.score, self.path, self.sequence, self.start, self.end, self.text)
 
-    @property
-    def id(self) -> str:
-        """A hash of document and range, or of path, range and text where no document is known."""
-        if self._id is None:
-            hasher = blake3(f"{self.start}:{self.end}:".encode())
-            if self.document:
-                hasher.update(self.document.id.encode())
-            else:
-                hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
-            object.__setattr__(self, "_id", hasher.hexdigest(16))
-        assert self._id is not None
-        return self._id
+def _id(window: Window) -> str:
+    hasher = blake3(f"{window.start}:{window.end}:".encode())
+    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
+        hasher.update(window.document.id.encode())
+    else:
+        hasher.update(f"{window.sequence}:{len(window.path)}:{window.path}{window.text}".encode())
+    return hasher.hexdigest(16)
 
 
-_FIELDS = tuple(each.name for each in fields(Window) if each.init)
+def _lines(window: Window) -> tuple[int, int] | None:
+    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
+        return window.document.lines(window.start, window.end)
+    return (window.line, window.line + window.text.count("\n", 0, -1)) if window.line else None
+
+
+_ONCE: dict[str, Callable[[Window], object]] = {
+    "id": _id,
+    "lines": _lines,
+    "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
+    "span": lambda each: Span(each.start, each.end),
+}
+_FIELDS = tuple((each.name, vars(Window)[each.name].__get__) for each in fields(Window) if each.init)
+"""What a window is made of, each with what reads it as it is, without asking for what was left for later."""
 _LATER = ("seams", "coherence")
-
-
-def _has(window: Window, name: str) -> bool:
-    """Whether a value is there, without asking for it."""
-    try:
-        vars(Window)[name].__get__(window)
-    except AttributeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)

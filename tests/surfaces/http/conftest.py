@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 import brimful
 from brimful.surfaces.http import ServeSettings, create_app
-from brimful.surfaces.http.answers import problem as problem_response
 from brimful.surfaces.http.guard import HEALTH
+from brimful.surfaces.http.service import problem as problem_response
 from brimful.surfaces.serving import address_of, listen, make_server
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 

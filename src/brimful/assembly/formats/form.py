@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from brimful.classes import dataclass
@@ -147,13 +148,19 @@ def _read_back(match: re.Match[str]) -> str:
     return chr(code) if code <= sys.maxunicode else match[0]
 
 
+@lru_cache(maxsize=1_024)
+def _title_of(path: str) -> str:
+    """A path that can't be taken for one with lines behind it."""
+    return _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))
+
+
 def title(path: str, first: Window, showing: Showing) -> str:
     """What names a document and the lines of its first window. One that is shown whole needs no lines.
 
     >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), _PLAINLY)
     'notes/tea.md line 12'
     """
-    name = _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))
+    name = _title_of(path)
     said = lines_said(first, showing)
     return f"{name} {said}" if said and (showing.lines == "every" or not is_whole(first)) else name
 

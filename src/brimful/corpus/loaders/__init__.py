@@ -53,7 +53,7 @@ def _boxed(family: str, name: str) -> Loader:
 
 _load_html, _load_pdf, _load_office, _load_zip = (
     _later("html", "load_html"),
-    _boxed("pdf", "load_pdf"),
+    _boxed("office", "load_pdf"),
     _boxed("office", "load_office"),
     _boxed("office", "load_zip"),
 )

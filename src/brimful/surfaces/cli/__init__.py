@@ -51,6 +51,7 @@ def run() -> None:
 
     warnings.formatwarning = _plainly
 
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()

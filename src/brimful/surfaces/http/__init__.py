@@ -105,9 +105,9 @@ def serve(
         host=host, token=token, hosts=tuple(hosts), densify_models=("extractive:", *densify_models)
     )
     try:
-        from brimful.surfaces.http.answers import problem
         from brimful.surfaces.http.app import create_app
         from brimful.surfaces.http.guard import HEALTH
+        from brimful.surfaces.http.service import problem
         from brimful.surfaces.serving import address_of, listen, log_to_stderr, make_server
     except ImportError as error:
         raise MissingPartError(f"the server needs {error.name}: {install()}") from error

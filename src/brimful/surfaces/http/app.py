@@ -17,10 +17,18 @@ from brimful.errors import suggest
 from brimful.search.query import KINDS
 from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
-from brimful.surfaces.http import ServeSettings, answers, documents, questions
-from brimful.surfaces.http.answers import MEDIA_TYPE, RefusedRequest, described, tagged_bytes, written
+from brimful.surfaces.http import ServeSettings, documents, questions
 from brimful.surfaces.http.guard import PAGE_POLICY, Guard
-from brimful.surfaces.http.service import METRICS_TYPE, Service
+from brimful.surfaces.http.service import (
+    MEDIA_TYPE,
+    METRICS_TYPE,
+    RefusedRequest,
+    Service,
+    described,
+    install_problems,
+    tagged_bytes,
+    written,
+)
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
 
@@ -175,7 +183,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
     for routes in (questions.router, documents.document_routes, documents.digest_routes, _health_routes):
         app.include_router(routes(service))
     app.include_router(_page_routes())
-    answers.install(app)
+    install_problems(app)
     app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
     described: dict[str, Any] = {}
 

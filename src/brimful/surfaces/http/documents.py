@@ -18,8 +18,7 @@ from brimful.densify.run import Progress
 from brimful.errors import BrimfulError, DocumentError
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import RefusedRequest, described, problem_record
-from brimful.surfaces.http.service import Service
+from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
     PARTIAL,
@@ -45,12 +44,12 @@ _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at once")]
 Cursor = Annotated[str | None, Query(max_length=8_192, description="`next` of the page before")]
-DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
-Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
-EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
+_DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
+_Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
+_EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
 Partial = Annotated[bool, Query(description=PARTIAL)]
-DocumentPaths = Annotated[list[DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
+_DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
 def document_routes(service: Service) -> APIRouter:
@@ -67,9 +66,9 @@ def document_routes(service: Service) -> APIRouter:
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
     async def text(
         request: Request,
-        path: DocumentPath,
-        start: Offset = 0,
-        end: EndOffset = None,
+        path: _DocumentPath,
+        start: _Offset = 0,
+        end: _EndOffset = None,
         around: Around = 0,
         *,
         partial: Partial = False,
@@ -85,7 +84,7 @@ def document_routes(service: Service) -> APIRouter:
         return await service.answer(lambda: _add(service, body))
 
     @routes.delete("", responses=described(RemovedBody, 507))
-    async def remove(paths: DocumentPaths) -> Response:
+    async def remove(paths: _DocumentPaths) -> Response:
         """Forget documents; a file in an added folder comes back when the folder is added again."""
         return await service.answer(lambda: _remove(service, paths))
 

@@ -18,8 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from brimful.classes import dataclass
 from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http import ServeSettings, is_served
-from brimful.surfaces.http.answers import RefusedRequest, problem
-from brimful.surfaces.http.service import Metrics
+from brimful.surfaces.http.service import Metrics, RefusedRequest, problem
 from brimful.surfaces.serving import replayed
 from brimful.text.strict_json import StrictJsonError, strict_json
 

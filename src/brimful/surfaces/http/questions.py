@@ -21,8 +21,7 @@ from brimful.receipts.receipt import Receipt
 from brimful.results import ShownPassage
 from brimful.settings import Ask, FieldSettings
 from brimful.surfaces import records
-from brimful.surfaces.http.answers import RefusedRequest, described, tagged_bytes
-from brimful.surfaces.http.service import Service
+from brimful.surfaces.http.service import RefusedRequest, Service, described, tagged_bytes
 from brimful.surfaces.schemas import (
     AnswerRequest,
     BudgetBody,

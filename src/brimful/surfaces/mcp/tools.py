@@ -49,7 +49,7 @@ def refusal(code: str, message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=f"{code}: {message}")], is_error=True)
 
 
-class CheckedTool(Tool):
+class _CheckedTool(Tool):
     """A tool that takes no argument it does not know, and says of each one what is wrong with it."""
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002
@@ -87,10 +87,10 @@ class CheckedTool(Tool):
             yield f"{name} is {shown}; {suggest(str(each['input'])[:_SHOWN], choices)}{each['msg']}"
 
 
-def _make_tool(function: Any, **about: Any) -> CheckedTool:
+def _make_tool(function: Any, **about: Any) -> _CheckedTool:
     """A tool from a method; its input schema says that there are no other arguments."""
-    tool = CheckedTool.from_function(function, **about)
-    assert isinstance(tool, CheckedTool)
+    tool = _CheckedTool.from_function(function, **about)
+    assert isinstance(tool, _CheckedTool)
     tool.parameters["additionalProperties"] = False
     return tool
 
@@ -102,7 +102,7 @@ def _make_tool(function: Any, **about: Any) -> CheckedTool:
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-TextFormat = Literal["plain", "markdown", "xml", "json"]
+_TextFormat = Literal["plain", "markdown", "xml", "json"]
 Question = Annotated[
     str,
     Field(
@@ -122,7 +122,7 @@ Searched = Annotated[
         ),
     ),
 ]
-BudgetTokens = Annotated[
+_BudgetTokens = Annotated[
     int,
     Field(
         ge=1,
@@ -130,7 +130,7 @@ BudgetTokens = Annotated[
         description="Tokens the context may have at most; what you can spare, not your limit.",
     ),
 ]
-CountedFor = Annotated[
+_CountedFor = Annotated[
     str,
     Field(min_length=1, max_length=200, description="Whose tokens are counted: gpt-4o, o200k_base, claude…"),
 ]
@@ -139,7 +139,7 @@ Set = Annotated[
     Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
 ]
 Partial = Annotated[bool, Field(description=ASKED["partial"].help)]
-_NARROWED: dict[str, Any] = {"format": TextFormat, "model": CountedFor}
+_NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
 
 
 def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method], Method]:
@@ -260,7 +260,7 @@ class Tools:
         self,
         *,
         question: Question,
-        budget: BudgetTokens = DEFAULT_BUDGET,
+        budget: _BudgetTokens = DEFAULT_BUDGET,
         condense: Annotated[
             bool, Field(description="Condense what does not fit into a part of the budget, without any model.")
         ] = False,
@@ -342,7 +342,7 @@ class Tools:
         replay: Annotated[
             bool, Field(description="Of a receipt: also ask its question again and compare every field.")
         ] = False,
-        budget: BudgetTokens = DEFAULT_BUDGET,
+        budget: _BudgetTokens = DEFAULT_BUDGET,
         set: Set = "",  # noqa: A002
         **chosen: Any,
     ) -> Annotated[CallToolResult, ExplainResult]:
@@ -365,12 +365,12 @@ class Tools:
     def show_map(
         self,
         *,
-        budget: BudgetTokens = 2_000,
+        budget: _BudgetTokens = 2_000,
         question: Annotated[
             str,
             Field(max_length=limits.MODEL_QUESTION_CHARACTERS, description="What to show first; all alike without."),
         ] = "",
-        model: CountedFor = DEFAULT_MODEL,
+        model: _CountedFor = DEFAULT_MODEL,
         path: Annotated[Texts, Field(description=ASKED["path"].help)] = (),  # type: ignore[assignment]
         partial: Partial = False,
     ) -> Annotated[CallToolResult, MapResult]:

@@ -1,0 +1,174 @@
+"""What units mean and are worth: sums of vectors, codes compared, words weighed (codes.c, planes.c, field.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.kernels import Numbers, Places, library, numbers_of, places_of
+
+DIMENSIONS = 256
+"""Numbers of the vector of a term or a unit."""
+
+_MOST_NARROW = (1 << 15) - 1
+
+_CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
+
+
+def sum_rows(
+    table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int, out: NDArray[np.int8] | None = None
+) -> NDArray[np.int8]:
+    """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
+
+    No number of the table is larger than `largest`, or smaller than its negative.
+    """
+    table, rows, ends = np.ascontiguousarray(table, np.int16), places_of(rows), places_of(ends)
+    if table.ndim != 2 or table.shape[1] != DIMENSIONS:
+        raise ValueError(f"a table needs rows of {DIMENSIONS} numbers, not the shape {table.shape}")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
+        raise ValueError("a row must be one of the table's")
+    if len(ends) and (ends[0] < 0 or ends[-1] > len(rows) or (np.diff(ends) < 0).any()):
+        raise ValueError("the ends of sums must ascend and lie inside of their rows")
+    if not 0 <= largest <= _MOST_NARROW:
+        raise ValueError(f"no number of 16 bits is as large as {largest}")
+    sums = np.empty((len(ends), DIMENSIONS), np.int8) if out is None else out
+    if sums.shape != (len(ends), DIMENSIONS) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
+        raise ValueError("every sum needs its place")
+    given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
+    library().sum_rows(*given, sums.ctypes.data)
+    return sums
+
+
+def sum_units(
+    positions: NDArray[Any], offsets: Numbers, units: Numbers, rows: NDArray[np.int8], *, codes: bool
+) -> NDArray[np.int32] | NDArray[np.uint8]:
+    """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
+
+    Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t; a unit goes to the next one.
+    """
+    positions, offsets, units = places_of(positions), numbers_of(offsets), numbers_of(units)
+    rows = np.ascontiguousarray(rows, np.int8)
+    terms, last = len(offsets) - 1, int(positions.max(initial=0))
+    if rows.shape != (terms, DIMENSIONS) or offsets[0] != 0 or offsets[-1] != len(positions):
+        raise ValueError("every term needs its row and its positions")
+    if (np.diff(offsets) < 0).any() or (np.diff(units) < 0).any() or int(positions.min(initial=0)) < 0:
+        raise ValueError("offsets and units must ascend, and no position is negative")
+    blocks, owners = np.empty((last >> 6) + 1, np.int32), np.empty(len(positions), np.int32)
+    bounds, members = np.zeros(len(units) + 1, np.int64), np.empty(len(positions), np.int32)
+    given = (positions.ctypes.data, offsets.ctypes.data, terms, units.ctypes.data, len(units), last)
+    library().terms_of_units(*given, *(each.ctypes.data for each in (blocks, owners, bounds, members)))
+    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, len(units))
+    if codes:
+        found = np.empty((len(units), DIMENSIONS // 8), np.uint8)
+        library().sum_units(*summed, None, found.ctypes.data)
+        return found
+    vectors = np.empty((len(units), DIMENSIONS), np.int32)
+    library().sum_units(*summed, vectors.ctypes.data, None)
+    return vectors
+
+
+def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:
+    """The score of each code of 32 bytes: what its bytes add, by place and value; `nothing` for one of zeros alone."""
+    codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, len(tables))
+    tables = np.ascontiguousarray(tables, np.int16)
+    if tables.shape != (32, 256):
+        raise ValueError(f"a code has 32 bytes of 256 values, not {tables.shape}")
+    scores = np.empty(len(codes), np.int16)
+    library().score_codes(codes.ctypes.data, len(codes), tables.ctypes.data, nothing, scores.ctypes.data)
+    return scores
+
+
+class WeighedUnits:
+    """Units in runs, with how often words stand in each and what is said of them above it, in thousandths.
+
+    A row of `counts` and `told` is a word, a column a unit; `firsts` and `lasts` name the first and the last unit of
+    the run that each is in. What surrounds a unit ends with its run.
+    """
+
+    def __init__(self, counts: Numbers, told: Numbers, firsts: Numbers, lasts: Numbers, sizes: Numbers) -> None:
+        self.counts, self.told = numbers_of(counts), numbers_of(told)
+        self._firsts, self._lasts, self._sizes = numbers_of(firsts), numbers_of(lasts), numbers_of(sizes)
+        self._words, self._units = self.counts.shape
+        if self.told.shape != self.counts.shape or {len(firsts), len(lasts), len(sizes)} != {self._units}:
+            raise ValueError("every unit needs its counts, its run and its size")
+        at = np.arange(self._units)
+        inside = (self._firsts >= 0) & (self._firsts <= at) & (at <= self._lasts) & (self._lasts < self._units)
+        if not inside.all():
+            raise ValueError("a unit must lie inside of its run")
+        self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
+        self._damped = np.empty(self._units)
+
+    def scores(
+        self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
+    ) -> NDArray[np.float64]:
+        """What each unit and so many neighbours on both sides are worth; the best is worth one."""
+        given, scores = self._worths(worths, reach), np.empty(self._units)
+        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
+        room = [each.ctypes.data for each in (given, measures, self._around, self._damped, self._covered, scores)]
+        units = [each.ctypes.data for each in (self._firsts, self._lasts, self._sizes)]
+        library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
+        return scores
+
+    def covered(self, worths: Sequence[float], *, reach: int) -> float:
+        """What the words are worth that the unit with most of them has around it."""
+        given = self._worths(worths, reach)
+        room = [each.ctypes.data for each in (given, self._around, self._covered)]
+        runs = (self._firsts.ctypes.data, self._lasts.ctypes.data)
+        return float(library().most_covered(*self._given, *runs, reach, *room))
+
+    @property
+    def _given(self) -> tuple[int, int, int, int]:
+        return self.counts.ctypes.data, self.told.ctypes.data, self._words, self._units
+
+    def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
+        if len(worths) != self._words or reach < 0:
+            raise ValueError(f"{self._words} words need as many worths, and a reach from 0 on")
+        return np.array(worths, np.float64)
+
+
+class Planes:
+    """Codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+
+    A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the lower half of each byte; a
+    code scores `base` and twice what they have for it. `wide` says whether instructions for 32 codes at once are used,
+    where there are such.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], *, wide: bool = True) -> None:
+        codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
+        self._count = len(codes)
+        self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
+        self._wide = int(wide and library().can_be_wide() != 0)
+        library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def near(self, tables: NDArray[np.uint8], *, base: int, least: int) -> tuple[Numbers, NDArray[np.int16]]:
+        """The codes that score so much at least, ascending, and their scores; codes of zeros are not among them."""
+        tables = _halves(tables, base)
+        found, scores = np.empty(self._count, np.int64), np.empty(self._count, np.int16)
+        given = (self._planes.ctypes.data, self._count, tables.ctypes.data, base, least, self._wide)
+        made = library().near_codes(*given, found.ctypes.data, scores.ctypes.data)
+        return found[:made].copy(), scores[:made].copy()
+
+    def scores(self, numbers: Numbers, tables: NDArray[np.uint8], *, base: int, nothing: int) -> Numbers:
+        """The scores of some ascending codes; `nothing` for those of zeros alone."""
+        tables, numbers = _halves(tables, base), numbers_of(numbers)
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self._count:
+            raise ValueError(f"there are {self._count} codes, and others were asked for")
+        scores = np.empty(len(numbers), np.int64)
+        given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
+        library().score_planes(*given, self._wide, scores.ctypes.data)
+        return scores
+
+
+def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
+    """The tables of a question, with their size and values checked."""
+    tables = np.ascontiguousarray(tables, np.uint8)
+    if tables.shape != (2 * _CODE_BYTES, 16) or tables.max() > _MOST_HALF or abs(base) > 1 << 14:
+        raise ValueError(f"a question has 64 tables of 16 numbers up to {_MOST_HALF}, not {tables.shape}")
+    return tables

@@ -1,0 +1,105 @@
+"""Lines and sentences of a text, where it may be cut, and whether it is code (lines.c)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.kernels import Numbers, library, numbers_of
+
+NEWLINES = b"\n" * 16
+"""What must stand behind a text of lines, so that every look ahead stays inside."""
+
+_MOST_NAMES = 64  # that are looked for at once
+
+SPEAKS, ITEM = 1, 2
+"""What a line may be: a turn of a chat, an item of a list or a row of a table."""
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.uint8]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, whether it SPEAKS or ITEM."""
+    size = _size_of_lines(padded, signs)
+    most, state = size // 24 + 64, np.zeros(1, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = []
+    while not parts or state[0] < size:
+        columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
+        given = [each.ctypes.data for each in (state, *columns)]
+        count = library().find_lines(padded, size, signs, reach, most, *given)
+        parts.append(tuple(column[:count] for column in columns))
+    starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return starts, firsts, ends, marks
+
+
+def find_definitions(
+    padded: bytes, places: Numbers, *, defining: Sequence[bytes], before: Sequence[bytes], most: int
+) -> NDArray[np.bool_]:
+    """Which of some places in a text with NEWLINES behind it begin a definition.
+
+    By a word that does, after up to `most - 1` that may stand before it; of longer ones the first eight bytes.
+    """
+    size, places = len(padded) - len(NEWLINES), numbers_of(places)
+    names = [(name + b" ")[:8] for name in (*defining, *before)]
+    if not padded.endswith(NEWLINES) or len(names) > _MOST_NAMES or not all(names) or b"\n" in b"".join(names):
+        raise ValueError("definitions need newlines behind their text, and up to 64 words of one line")
+    if len(places) and not 0 <= places.min() <= places.max() <= size:
+        raise ValueError("a line must lie inside its text")
+    keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
+    sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
+    given = (padded, places.ctypes.data, len(places), keys.ctypes.data, sizes.ctypes.data, len(names), len(defining))
+    library().find_definitions(*given, most, found.ctypes.data)
+    return found
+
+
+def find_sentences(
+    padded: bytes, signs: bytes, *, short_forms: NDArray[np.uint32], wide: NDArray[np.uint32]
+) -> Numbers:
+    """Where sentences start after others, in a text with NEWLINES behind it."""
+    size = _size_of_lines(padded, signs)
+    places = np.empty(size // 2 + 1, np.int64)
+    forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
+    given = (padded, size, signs, forms.ctypes.data, len(forms), signs_of.ctypes.data, len(signs_of))
+    return places[: library().find_sentences(*given, places.ctypes.data)].copy()
+
+
+def _size_of_lines(padded: bytes, signs: bytes) -> int:
+    if not padded.endswith(NEWLINES) or len(signs) != 256:
+        raise ValueError("a text of lines needs newlines behind it, and a table of what its bytes are")
+    return len(padded) - len(NEWLINES)
+
+
+def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
+    """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
+    cuts, walls = numbers_of(cuts), numbers_of(walls)
+    kept = np.empty(len(cuts), np.int64)
+    given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
+    return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+
+
+def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
+    """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
+    units, sections = numbers_of(units), numbers_of(sections)
+    made = np.empty(len(units) + len(sections), np.int64)
+    given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
+    count = library().divide_cuts(*given, made.ctypes.data)
+    return made[:count] if count >= 0 else None
+
+
+def count_code(text: bytes, words: bytes) -> tuple[int, int]:
+    """How many lines of a text look like code, and how many are not blank.
+
+    By how they end, or by a first word: `words`, each with a newline behind it.
+    """
+    _check_words(words)
+    filled = ctypes.c_int64()
+    return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+
+
+@cache
+def _check_words(words: bytes) -> None:
+    if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
+        raise ValueError("words that code begins with have 1 to 31 bytes, and a newline behind each")

@@ -1,0 +1,129 @@
+"""Which texts are alike, and where a text has what is looked for (shingles.c, search.c)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+
+from brimful.kernels import address_of, library
+
+_SIGN_WORDS, _LONGEST_RUN = 16, 8
+
+
+class RunSets:
+    """Texts as sets of runs of words, and which of them share much.
+
+    `marks` says what each byte is: 0 between words, 1 inside of one, 2 the first of another.
+
+    >>> marks = bytes(byte not in b" ." for byte in range(256))
+    >>> sets = RunSets(marks, run=2, share=0.6)
+    >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
+    [0, 1, 2, 3]
+    >>> [sets.alike(number) for number in range(4)], sets.alike(0, array("q", [1, 2]))
+    ([[], [(0, 1.0)], [], []], [(1, 1.0)])
+    """
+
+    def __init__(self, marks: bytes, *, run: int, share: float) -> None:
+        if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
+            raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
+        self._marks, self._run, self._share = marks, run, share
+        self._sizes: list[int] = []  # of each text
+        self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
+        self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
+        self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+        self._note_places()
+
+    def add(self, text: bytes) -> int:
+        """The number of a text, from 0 on."""
+        number = len(self._sizes)
+        first = int(self._offsets[number])
+        self._make_room(first + len(text))
+        sets, _, signs, _ = self._given
+        given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
+        size = library().hash_runs(*given)
+        self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
+        self._sizes.append(size)
+        return number
+
+    def size(self, number: int) -> int:
+        """How many different runs a text has."""
+        return self._sizes[number]
+
+    def alike(
+        self, number: int, others: array[int] | None = None, *, most: int | None = None
+    ) -> list[tuple[int, float]] | None:
+        """Those of some texts that share at least about so much of the shorter one's runs with this, and how much.
+
+        Without `others` those before it; None where they are more than `most`.
+        """
+        texts, count = len(self._sizes), number if others is None else len(others)
+        if not 0 <= number < texts or count > texts:
+            raise ValueError(f"{count} others of {texts} texts can't be compared with text {number}")
+        if others and not 0 <= min(others) <= max(others) < texts:
+            raise ValueError(f"there are {texts} texts, and others were asked for")
+        at = None if others is None else others.buffer_info()[0]
+        made = library().alike_sets(*self._given, number, at, count, count if most is None else most, *self._out)
+        if most is not None and made > most:
+            return None
+        found, shared = self._found[:made], self._shared[:made]
+        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self._sizes[number])
+        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True)) if made else []
+
+    def _make_room(self, hashes: int) -> None:
+        """For one more text, and so many hashes in all."""
+        is_full = len(self._sizes) == len(self._misses)
+        if hashes <= len(self._sets) and not is_full:
+            return
+        while hashes > len(self._sets):
+            self._sets = np.concatenate((self._sets, self._sets))
+        if is_full:
+            self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
+            self._signs = np.concatenate((self._signs, self._signs))
+            self._misses, self._found, self._shared = (
+                np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
+            )
+        self._note_places()
+
+    def _note_places(self) -> None:
+        """Where the kernel finds all of it."""
+        self._given = (
+            address_of(self._sets),
+            address_of(self._offsets),
+            address_of(self._signs),
+            address_of(self._misses),
+        )
+        self._out = (address_of(self._found), address_of(self._shared))
+
+
+class Anchors:
+    """Strings that are looked for in many texts, all at once.
+
+    >>> sorted(Anchors([b"tea", b"pot"]).within(b"a teapot")), Anchors([b"tea"]).within(b"te")
+    ([b'pot', b'tea'], set())
+    """
+
+    def __init__(self, anchors: Iterable[bytes]) -> None:
+        self._anchors = sorted(set(anchors))
+        if not all(self._anchors):
+            raise ValueError("an anchor must not be empty")
+        self._text = b"".join(self._anchors)
+        self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
+        heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
+        self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
+
+    def within(self, text: bytes) -> set[bytes]:
+        """Which of them stand in a text."""
+        found = np.zeros(len(self._anchors), np.uint8)
+        tables = [each.ctypes.data for each in (self._bounds, self._firsts, found)]
+        library().find_anchors(text, len(text), self._text, *tables)
+        return {self._anchors[at] for at in np.flatnonzero(found).tolist()}
+
+
+def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
+    """Runs of at least so many bytes that the table marks, a newline between each two."""
+    if len(marks) != 256 or least < 1:
+        raise ValueError("long runs need a table of all bytes, and a length of at least 1")
+    out = np.empty(len(text) + 1, np.uint8)
+    return out[: library().long_runs(text, len(text), marks, least, out.ctypes.data)].tobytes()

@@ -1,0 +1,138 @@
+"""How many tokens a text has, and which (tokens.c)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.kernels import Places, library, places_of
+
+PAGE_CODES = 128
+"""Code points of which one page of kinds tells."""
+
+
+def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
+    """A table of hashes over tokens: token t is `tokens[offsets[t]:offsets[t + 1]]`, each is there once."""
+    offsets = places_of(offsets)
+    _check_tokens(tokens, offsets)
+    bits = max((4 * len(offsets)).bit_length() - 1, 4)
+    slots = np.zeros(1 << bits, np.uint64)
+    count = library().index_tokens(tokens, offsets.ctypes.data, len(offsets) - 1, slots.ctypes.data, bits)
+    if count < len(offsets) - 1:
+        raise ValueError(f"token {count} of a vocabulary is empty, or is there twice")
+    return slots
+
+
+def _check_tokens(tokens: bytes | memoryview, offsets: Places) -> None:
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(tokens) or (np.diff(offsets) < 1).any():
+        raise ValueError("the tokens of a vocabulary must follow each other, none of them empty")
+
+
+class Counting(NamedTuple):
+    """The compiled function that counts the tokens of a text, and what it is given behind the text and its size.
+
+    The text is UTF-8; -1 stands for one that has a character of no known kind, or a very long piece. Whoever calls it
+    holds on to all of this: the memory is what it reads.
+    """
+
+    tell: Callable[..., int]
+    given: tuple[int, ...]
+    memory: tuple[NDArray[Any], ...]
+
+
+class TokenTable:
+    """A vocabulary of byte pairs, in memory that may be a file's: how many tokens a text has, which token a text is.
+
+    `slots` are what `index_tokens` made of the same tokens; `pages` and `kinds` say of every code point what it is.
+    """
+
+    def __init__(
+        self,
+        tokens: memoryview,
+        offsets: Places,
+        slots: NDArray[np.uint64],
+        pages: NDArray[np.uint16],
+        kinds: NDArray[np.uint8],
+        *,
+        is_cased: bool,
+    ) -> None:
+        offsets = places_of(offsets)
+        _check_tokens(tokens, offsets)
+        bits = len(slots).bit_length() - 1
+        slots = np.ascontiguousarray(slots, np.uint64)
+        numbers = slots.view(np.uint32)[sys.byteorder == "big" :: 2]  # the lower halves
+        if len(slots) != 1 << bits or bits < 1 or numbers.max() >= len(offsets) or numbers.min() > 0:
+            raise ValueError("a table of tokens must name tokens only, and have empty places")
+        if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
+            raise ValueError("every code point needs its kind")
+        codes = np.frombuffer(tokens, np.uint8)
+        self._kept = (codes, offsets, slots, np.ascontiguousarray(pages), np.ascontiguousarray(kinds))
+        at = [each.ctypes.data for each in self._kept]
+        self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
+        self._given = (int(is_cased), *self._words, *at[3:])
+        self.counting = Counting(library().count_tokens, self._given, self._kept)
+        self._find = library().find_token
+
+    def count(self, text: bytes) -> int | None:
+        """The tokens of a text that is UTF-8; None where that is not known."""
+        found = self.counting.tell(text, len(text), *self._given)
+        return found if found >= 0 else None
+
+    def find(self, text: bytes) -> int | None:
+        """The number of the token that a text is."""
+        found: int = self._find(text, len(text), *self._words)
+        return found if found >= 0 else None
+
+
+class WordTokens:
+    """A vocabulary whose pairs are joined in the order of a list: which tokens a word has.
+
+    Token t is `tokens[offsets[t]:offsets[t + 1]]`; `pairs` are lines of two tokens, a blank between; `byte_tokens`
+    stand for the bytes of a character that is no token.
+    """
+
+    LONGEST = 256
+    ASKED = -2
+    """For a word of which the kernel is to find out whether it is a token."""
+
+    def __init__(self, tokens: bytes, offsets: Places, pairs: bytes, byte_tokens: Places) -> None:
+        offsets, byte_tokens = places_of(offsets), places_of(byte_tokens)
+        slots, most = index_tokens(tokens, offsets), len(offsets) - 1
+        if len(byte_tokens) != 256 or most > 1 << 16 or not 0 <= byte_tokens.min() <= byte_tokens.max() < most:
+            raise ValueError("a vocabulary has up to 65,536 tokens, one of them for every byte")
+        lines = pairs.count(b"\n") + bool(pairs and not pairs.endswith(b"\n"))
+        bits = max((2 * lines).bit_length(), 4)
+        codes, table, joined = (
+            np.frombuffer(tokens, np.uint8),
+            np.zeros(1 << bits, np.uint64),
+            np.empty(lines, np.int32),
+        )
+        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()), slots.ctypes.data)
+        given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
+        read = library().index_pairs(pairs, len(pairs), *given)
+        if read < lines:
+            raise ValueError(f"pair {read} of a list is none of two tokens that become one, or is there twice")
+        self._kept = (codes, offsets, slots, table, joined, byte_tokens)
+        self._given = (*given, byte_tokens.ctypes.data)
+
+    def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
+        """The tokens of words of a text, one word after the other, and where those of each end.
+
+        `whole` says of each word which token it is, -1 for none; ASKED looks for it, also with an ASCII capital.
+        """
+        starts, lengths, whole = places_of(starts), places_of(lengths), places_of(whole)
+        if not len(starts) == len(lengths) == len(whole):
+            raise ValueError("every word needs a length, and whether it is a token")
+        if len(starts) and (starts.min() < 0 or lengths.min() < 0 or int((starts + lengths).max()) > len(text)):
+            raise ValueError("a word must lie inside its text")
+        if int(lengths.max(initial=0)) > self.LONGEST or int(whole.min(initial=0)) < self.ASKED:
+            raise ValueError(f"a word must have at most {self.LONGEST} bytes")
+        tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
+        ends = np.empty(len(starts), np.int32)
+        given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
+        count = library().word_tokens(*given, *self._given, tokens.ctypes.data, ends.ctypes.data)
+        return tokens[:count].copy(), ends
