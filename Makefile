@@ -64,8 +64,11 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
 
-bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (ten minutes)
-	@$(BIN)/python benchmarks/postgres.py
+MEGABYTES ?= 100
+KEEP ?=
+
+bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (an hour; MEGABYTES="100 1000"; goes on where it ended with KEEP=folder)
+	@$(BIN)/python benchmarks/postgres.py --megabytes $(MEGABYTES) $(if $(KEEP),--keep $(KEEP))
 
 bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
 	@$(BIN)/python benchmarks/scale.py

@@ -5,10 +5,15 @@ rather than felt. Writers are processes of their own, each with its own folders;
 a server has them. The peer is what most people write: passages of 1,000 characters with a tsvector, a pgvector of the
 same static embedder, and both rankings fused by reciprocal ranks. Results go to standard output and to
 benchmarks/results, named by the commit.
+
+A gigabyte takes an hour and more on two cores, so a run is made of stages. `--keep FOLDER` keeps the corpora, the
+server's files and what each stage measured: the same command goes on where it was broken off.
 """
 
 import argparse
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -16,7 +21,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache, cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from core import report
@@ -47,137 +55,284 @@ def main() -> int:
     from tests.postgres import running
 
     options = _options()
-    facts = {"commit": report.commit(), **report.machine(PACKAGES), "load": os.getloadavg()[0]}
-    tables: list[report.Table] = []
-    with tempfile.TemporaryDirectory(prefix="brimful-bench-") as name, running() as server:
-        scratch = Path(name)
-        if "ingest" in options.parts:
-            tables.append(_ingests(scratch, server, options.ingest_megabytes))
-            _tell(tables, facts, dry=options.dry)
-        for megabytes in options.megabytes:
-            folder = scratch / f"all{megabytes:.0f}"
-            corpus = lay_out(folder, megabytes=megabytes)
-            places = _stores(folder, server)
-            asked = [each for kind in questions(folder, options.questions).values() for each in kind]
-            if "ask" in options.parts:
-                passages = None if options.no_peer else Hybrid(server, f"speed{megabytes:.0f}")
-                if passages is not None:
-                    passages.fill(_texts(folder))
-                tables.append(_ask(places, passages, asked, cold=options.cold, megabytes=corpus.megabytes))
-                _tell(tables, facts, dry=options.dry)
-            if "clients" in options.parts:
-                tables.append(_clients(places, asked, megabytes=corpus.megabytes))
-                _tell(tables, facts, dry=options.dry)
-        if "recall" in options.parts:
-            tables += _recall(server, options.limit)
-            _tell(tables, facts, dry=options.dry)
+    with tempfile.TemporaryDirectory(prefix="brimful-bench-") as name:
+        scratch = Path(name) if options.keep is None else options.keep.absolute()
+        scratch.mkdir(parents=True, exist_ok=True)
+        stages = Stages(scratch / "stages.json")
+        facts = {"commit": report.commit(), **report.machine(PACKAGES), "load": os.getloadavg()[0]}
+        with running("-c max_wal_size=8GB", keep=scratch / "pg") as server:
+            tables: list[report.Table] = []
+            for table in _tables(options, stages, scratch, server):
+                tables.append(_noted(table, stages))
+                print(report.as_text(table), flush=True)
+                if not options.dry:  # a run that is broken off leaves what it has measured
+                    report.write(tables, facts, folder=ROOT / "benchmarks/results", summary=[], name="postgres")
     return 0
 
 
-def _tell(tables: list[report.Table], facts: dict[str, Any], *, dry: bool) -> None:
-    """Print the last table, and keep all: a run that is broken off leaves what it has measured."""
-    print(report.as_text(tables[-1]), flush=True)
-    if not dry:
-        report.write(tables, facts, folder=ROOT / "benchmarks/results", summary=[], name="postgres")
+def _tables(options: argparse.Namespace, stages: "Stages", scratch: Path, server: Any) -> Iterator[report.Table]:
+    if "ingest" in options.parts:
+        yield _ingests(stages, scratch, server, options.ingest_megabytes)
+    for megabytes in options.megabytes:
+        corpus = _Asked(stages, scratch, server, megabytes, options)
+        if "ask" in options.parts:
+            yield corpus.ask()
+        if "clients" in options.parts:
+            yield corpus.clients()
+    if "recall" in options.parts:
+        yield from _recall(stages, server, options.limit)
+    if "same" in options.parts:
+        yield from _same(stages, scratch, server, options.limit)
+
+
+class Stages:
+    """What was made and measured before, with the commit and the load of the machine at the time."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._done: dict[str, dict[str, Any]] = json.loads(file.read_text()) if file.exists() else {}
+        self._used: list[dict[str, Any]] = []
+
+    def once(self, name: str, work: Callable[[], Any]) -> Any:
+        """What a stage came to; it is worked on where no run before has."""
+        if name not in self._done:
+            load, started = os.getloadavg()[0], time.perf_counter()
+            found = work()
+            seconds = time.perf_counter() - started
+            print(f"{name}: {seconds:.1f} s, load {load:.1f} before and {os.getloadavg()[0]:.1f} after", flush=True)
+            self._done[name] = {"found": found, "commit": report.commit(), "load": load, "seconds": seconds}
+            waiting = self._file.with_suffix(".new")
+            waiting.write_text(json.dumps(self._done))
+            waiting.replace(self._file)
+        self._used.append(self._done[name])
+        return self._done[name]["found"]
+
+    def used(self) -> list[dict[str, Any]]:
+        """The stages that were looked at since the last look."""
+        used, self._used = self._used, []
+        return used
+
+
+def _noted(table: report.Table, stages: Stages) -> report.Table:
+    """A table with the commits and loads at which its figures were measured."""
+    used = stages.used()
+    loads = sorted(each["load"] for each in used)
+    commits = sorted({each["commit"] for each in used})
+    table.notes.append(f"Load before each stage {loads[0]:.1f} to {loads[-1]:.1f}; measured at {', '.join(commits)}.")
+    return table
 
 
 # ---- ingest
 
 
-def _ingests(scratch: Path, server: Any, megabytes: float) -> report.Table:
-    size = lay_out(scratch / "some", megabytes=megabytes).megabytes
-    folders = _parts(scratch)
+def _ingests(stages: Stages, scratch: Path, server: Any, megabytes: float) -> report.Table:
+    some = scratch / f"some{megabytes:.0f}"
+    size = stages.once(f"lay out {some.name}", lambda: _laid_out(some, megabytes))
+    folders = stages.once(f"share out {some.name}", lambda: _parts(some))
     table = report.Table(
         f"Ingest of {size:.0f} MB",
         ("store", "writers", "s", "MB/s"),
         about="Wall-clock time of processes that add folders at once, opening included; each indexes on one core.",
     )
     for store, writers in (("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2), ("PostgreSQL", 4)):
-        place = str(scratch / "ingest.db") if store == "SQLite" else server.address(f"bench{writers}")
-        started = time.perf_counter()
+        name = f"ingest {some.name} {store} {writers}"
+        place = str(scratch / f"{some.name}.db") if store == "SQLite" else server.address(f"bench-{token_hex(4)}")
         shares = [folders[number::writers] for number in range(writers)]
-        running = [subprocess.Popen([sys.executable, "-c", _WRITER, place, *share]) for share in shares]
-        if any(each.wait() for each in running):
-            raise SystemExit("a writer failed")
-        seconds = time.perf_counter() - started
+        seconds = stages.once(name, lambda place=place, shares=shares: _written(place, shares))
         table.add(store, f"{writers}", f"{seconds:.1f}", f"{size / seconds:.2f}", writers=writers, seconds=seconds)
     return table
 
 
-def _parts(scratch: Path) -> list[str]:
+def _laid_out(folder: Path, megabytes: float) -> float:
+    shutil.rmtree(folder, ignore_errors=True)
+    return lay_out(folder, megabytes=megabytes).megabytes
+
+
+def _written(place: str, shares: Sequence[Sequence[str]]) -> float:
+    for kind in ("", "-lock", "-pages"):  # of a run that was broken off
+        Path(f"{place}{kind}").unlink(missing_ok=True)
+    started = time.perf_counter()
+    running = [subprocess.Popen([sys.executable, "-c", _WRITER, place, *share]) for share in shares]
+    if any(each.wait() for each in running):
+        raise SystemExit("a writer failed")
+    return time.perf_counter() - started
+
+
+def _parts(some: Path) -> list[str]:
     """The files in folders of about one size, so that writers share them."""
-    files = sorted(path for path in (scratch / "some").rglob("*") if path.is_file())
-    for number, file in enumerate(files):
-        place = scratch / f"part{number % PARTS}" / file.relative_to(scratch / "some")
+    parts = [some.with_name(f"{some.name}-part{number}") for number in range(PARTS)]
+    for part in parts:
+        shutil.rmtree(part, ignore_errors=True)
+    for number, file in enumerate(sorted(path for path in some.rglob("*") if path.is_file())):
+        place = parts[number % PARTS] / file.relative_to(some)
         place.parent.mkdir(parents=True, exist_ok=True)
         os.link(file, place)
-    return [str(scratch / f"part{number}") for number in range(PARTS)]
+    return [str(part) for part in parts]
 
 
 # ---- questions
 
 
-def _stores(folder: Path, server: Any) -> dict[str, Any]:
-    """One corpus on each kind of store: indexed once, then copied."""
-    import brimful
-    from brimful.store.opening import opened
-    from brimful.store.upkeep import copy
+class _Asked:
+    """One corpus on each kind of store, indexed once, then copied; and in the hybrid."""
 
-    places = {
-        "SQLite": f"{folder}.db",
-        "PostgreSQL": server.address(f"{folder.name}-one"),
-        f"{SHARDS} shards": [server.address(f"{folder.name}-shard{number}") for number in range(SHARDS)],
-    }
-    with brimful.open(places["SQLite"]) as engine:
-        engine.add(folder)
-    for name in list(places)[1:]:
-        with opened(places["SQLite"]) as source, opened(places[name]) as target:
+    def __init__(self, stages: Stages, scratch: Path, server: Any, megabytes: float, options: Any) -> None:
+        self._stages, self._server, self._cold = stages, server, options.cold
+        self._folder = folder = scratch / f"all{megabytes:.0f}"
+        self._megabytes = stages.once(f"lay out {folder.name}", lambda: _laid_out(folder, megabytes))
+        self._asked = stages.once(
+            f"questions {folder.name} {options.questions}",
+            lambda: [each for kind in questions(folder, options.questions).values() for each in kind],
+        )
+        self._places: dict[str, Any] = {
+            "SQLite": f"{folder}.db",
+            "PostgreSQL": server.address(f"{folder.name}-one"),
+            f"{SHARDS} shards": [server.address(f"{folder.name}-shard{number}") for number in range(SHARDS)],
+        }
+        stages.once(f"index {folder.name}", self._index)
+        for store in list(self._places)[1:]:
+            stages.once(f"copy {folder.name} {store}", lambda store=store: self._copy(store))
+        self._has_peer = not options.no_peer
+
+    @cached_property
+    def _passages(self) -> "Hybrid":
+        """Filled when it is first asked: the stores come before it, should the time run out."""
+        passages = Hybrid(self._server, f"speed{self._folder.name}")
+        passages.fill(self._stages, lambda: _texts(self._folder))
+        return passages
+
+    def _index(self) -> None:
+        import brimful
+
+        with brimful.open(self._places["SQLite"]) as engine:
+            engine.add(self._folder)
+
+    def _copy(self, store: str) -> None:
+        from brimful.store.opening import opened
+        from brimful.store.upkeep import copy
+
+        with opened(self._places["SQLite"]) as source, opened(self._places[store]) as target:
             copy(source, target)
-    return places
 
+    def ask(self) -> report.Table:
+        """How long one client waits."""
+        table = report.Table(
+            f"Question to context of {BUDGET:,} tokens, {self._megabytes:.0f} MB",
+            ("store", "cold p50", "cold p95", "warm p50", "warm p95", "trips cold", "trips warm", "KB cold", "KB warm"),
+            about="Milliseconds. Cold: a newly opened engine's first question, opening included; warm: one engine, "
+            "each question once. Trips and KB: round trips of one question, and what came over them, medians.",
+        )
+        for store, place in self._places.items():
+            cold = self._stages.once(f"cold {self._folder.name} {store}", lambda place=place: self._first(place))
+            warm = self._stages.once(f"warm {self._folder.name} {store}", lambda place=place: self._later(place))
+            _add(table, store, cold, warm)
+        if self._has_peer:
+            cold = self._stages.once(f"cold {self._folder.name} hybrid", lambda: self._hybrid(again=True))
+            warm = self._stages.once(f"warm {self._folder.name} hybrid", lambda: self._hybrid(again=False))
+            _add(table, "tsvector + pgvector", cold, warm)
+        return table
 
-def _ask(
-    places: dict[str, Any], passages: "Hybrid | None", asked: list[str], *, cold: int, megabytes: float
-) -> report.Table:
-    import brimful
+    def _few(self) -> list[str]:
+        """Questions of all kinds, as many as new engines are opened for."""
+        return self._asked[:: max(len(self._asked) // self._cold, 1)][: self._cold]
 
-    table = report.Table(
-        f"Question to context of {BUDGET:,} tokens, {megabytes:.0f} MB",
-        ("store", "cold p50", "cold p95", "warm p50", "warm p95", "trips cold", "trips warm", "KB warm"),
-        about="Milliseconds. Cold: a newly opened engine's first question, opening included; warm: one engine, each "
-        "question once. Trips and KB: round trips to the server for one question, and what came over them, medians.",
-    )
-    for store, place in places.items():
-        colds, warms, trips, kilobytes = [], [], ([], []), []
-        for question in asked[:: max(len(asked) // cold, 1)][:cold]:
+    def _first(self, place: Any) -> list[tuple[float, int, int]]:
+        import brimful
+
+        found = []
+        for question in self._few():
             with _counted() as count:
                 started = time.perf_counter()
                 with brimful.open(place) as engine:
                     engine.context(question, budget=BUDGET)
-                    colds.append(time.perf_counter() - started)
-            trips[0].append(count["trips"])
+                    found.append((time.perf_counter() - started, count["trips"], count["bytes"]))
+        return found
+
+    def _later(self, place: Any) -> list[tuple[float, int, int]]:
+        import brimful
+
+        found = []
         with brimful.open(place) as engine:
             engine.context("Which words warm the caches?")
-            for question in asked:
+            for question in self._asked:
                 with _counted() as count:
-                    started = time.perf_counter()
-                    engine.context(question, budget=BUDGET)
-                    warms.append(time.perf_counter() - started)
-                trips[1].append(count["trips"])
-                kilobytes.append(count["bytes"] / 1_000)
-        _add(table, store, colds, warms, trips, kilobytes)
-    if passages is not None:
-        colds = [_timed(lambda question=each: passages.again().ask(question)) for each in asked[:cold]]
-        warms = [_timed(lambda question=each: passages.ask(question)) for each in asked]
-        _add(table, "tsvector + pgvector", colds, warms, ([1] * cold, [1] * len(asked)), [BUDGET * 4 / 1_000])
-    return table
+                    seconds = _timed(lambda question=question: engine.context(question, budget=BUDGET))
+                found.append((seconds, count["trips"], count["bytes"]))
+        return found
+
+    def _hybrid(self, *, again: bool) -> list[tuple[float, int, int]]:
+        passages = self._passages
+        asked = self._few() if again else self._asked
+        if again:
+            seconds = [_timed(lambda each=each: passages.again().ask(each)) for each in asked]
+        else:
+            seconds = [_timed(lambda each=each: passages.ask(each)) for each in asked]
+        return [(each, 1, BUDGET * 4) for each in seconds]
+
+    def clients(self) -> report.Table:
+        """How that grows with clients at once."""
+        stores = [*self._places, *(["tsvector + pgvector"] if self._has_peer else [])]
+        table = report.Table(
+            f"Clients at once, {self._megabytes:.0f} MB",
+            ("clients", *(f"{store}: questions/s" for store in stores), *(f"{store}: p95 ms" for store in stores)),
+            about="Threads that share one engine, each with its own questions, none asked twice of it; of the hybrid, "
+            "a connection each.",
+        )
+        for clients in (1, 2, 4, 8, 16, 32):
+            found = {
+                store: self._stages.once(
+                    f"clients {self._folder.name} {store} {clients}",
+                    lambda store=store, clients=clients: self._crowd(store, clients),
+                )
+                for store in stores
+            }
+            rates = [f"{len(each['waited']) / each['seconds']:.1f}" for each in found.values()]
+            p95s = [f"{1_000 * _p95(each['waited']):.0f}" for each in found.values()]
+            table.add(f"{clients}", *rates, *p95s, clients=clients, **found)
+        return table
+
+    def _crowd(self, store: str, clients: int) -> dict[str, Any]:
+        import brimful
+
+        most = min(len(self._asked), 32)
+        shares = [self._asked[number:most:clients] for number in range(clients)]
+        if store not in self._places:
+            alone = [Hybrid(self._server, like=self._passages) for _ in range(clients)]
+            return _together([(each.ask, share) for each, share in zip(alone, shares, strict=True)])
+        with brimful.open(self._places[store]) as engine:
+            engine.context("Which words warm the caches?")
+            return _together([(lambda each: engine.context(each, budget=BUDGET), share) for share in shares])
 
 
-def _add(table: report.Table, store: str, colds: Any, warms: Any, trips: Any, kilobytes: Any) -> None:
+def _together(work: Sequence[tuple[Callable[[str], object], Sequence[str]]]) -> dict[str, Any]:
+    """Threads that ask at once, each its own questions one after the other."""
+    waited: list[float] = []
+    threads = [threading.Thread(target=_client, args=(ask, asked, waited)) for ask, asked in work]
+    started = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {"seconds": time.perf_counter() - started, "waited": waited}
+
+
+def _client(ask: Callable[[str], object], asked: Sequence[str], waited: list[float]) -> None:
+    waited.extend(_timed(lambda question=question: ask(question)) for question in asked)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _add(table: report.Table, store: str, cold: Any, warm: Any) -> None:
+    """A row of the seconds, round trips and bytes of first and later questions."""
+    (colds, *first), (warms, *later) = zip(*cold, strict=True), zip(*warm, strict=True)
     cells = [f"{1_000 * at(each):.0f}" for each in (colds, warms) for at in (statistics.median, _p95)]
-    counts = [f"{statistics.median(each):.0f}" for each in (*trips, kilobytes)]
-    figures = {"cold": colds, "warm": warms, "trips_cold": trips[0], "trips_warm": trips[1], "kilobytes": kilobytes}
-    table.add(store, *cells, *counts, **figures)
+    trips = [f"{statistics.median(each[0]):.0f}" for each in (first, later)]
+    kilobytes = [f"{statistics.median(each[1]) / 1_000:.0f}" for each in (first, later)]
+    table.add(store, *cells, *trips, *kilobytes, cold=cold, warm=warm)
 
 
 class _counted:  # noqa: N801 - reads as a statement
@@ -208,48 +363,6 @@ class _counted:  # noqa: N801 - reads as a statement
         self._kind.fetch, self._kind._fetched = self._fetch, self._blobs  # noqa: SLF001
 
 
-def _clients(places: dict[str, Any], asked: list[str], *, megabytes: float) -> report.Table:
-    import brimful
-
-    table = report.Table(
-        f"Clients at once, {megabytes:.0f} MB",
-        ("clients", *(f"{store}: questions/s" for store in places), *(f"{store}: p95 ms" for store in places)),
-        about="Threads that share one engine, each with its own questions, none asked twice of it.",
-    )
-    most = min(len(asked), 32)
-    for clients in (1, 2, 4, 8, 16, 32):
-        rates, p95s, figures = [], [], {}
-        for store, place in places.items():
-            with brimful.open(place) as engine:
-                engine.context("Which words warm the caches?")
-                waited: list[float] = []
-                started = time.perf_counter()
-                threads = [
-                    threading.Thread(target=_client, args=(engine, asked[number:most:clients], waited))
-                    for number in range(clients)
-                ]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
-                seconds = time.perf_counter() - started
-            rates.append(f"{most / seconds:.1f}")
-            p95s.append(f"{1_000 * _p95(waited):.0f}")
-            figures[store] = {"seconds": seconds, "waited": waited}
-        table.add(f"{clients}", *rates, *p95s, clients=clients, **figures)
-    return table
-
-
-def _client(engine: Any, asked: Sequence[str], waited: list[float]) -> None:
-    waited.extend(_timed(lambda question=question: engine.context(question, budget=BUDGET)) for question in asked)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 # ---- the peer
 
 
@@ -258,10 +371,13 @@ class Hybrid:
 
     CHARACTERS, EACH, K = 1_000, 60, 60
 
-    def __init__(self, server: Any, name: str) -> None:
+    def __init__(self, server: Any, name: str = "", *, like: "Hybrid | None" = None) -> None:
+        """A table of its own; or, on another connection, that of another one."""
         from brimful.index.embedders import StaticEmbedder
 
-        self._server, self._table, self._embedder = server, f"passages_{name}", StaticEmbedder()
+        self._server = server
+        self._table = f"passages_{name}" if like is None else like._table  # noqa: SLF001
+        self._embedder = StaticEmbedder() if like is None else like._embedder  # noqa: SLF001
         self._connection = server.connect()
 
     def again(self) -> "Hybrid":
@@ -270,27 +386,39 @@ class Hybrid:
         self._connection = self._server.connect()
         return self
 
-    def fill(self, documents: Iterator[tuple[str, bytes]]) -> None:
+    def fill(self, stages: Stages, documents: Callable[[], Iterator[tuple[str, bytes]]]) -> None:
         """Cut, embed, send, index."""
         run = self._connection.execute
         run("CREATE EXTENSION IF NOT EXISTS vector")
+        stages.once(f"fill {self._table}", lambda: self._load(documents()))
+        run("SET maintenance_work_mem = '4GB'")  # a graph that does not fit is built many times more slowly
+        for name, how in (
+            ("words", "gin (words)"),
+            ("meaning", "hnsw (meaning vector_cosine_ops) WITH (m = 8, ef_construction = 32)"),
+        ):
+            made = f"CREATE INDEX IF NOT EXISTS {self._table}_{name} ON {self._table} USING {how}"
+            stages.once(f"index {self._table} {name}", lambda made=made: run(made) and None)
+        run(f"ANALYZE {self._table}")
+
+    def _load(self, documents: Iterator[tuple[str, bytes]]) -> int:
+        run = self._connection.execute
+        run(f"DROP TABLE IF EXISTS {self._table}")
         run(
             f"CREATE TABLE {self._table} (path text, low int, high int, body text, meaning vector(256), "
             "words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)"
         )
         some: list[tuple[str, int, int, str]] = []
+        count = 0
         for path, content in documents:
             for low, high in _cut(content, self.CHARACTERS):
                 some.append((path, low, high, content[low:high].decode("utf-8", "ignore").replace("\0", " ")))
+                count += 1
                 if len(some) == 2_000:
                     self._send(some)
                     some = []
         if some:
             self._send(some)
-        run("SET maintenance_work_mem = '2GB'")  # a graph that does not fit is built many times more slowly
-        run(f"CREATE INDEX ON {self._table} USING gin (words)")
-        run(f"CREATE INDEX ON {self._table} USING hnsw (meaning vector_cosine_ops) WITH (m = 8, ef_construction = 32)")
-        run(f"ANALYZE {self._table}")
+        return count
 
     def _send(self, some: list[tuple[str, int, int, str]]) -> None:
         vectors = self._embedder.embed([text for *_, text in some])
@@ -348,40 +476,127 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
-def _recall(server: Any, limit: int) -> list[report.Table]:
+def _recall(stages: Stages, server: Any, limit: int) -> Iterator[report.Table]:
     """How much of the evidence of a shared set each finds."""
-    import brimful
-    from brimful.evaluation.measures import Cited
-    from brimful.evaluation.run import evaluate
-
-    shared = find_shared()
-    if shared is None:
-        return []
+    if find_shared() is None:
+        return
     table = report.Table(
         f"Recall of evidence, the first {limit} development questions of each set",
         ("set", "store", *(f"{budget:,}" for budget in RECALL_BUDGETS)),
         about="Evidence within a budget of tokens. The hybrid ranks by ts_rank_cd and by the same static vectors.",
     )
     for name in ("chroma", "qa_anthropic_code"):
-        asked = next(each for each in ASKED if each.name == name).read(shared)
-        whole = type(asked)(asked.name, asked.layout, asked.documents, asked.questions[:limit])
-        passages = Hybrid(server, name)
-        passages.fill((document.path, document.content) for document in whole.documents)
-        with brimful.open(server.address(f"recall-{name}")) as engine:
-            engine.add_documents(list(whole.documents))
+        recalled = stages.once(f"recall {name} {limit}", lambda name=name: _found(server, name, limit))
+        for store, found in recalled.items():
+            table.add(name, store, *(f"{each:.3f}" for each in found), recall=found)
+    yield table
 
-            def ours(question: str, budget: int, _scope: object, engine: Any = engine) -> list[Cited]:
-                windows = engine.context(question, budget=budget, model="cl100k_base").windows
-                ranked = sorted(windows, key=lambda each: (-each.score, each.path, each.start, each.end))
-                return [Cited(each.path, each.start, each.end) for each in ranked]
 
-            def theirs(question: str, budget: int, _scope: object, passages: Hybrid = passages) -> list[Cited]:
-                return [Cited(*each) for each in passages.ask(question, budget * 2)]  # more than fits: cut by the axis
+def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
+    import brimful
+    from brimful.evaluation.measures import Cited
+    from brimful.evaluation.run import evaluate
 
-            for store, answer in (("Brimful on PostgreSQL", ours), ("tsvector + pgvector", theirs)):
-                found = evaluate(answer, whole, RECALL_BUDGETS).means("recall")
-                table.add(name, store, *(f"{found[budget]:.3f}" for budget in RECALL_BUDGETS), recall=dict(found))
-    return [table]
+    shared = find_shared()
+    assert shared is not None
+    asked = next(each for each in ASKED if each.name == name).read(shared)
+    whole = type(asked)(asked.name, asked.layout, asked.documents, asked.questions[:limit])
+    passages = Hybrid(server, name)
+    with tempfile.TemporaryDirectory() as scratch:  # small sets are filled anew
+        documents = lambda: ((document.path, document.content) for document in whole.documents)  # noqa: E731
+        passages.fill(Stages(Path(scratch) / "stages.json"), documents)
+    with brimful.open(server.address(f"recall-{name}")) as engine:
+        engine.add_documents(list(whole.documents))
+
+        def ours(question: str, budget: int, _scope: object) -> list[Cited]:
+            windows = engine.context(question, budget=budget, model="cl100k_base").windows
+            ranked = sorted(windows, key=lambda each: (-each.score, each.path, each.start, each.end))
+            return [Cited(each.path, each.start, each.end) for each in ranked]
+
+        def theirs(question: str, budget: int, _scope: object) -> list[Cited]:
+            return [Cited(*each) for each in passages.ask(question, budget * 2)]  # more than fits: cut by the axis
+
+        found = {}
+        for store, answer in (("Brimful on PostgreSQL", ours), ("tsvector + pgvector", theirs)):
+            means = evaluate(answer, whole, RECALL_BUDGETS).means("recall")
+            found[store] = [means[budget] for budget in RECALL_BUDGETS]
+    return found
+
+
+# ---- the same bytes
+
+
+def _same(stages: Stages, scratch: Path, server: Any, limit: int) -> Iterator[report.Table]:
+    """Whether contexts and receipts of the shared sets are those of a file, on every kind of store."""
+    if find_shared() is None:
+        return
+    stores = ("PostgreSQL", f"{SHARDS} shards", f"{SHARDS} shards under Ray")
+    table = report.Table(
+        f"The same bytes: up to {limit} development questions of each set, at {BUDGET:,} tokens",
+        ("set", "documents", "questions", *stores),
+        about="Contexts and receipts that differ from those of a SQLite file; Ray has two nodes on this machine.",
+    )
+    sets = list(dict.fromkeys(each.name for each in ASKED))
+    with ExitStack() as open_:
+        cluster = cache(lambda: open_.enter_context(_cluster()))
+        for name in sets:
+            found = stages.once(
+                f"same {name} {limit}", lambda name=name: _differing(scratch, server, name, limit, cluster)
+            )
+            cells = [f"{found[store]}" for store in stores]
+            table.add(name, f"{found['documents']}", f"{found['questions']}", *cells, differing=found)
+    yield table
+
+
+def _differing(scratch: Path, server: Any, name: str, limit: int, cluster: Callable[[], str]) -> dict[str, int]:
+    """How many answers differ from a file's."""
+    import brimful
+
+    shared = find_shared()
+    assert shared is not None
+    given = next(each for each in ASKED if each.name == name).read(shared)
+    asked = [each.text for each in given.questions[:: max(len(given.questions) // limit, 1)]][:limit]
+    token = token_hex(4)
+    places = {
+        "PostgreSQL": (server.address(f"same-{token}"), None),
+        f"{SHARDS} shards": ([server.address(f"same-{token}-{number}") for number in range(SHARDS)], None),
+        f"{SHARDS} shards under Ray": (
+            [scratch / f"same-{token}.db", *(server.address(f"same-{token}-ray{number}") for number in range(2))],
+            cluster(),
+        ),
+    }
+    with brimful.open(scratch / f"same-{token}-one.db") as file:
+        file.add_documents(list(given.documents))
+        expected = [_answer(file, question) for question in asked]
+    counts = {"documents": len(given.documents), "questions": len(asked)}
+    for store, (place, ray) in places.items():
+        with brimful.open(place, ray=ray) as engine:
+            engine.add_documents(list(given.documents))
+            counts[store] = sum(
+                _answer(engine, question) != each for question, each in zip(asked, expected, strict=True)
+            )
+    return counts
+
+
+def _answer(engine: Any, question: str) -> tuple[str, str]:
+    found = engine.context(question, budget=BUDGET)
+    return found.text, found.receipt.id
+
+
+@contextmanager
+def _cluster() -> Iterator[str]:
+    """Ray with two nodes on this machine."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    found.add_node(num_cpus=1)
+    found.wait_for_nodes()
+    try:
+        yield found.address
+    finally:
+        ray.shutdown()
+        found.shutdown()
 
 
 def _p95(seconds: Sequence[float]) -> float:
@@ -395,8 +610,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--questions", type=int, default=12, help="of each kind")
     parser.add_argument("--cold", type=int, default=8, help="questions that a new engine is opened for")
     parser.add_argument("--limit", type=int, default=60, help="questions of each evaluation set")
-    parser.add_argument("--parts", nargs="+", default=["ingest", "ask", "clients", "recall"], help="which to measure")
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        default=["ingest", "ask", "clients", "recall", "same"],
+        help="which to measure; `lay` makes the stores only",
+    )
     parser.add_argument("--no-peer", action="store_true", help="leave the hybrid out of the questions: it fills slowly")
+    parser.add_argument("--keep", type=Path, help="a folder for corpora, server and figures; goes on where it ended")
     parser.add_argument("--dry", action="store_true", help="write no files")
     return parser.parse_args()
 

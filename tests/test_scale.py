@@ -1,6 +1,8 @@
 """docs/scale.md: its tables are what the committed figures give, and its simulation counts what a store does."""
 
+import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -46,3 +48,40 @@ def test_the_simulation_counts_the_segments_of_a_store(scale, tmp_path):
             with store.snapshot() as now:
                 there = len(now.segments())
             assert there == scale.simulated(number * size / scale.MB, batch=size)[0], number
+
+
+def test_what_was_measured_on_servers_is_what_the_page_says():
+    """Times and round trips of the page's newest row are the medians of the committed figures that it names."""
+    page = (ROOT / "docs/scale.md").read_text("utf-8")
+    row = next(line for line in page.splitlines() if line.endswith("| postgres-1da8dd3 |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    figures = json.loads((ROOT / "benchmarks/results/postgres-1da8dd3.json").read_text("utf-8"))
+    (table,) = (each for each in figures["tables"] if each["title"].startswith("Question to context"))
+    warm = {
+        each["store"]: [statistics.median(column) for column in zip(*each["warm"], strict=True)]
+        for each in table["figures"]
+    }
+    times = [f"{1_000 * warm[store][0]:,.0f} ms" for store in ("SQLite", "PostgreSQL", "3 shards")]
+    trips = [f"{warm[store][1]:.0f}" for store in ("PostgreSQL", "3 shards")]
+    traffic, peer = f"{warm['PostgreSQL'][2] / 1e6:.1f} MB", f"{1_000 * warm['tsvector + pgvector'][0]:,.0f} ms"
+    assert cells[1:-1] == [*times, *trips, traffic, peer]
+
+
+def test_a_benchmark_goes_on_where_it_was_broken_off(scale, tmp_path):
+    """A stage that was done is not done again, by a later run either; one that failed is."""
+    from postgres import Stages
+
+    done = []
+    stages = Stages(tmp_path / "stages.json")
+    assert stages.once("first", lambda: done.append("first") or 7) == 7
+    with pytest.raises(KeyboardInterrupt):
+        stages.once("second", _broken_off)
+    again = Stages(tmp_path / "stages.json")
+    assert again.once("first", lambda: done.append("again")) == 7
+    assert again.once("second", lambda: done.append("second") or [1.5, 2]) == [1.5, 2]
+    assert done == ["first", "second"]
+    assert [each["found"] for each in again.used()] == [7, [1.5, 2]]
+
+
+def _broken_off():
+    raise KeyboardInterrupt

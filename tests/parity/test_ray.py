@@ -64,10 +64,13 @@ def test_three_shards_under_ray_are_one_store(cluster, folder, tmp_path, postgre
     dies: its actors are started on the other one, and open their stores again.
     """
     monkeypatch.setattr("brimful.ingest.workers.SEGMENT_BYTES", 20_000)  # many tasks
+    from ray.util import list_named_actors
+
     number = next(_numbers)
     places = [tmp_path / "a.db", *(postgres_server.address(f"ray-{number}-{name}") for name in "bc")]
     with brimful.open(tmp_path / "one.db") as file, _on_both_nodes(places, cluster.address) as shards:
         nodes = _nodes(shards)
+        assert list_named_actors(all_namespaces=True) == []  # nobody gets one by its name, from whichever namespace
         assert file.add(folder).added == shards.add(folder).added
         assert {shard.documents > 0 for shard in shards.shards} == {True}
         assert compare([file, shards], seed=31, most=12 * KINDS) > 6 * KINDS

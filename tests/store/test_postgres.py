@@ -1,5 +1,6 @@
 """A corpus on PostgreSQL is the corpus of a file, and nobody loses anything when the server goes."""
 
+import random
 import subprocess
 import sys
 import threading
@@ -25,12 +26,13 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
-from brimful.store.format import EXTENTS, ChangedError
-from brimful.store.postgres import PostgresStore
+from brimful.store.format import ChangedError
+from brimful.store.postgres import PostgresStore, layout
 from brimful.store.postgres import session as cursors
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import merge
+from brimful.testing import FakeModel
 from tests.postgres import PASSWORD
 
 from .test_sqlite import dump
@@ -191,17 +193,6 @@ def test_a_question_costs_few_round_trips(address):
         assert list(engine.verify(made.receipt)) == []
 
 
-def test_kept_blobs_are_bounded():
-    """The oldest are let go of; the two kinds that are written anew are never kept."""
-    kept = cursors.KeptBlobs(100)
-    for place in range(10):
-        kept.keep(place, (bytes(30), b"seal"))
-    assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
-    changing = EXTENTS << 28
-    kept.keep(changing, (b"x", b"seal"))
-    assert kept.get(changing) is None
-
-
 WRITER = """
 import sys
 import brimful
@@ -337,6 +328,148 @@ def test_a_writer_that_is_killed_leaves_whole_commits(postgres_server, address, 
         assert [each.path for each in engine.documents()] == [f"d{number}.md" for number in range(at - 1)]
         engine.add_text("d9.md", "Tea 9.")
     assert verify(address) == []
+
+
+SENT = """
+import os, random, sys
+import brimful
+from brimful.store.postgres.session import PostgresCursor
+def dying(self, expected=()):
+    self.flush()
+    print(self.fetch("SELECT count(*) FROM blobs")[0][0], flush=True)
+    os.kill(os.getpid(), 9)
+with brimful.open(sys.argv[1]) as engine:
+    PostgresCursor.take_turn = dying
+    engine.add_text("gone.md", random.Random(7).randbytes(600_000).hex())
+"""
+
+
+def test_segments_of_a_writer_that_died_before_it_published_are_gone(postgres_server, address):
+    """Kill -9 between sending segments and publishing them: no blob without a segment stays, and the room they took
+    is free for others after a vacuum.
+    """
+    with brimful.open(address) as engine:
+        engine.add_text("tea.md", "Tea at four.")
+    command = [sys.executable, "-c", SENT, postgres_server.address(address.corpus)]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -9
+    assert int(done.stdout) > _orphans(postgres_server, address)[1]  # they had been sent
+    with brimful.open(address) as engine:
+        assert [each.path for each in engine.documents()] == ["tea.md"]
+    orphans, _ = _orphans(postgres_server, address)
+    assert orphans == 0
+    with postgres_server.connect() as owner:
+        size = "SELECT pg_total_relation_size('brimful.all_blobs')"
+        before = owner.execute(size).fetchone()[0]
+        owner.execute("VACUUM brimful.all_blobs")
+        with brimful.open(address) as engine:
+            engine.add_text("again.md", random.Random(8).randbytes(600_000).hex())
+        assert owner.execute(size).fetchone()[0] < before + 300_000  # and not by all that it holds
+    assert verify(address) == []
+
+
+def _orphans(postgres_server, address):
+    """How many blobs belong to no segment, and how many there are."""
+    with postgres_server.connect() as owner:
+        return owner.execute(
+            "SELECT count(*) FILTER (WHERE key >> 32 NOT IN (SELECT number FROM brimful.all_segments AS known "
+            "WHERE known.corpus = each.corpus)), count(*) FROM brimful.all_blobs AS each "
+            "WHERE corpus = (SELECT number FROM brimful.corpora WHERE name = %s)",
+            (address.corpus,),
+        ).fetchone()
+
+
+def test_four_writers_of_the_same_documents(postgres_server, address, tmp_path):
+    """Four processes add one folder at once, four threads the same texts: each document is there once."""
+    (tmp_path / "tea").mkdir()
+    for number in range(40):
+        (tmp_path / "tea" / f"d{number}.md").write_text(f"Tea {number}. " * 40)
+    text = postgres_server.address(address.corpus)
+    command = [sys.executable, "-c", WRITER, text, str(tmp_path / "tea")]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
+    assert sorted(int(each.communicate(timeout=120)[0]) for each in started) == [0, 0, 0, 40]
+
+    def add():
+        with brimful.open(address) as engine:
+            engine.add_documents([Document(f"note{number}.md", f"Note {number}.") for number in range(20)])
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(add) for _ in range(4)]:
+            done.result()
+    with brimful.open(address) as engine, brimful.open(tmp_path / "one.db") as file:
+        file.add(tmp_path / "tea")
+        file.add_documents([Document(f"note{number}.md", f"Note {number}.") for number in range(20)])
+        assert len(engine.documents()) == 60
+        assert [each.path for each in engine.documents()] == [each.path for each in file.documents()]
+        assert engine.context("Which tea is number 17?", budget=300).text == (
+            file.context("Which tea is number 17?", budget=300).text
+        )
+    assert verify(address) == []
+
+
+def test_a_server_without_connections_left_is_named(postgres_server):
+    """A role that has no connection left is busy, not refused, and the remedy is said."""
+    with postgres_server.connect() as owner:
+        owner.execute("CREATE ROLE one LOGIN PASSWORD 'x' CONNECTION LIMIT 1")
+    text = postgres_server.address("narrow", user="one", password="x")
+    with postgres_server.connect(user="one", password="x"):
+        said = refusal(text, StoreBusyError, "raise max_connections")
+    assert "too many connections" in said
+
+
+def test_a_statement_that_took_too_long_is_named(store, monkeypatch):
+    """What the server ended after its time is busy, with the limit; the next one runs."""
+    store.add([entry("tea.md", "Tea at four.")])
+    store._connection.execute("SET statement_timeout = '20ms'")
+    expected = r"ended after 10 minutes.*statement timeout.*try again"
+    with pytest.raises(StoreBusyError, match=expected), store._reading() as cursor:
+        cursor.fetch("SELECT pg_sleep(30)")
+    store._connection.execute("SET statement_timeout = '10min'")
+    with store.snapshot() as now:
+        assert now.census(b"tea") == 1
+
+
+def test_older_tables_are_brought_up_to_date_by_their_owner(postgres_server, monkeypatch, tmp_path):
+    """Tables of the first version: a tenant is told whose turn it is, their owner's opening brings them to this one,
+    and then the tenant has what is new, with all documents and the answers of before.
+    """
+    monkeypatch.setattr(layout, "VERSION", 1)
+    with brimful.open(postgres_server.address("old", schema="older")):
+        pass
+    with postgres_server.connect() as owner:
+        script = layout.roles("older", "old", "old_team")  # as the first version wrote it
+        for name in layout.COLUMNS:
+            if f"CREATE TABLE all_{name} " not in layout.first():
+                script = script.replace(f', "older".{name}, "older".all_{name}', "")
+        owner.execute(script)
+        owner.execute("CREATE ROLE old_ada LOGIN PASSWORD 'x'; GRANT old_team TO old_ada")
+        owner.execute("DELETE FROM older.all_counters WHERE number > 0")
+        assert owner.execute("SELECT version FROM older.versions").fetchone() == (1,)
+    ada = postgres_server.address("old", user="old_ada", password="x", schema="older")
+    with PostgresStore(Address.of(ada)) as store:
+        store.add([entry(f"d{number}.md", f"Tea {number} is served.") for number in range(9)])
+    monkeypatch.undo()
+    refusal(ada, StoreAccessError, "version 1, this program needs 3; their owner brings")
+    with brimful.open(postgres_server.address("old", schema="older")) as owner:
+        assert len(owner.documents()) == 9
+    with postgres_server.connect() as owner:
+        assert owner.execute("SELECT version FROM older.versions").fetchone() == (layout.VERSION,)
+        targets = owner.execute(
+            "SELECT DISTINCT attstattarget FROM pg_attribute "
+            "WHERE attrelid = 'older.all_documents'::regclass AND attnum > 0"
+        ).fetchall()
+        assert targets == [(0,)]
+    with brimful.open(ada) as engine, brimful.open(tmp_path / "one.db") as file:
+        file.add_documents([Document(f"d{number}.md", f"Tea {number} is served.") for number in range(9)])
+        assert engine.context("Which tea is served?", budget=200).text == (
+            file.context("Which tea is served?", budget=200).text
+        )
+        engine.add_text("more.md", "Sugar.")
+        engine.capture("The kettle is descaled weekly. " * 20, name="talk", model=FakeModel())
+        assert [each.name for each in engine.captures()] == ["talk"]
+        with engine._store.turn("place//", wait_seconds=0), engine._store._merging():
+            pass
+    assert verify(Address.of(ada)) == []
 
 
 def test_writers_wait_for_each_other_and_no_longer_than_asked(store, address, monkeypatch):

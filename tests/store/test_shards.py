@@ -446,3 +446,21 @@ def test_an_answer_to_a_partial_context_is_checked(broken):
     number = made.windows[0].path.removeprefix("notes/").removesuffix(".md")
     checked = engine.check_answer(f'It says "Tea number {number} is served."', made.receipt)
     assert (checked.holds, len(checked.quotations)) == (True, 1)
+
+
+def test_a_list_with_a_password_is_for_its_owner_alone(tmp_path):
+    """Others on the machine may read which shards there are, not what opens them; also where the list was readable."""
+    file = tmp_path / "team.toml"
+    write_list(file, ["a.db", "postgresql://ada@db/team"])
+    assert file.stat().st_mode & 0o077 == 0o666 & ~_umask() & 0o077
+    write_list(file, ["a.db", "postgresql://ada:secret@db/team"])
+    assert file.stat().st_mode & 0o077 == 0
+    write_list(file, ["a.db", "postgresql://ada@db/team?password=secret"])
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def _umask():
+    """What new files are not allowed to everybody."""
+    now = os.umask(0)
+    os.umask(now)
+    return now

@@ -1,5 +1,7 @@
 """Two tenants on one server: whatever one of them tries, nothing of the other's corpus comes back or changes."""
 
+import re
+from contextlib import suppress
 from types import SimpleNamespace
 
 import psycopg
@@ -234,6 +236,55 @@ def test_the_vocabulary_is_not_reached(tenants):
             assert SECRET not in ada.context(question, budget=200, anyway=True).text
 
 
+INJECTED = (
+    "recipe-1.md",
+    "' OR '1'='1",
+    "x'); SELECT path FROM all_documents; --",
+    "%",
+    "_",
+    "\\",
+    "*",
+    "?",
+    "$1",
+    "%s",
+)
+
+
+@pytest.mark.parametrize("key", ["path", "not_path", "kind", "phrase", "without", "after", "before"])
+def test_filters_reach_no_statement(tenants, key):
+    """Whatever stands in a filter, only own documents are found, or the value is refused."""
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        for value in INJECTED:
+            found = set()
+            with suppress(InputError):
+                found = {hit.path for hit in ada.search("tea recipe", **{key: value}).hits}
+            assert found <= {"tea.md"}
+
+
+@pytest.mark.parametrize("key", ["corpus", "corpus = 2 OR path", "schema", "1=1; --", "number"])
+def test_filter_keys_are_a_list(tenants, key):
+    """A key that is no filter is refused before anything is asked of the server."""
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        with pytest.raises((TypeError, BrimfulError), match=re.escape(key.split()[0])):
+            ada.search("tea", **{key: "x"})
+        with pytest.raises((TypeError, BrimfulError), match=re.escape(key.split()[0])):
+            ada.context("tea", budget=100, **{key: "x"})
+
+
+def test_documents_are_named_by_their_own_paths_only(tenants):
+    """A guessed path, id or range of another's document is unknown, in the words for one that nobody has."""
+    with brimful.open(tenants.address("bob", "bob")) as bob:
+        identity = bob.document("recipe-1.md").id
+    with brimful.open(tenants.address("ada", "ada")) as ada:
+        answers = set()
+        for path in ("recipe-1.md", "nobody-1.md", identity):
+            with pytest.raises(BrimfulError) as caught:
+                ada.document(path)
+            answers.add(str(caught.value).replace(path, "…"))
+        assert len(answers) == 1
+        assert SECRET not in answers.pop()
+
+
 def test_announcements_go_to_their_own(tenants, ada):
     """Who listens to every name that can be guessed hears nothing of another's commits."""
     for name in ("brimful", "brimful_bob", f"brimful_{tenants.numbers['bob']}", "bob"):
@@ -243,6 +294,89 @@ def test_announcements_go_to_their_own(tenants, ada):
         bob.remove("quiet.md")
     ada.execute("SELECT 1")
     assert list(ada.notifies(timeout=0.2)) == []
+
+
+def test_estimates_do_not_tell_what_others_have(tenants, ada):
+    """The planner guesses the same for a path, a title, a word or a name that another has, and for one that nobody has:
+    its histograms and commonest values would be read by bisection.
+    """
+    with tenants.server.connect() as owner:
+        bob = tenants.numbers["bob"]
+        try:
+            owner.execute(
+                "INSERT INTO tenants.all_documents (corpus, number, path, id, content_hash, leaf, bucket, length, "
+                "kind, rule, title, seal) SELECT %s, 9000 + n, 'mmm' || n, '', '', '', 1, 0, 'data', '', 'Payroll', '' "
+                "FROM generate_series(1, 20000) AS n",
+                (bob,),
+            )
+            owner.execute(
+                "INSERT INTO tenants.all_terms SELECT %s, 'mmm' || n, 1 FROM generate_series(1, 20000) AS n", (bob,)
+            )
+            owner.execute("ANALYZE tenants.all_documents; ANALYZE tenants.all_terms; ANALYZE tenants.corpora")
+            for one, other in (
+                ("all_documents WHERE path < 'mmm5'", "all_documents WHERE path < 'zzz5'"),
+                ("all_documents WHERE title = 'Payroll'", "all_documents WHERE title = 'Nothing'"),
+                ("all_documents WHERE bucket = 1", "all_documents WHERE bucket = 2"),
+                ("all_documents WHERE number > 20000", "all_documents WHERE number > 90000"),
+                ("all_terms WHERE term < 'mmm5'", "all_terms WHERE term < 'zzz5'"),
+                ("corpora WHERE name < 'b'", "corpora WHERE name < 'z'"),
+                ("corpora WHERE role = 'bob_team'", "corpora WHERE role = 'nobody'"),
+            ):
+                guesses = [_guessed(ada, each) for each in (one, other)]
+                assert guesses[0] == guesses[1], one
+        finally:
+            for table in ("all_documents", "all_terms"):
+                owner.execute(
+                    f"DELETE FROM tenants.{table} WHERE corpus = %s AND seal = ''"
+                    if table == "all_documents"
+                    else f"DELETE FROM tenants.{table} WHERE corpus = %s",
+                    (bob,),
+                )
+
+
+def _guessed(connection, what):
+    """The rows that the planner expects, at each step."""
+    return [
+        line.partition("rows=")[2].split()[0]
+        for (line,) in said(connection, f"EXPLAIN SELECT * FROM {what}")
+        if "rows=" in line
+    ]
+
+
+def test_locks_can_neither_be_seen_nor_taken(tenants):
+    """Who may only connect learns no lock of another's from pg_locks, and holding every advisory lock that could be
+    meant keeps nobody from adding a folder, merging, keeping answers or beginning a corpus.
+    """
+    bob = Address.of(tenants.address("bob", "bob"))
+    with tenants.server.connect(user="mallory", password="mallory pw") as mallory, PostgresStore(bob) as store:
+        mallory.execute("SELECT pg_advisory_lock(1112689997)")  # what earlier versions locked to begin a corpus
+        with store.turn("folder/", wait_seconds=0), store._merging():
+            held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            assert said(mallory, held) == [(0,)]
+        store.keep_answers([])
+        with brimful.open(tenants.server.address("new", schema="tenants")) as new:
+            assert new.documents() == ()
+        with tenants.server.connect() as owner:
+            owner.execute("DELETE FROM tenants.corpora WHERE name = 'new'")
+
+
+def test_numbers_do_not_count_others(tenants, ada):
+    """The sequence that numbers corpora is not read, by whichever of its ways."""
+    assert said(ada, "SELECT last_value FROM pg_sequences WHERE schemaname = 'tenants'") == [(None,)]
+    assert "permission denied" in said(ada, "SELECT last_value FROM corpora_number_seq")
+    assert "permission denied" in said(ada, "SELECT nextval('corpora_number_seq')")
+
+
+def test_what_others_send_is_not_seen(tenants, ada):
+    """Tables of another session that hold blobs on their way in, and how far a COPY has come, are out of reach."""
+    with brimful.open(tenants.address("bob", "bob")) as bob, bob._store._writing() as cursor:
+        cursor.write_blobs([(1, b"saffron", b"seal")])
+        cursor.flush()
+        names = "SELECT oid::regclass::text FROM pg_class WHERE relname = 'brimful_incoming' AND relpersistence = 't'"
+        for (name,) in said(ada, names):
+            assert "permission denied" in said(ada, f"SELECT * FROM {name}")
+        assert said(ada, "SELECT relid, bytes_processed FROM pg_stat_progress_copy WHERE relid IS NOT NULL") == []
+        cursor.execute("DELETE FROM blobs WHERE key = 1")
 
 
 def test_one_tenant_does_not_keep_another_waiting(tenants):

@@ -148,6 +148,18 @@ class ComparedCodes:
         return self._planes.scores(ids, asked.tables, base=asked.base, nothing=NOTHING)
 
 
+def best_of_all(scores: Numbers, limit: int) -> NDArray[np.bool_]:
+    """Which are among the best, and which are as good as the last of those.
+
+    >>> best_of_all(np.array([3, 9, 3, 1]), 2).tolist()
+    [True, True, True, False]
+    """
+    if len(scores) <= limit:
+        return np.ones(len(scores), bool)
+    found: NDArray[np.bool_] = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    return found
+
+
 def chance_score(query: Numbers) -> int:
     """What a unit that has nothing to do with a question scores by chance: one standard deviation of random codes."""
     rounded = _rounded(query)

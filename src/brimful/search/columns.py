@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.index.vectors import CODE_BYTES, Codes, ComparedCodes, HalfTables, chance_score, similarities
+from brimful.index.vectors import (
+    CODE_BYTES,
+    Codes,
+    ComparedCodes,
+    HalfTables,
+    best_of_all,
+    chance_score,
+    similarities,
+)
 from brimful.kernels import columns as kernels
 from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
@@ -65,6 +73,18 @@ class SegmentUnits:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def stored_of(self, units: Numbers) -> Numbers:
+        """Which of the view's units some are."""
+        return units if self.stored is None else self.stored[units]
+
+    def live_of(self, stored: Numbers, scores: Numbers) -> tuple[Numbers, Numbers]:
+        """The same back, without those that are dead, each with its score."""
+        if self.stored is None or not len(self.stored):
+            return stored, scores
+        at = np.minimum(self.stored.searchsorted(stored), len(self.stored) - 1)
+        is_live = self.stored[at] == stored
+        return at[is_live], scores[is_live]
 
 
 class Column:
@@ -217,6 +237,7 @@ class CorpusColumns:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
+        self.snapshot.expect_terms([prefix])
         return _merged([segment.view.live_names(prefix) for segment in self.segments])
 
     def endings(self, suffix: bytes) -> list[bytes]:
@@ -247,10 +268,12 @@ class CorpusColumns:
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
     def _census(self, term: bytes) -> int:
+        self.snapshot.expect_terms([term])
         return self.snapshot.census(term)
 
     def _places(self, term: bytes) -> tuple[Numbers, ...]:
         """Where a term stands on the axis of each segment."""
+        self.snapshot.expect_terms([term])
         return Columns([segment.view.positions(term) for segment in self.segments])
 
     def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
@@ -295,6 +318,7 @@ class CorpusColumns:
         for view in self.snapshot.segments():
             counts = view.little_words()
             if counts is None:
+                self.snapshot.expect_terms(words)
                 return self.census
             totals += counts
         return dict(zip(words, totals.tolist(), strict=True)).__getitem__
@@ -381,16 +405,24 @@ class CorpusColumns:
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
+        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
+        wanted = [
+            (segment, units[low:high] - segment.first)
+            for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True)
+        ]
+        stored = [(segment.view, segment.stored_of(some)) for segment, some in wanted]
+        elsewhere = self.snapshot.scores_elsewhere(stored, meaning)
+        if elsewhere is not None:
+            return _joined(elsewhere)
         if "_compared" not in self.__dict__:
             codes = self.codes(units)
             return None if codes is None else similarities(codes, meaning).astype(np.int64)
-        found, asked = np.empty(len(units), np.int64), HalfTables.of(meaning)
-        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        for segment, compared, (low, high) in zip(self.segments, self._compared, pairwise(bounds), strict=True):
+        found, asked = [], HalfTables.of(meaning)
+        for compared, (_, some) in zip(self._compared, wanted, strict=True):
             if compared is None:
                 return None
-            found[low:high] = compared.scores(units[low:high] - segment.first, asked)
-        return found
+            found.append(compared.scores(some, asked))
+        return _joined(found)
 
     def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
         """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
@@ -399,23 +431,37 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
-        asked = HalfTables.of(meaning)
-        for segment, codes in zip(self.segments, self._compared, strict=True):
-            if codes is None:
-                continue
-            found, likeness = codes.near(asked, least=least)
+        for segment, alike in self._near_in(meaning, least, limit if allowed is None else None):
+            found, likeness = alike
             if allowed is not None:
                 kept = allowed[self.rows[found + segment.first]]
                 found, likeness = found[kept], likeness[kept]
-            if len(found) > limit:
-                kept = likeness >= np.partition(likeness, len(found) - limit)[len(found) - limit]
-                found, likeness = found[kept], likeness[kept]
+            kept = best_of_all(likeness, limit)
+            found, likeness = found[kept], likeness[kept]
             units.append(found + segment.first)
             scores.append(likeness)
         near, worth = _joined(units), _joined(scores)
         order = np.lexsort((self.offsets[near], self.rows[near], -worth))
         best: Ids = np.sort(near[order[:limit]])
         return best
+
+    def _near_in(
+        self, meaning: Numbers, least: int, limit: int | None
+    ) -> Iterator[tuple[SegmentUnits, tuple[Numbers, Numbers]]]:
+        """The units of each segment that are alike to a question, by their place in it, and their scores.
+
+        The `limit` best of them are enough, with those that are as good as the last.
+        """
+        views = [segment.view for segment in self.segments]
+        elsewhere = self.snapshot.near_elsewhere(views, meaning, least=least, limit=limit)
+        if elsewhere is not None:
+            for segment, (stored, likeness) in zip(self.segments, elsewhere, strict=True):
+                yield segment, segment.live_of(stored, likeness)
+            return
+        asked = HalfTables.of(meaning)
+        for segment, codes in zip(self.segments, self._compared, strict=True):
+            if codes is not None:
+                yield segment, codes.near(asked, least=least)
 
     def heading_tree(self, number: int) -> HeadingTree | None:
         """The headings of a segment and which one each stands under; None where there are none."""

@@ -226,6 +226,7 @@ def understand(
         settings = replace(settings, meaning=settings.model_meaning)
     query = parse_query(question, operators=operators) if isinstance(question, str) else question
     query = rarest(query if filters is None else narrowed(query, filters), columns.census, most=MOST_WORDS)
+    columns.snapshot.expect_terms([each.term for each in query.terms])
     allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
         return Understood(columns, query, settings, allowed)

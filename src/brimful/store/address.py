@@ -189,10 +189,12 @@ def several(places: Sequence[Place], file: Path | None = None) -> Shards:
 
 
 def write_list(file: Path, names: Sequence[str]) -> None:
-    """Write a list of shards down, all of it or nothing."""
+    """Write a list of shards down, all of it or nothing; one with a password is readable by its owner alone."""
     import json
 
     lines = "".join(f"  {json.dumps(name, ensure_ascii=False)},\n" for name in names)
     beside = file.with_name(f"{file.name}.new")
+    beside.unlink(missing_ok=True)
+    beside.touch(mode=0o600 if any(masked(name) != name for name in names) else 0o666)
     beside.write_text(f"# The shards of a corpus; `brimful shard` keeps this list.\nshards = [\n{lines}]\n", "utf-8")
     beside.replace(file)

@@ -9,34 +9,37 @@ error, and the next one is answered. Where actors run, how they are reached and 
 from __future__ import annotations
 
 import socket
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from brimful.corpus.reading import LongDocument
 from brimful.errors import MissingPartError, StoreError, StoreUnreachableError, install
 from brimful.index.embedders import Embedder
+from brimful.index.segments import Numbers
+from brimful.index.vectors import ComparedCodes, HalfTables, best_of_all, similarities
 from brimful.store.address import Address
-from brimful.store.format import Cursor, ReadAhead, Sealed, Value
+from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
+from brimful.store.format import BlobReader, Cursor, Sealed, Value
 from brimful.store.opening import opened_alone
-from brimful.store.snapshot import StoredSnapshot
+from brimful.store.snapshot import StoredSegment, StoredSnapshot
 from brimful.store.store import Store
 from brimful.store.writing import Entry
 
 _RESTART_SECONDS = 60
 """How long a shard is waited for while Ray starts its actor again."""
 _LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
-_MOST_WAITING = 256
-"""Blobs of some ten kilobytes that came before they were asked for."""
 _AT_ONCE = 8
 """Calls that an actor takes at a time."""
+_NO_SNAPSHOT = "the snapshot was held by an actor that is no more; ask again"
 _NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
 
 
@@ -85,6 +88,7 @@ class ShardServer:
         self._opened: Store | None = None
         self._numbers = count(1)
         self._held: dict[int, Any] = {}
+        self._codes: dict[tuple[int, int], ComparedCodes] = {}  # of snapshots that are held, by their segments
 
     def open(self, *, make: bool) -> bool:
         """Open the store; whether its terms were made by other rules."""
@@ -130,7 +134,7 @@ class ShardServer:
     def read(self, number: int, name: str, given: Sequence[Any]) -> Any:
         """What a snapshot's cursor says."""
         if number not in self._held:
-            raise StoreUnreachableError("the snapshot was held by an actor that is no more; ask again")
+            raise StoreUnreachableError(_NO_SNAPSHOT)
         found = getattr(self._held[number].cursor, name)(*given)
         return list(found) if name == "each" else found
 
@@ -139,8 +143,59 @@ class ShardServer:
         found = ((key, self.read(number, "sealed", ("blobs", key))) for key in keys)
         return {key: blob for key, blob in found if blob is not None}
 
+    # ---- rounds: parts of a question, answered for all segments of a snapshot by their numbers
+
+    def _views(self, number: int) -> Sequence[StoredSegment]:
+        if number not in self._held:
+            raise StoreUnreachableError(_NO_SNAPSHOT)
+        found: Sequence[StoredSegment] = self._held[number].segments()
+        return found
+
+    def words(self, number: int) -> dict[int, bytes]:
+        """The words of the vocabulary, a newline behind each, packed."""
+        return {view.number: zlib.compress(view.words(), 1) for view in self._views(number)}
+
+    def near(self, number: int, meaning: Numbers, least: int, limit: int | None) -> dict[int, tuple[Any, Any]]:
+        """The codes that are so much alike to a question, and their scores; with a limit, the best of what is live."""
+        asked, found = HalfTables.of(meaning), {}
+        for view in self._views(number):
+            if len(view.extents.bases) and (compared := self._compared(number, view)) is not None:
+                units, scores = compared.near(asked, least=least)
+                if limit is not None:
+                    live = view.is_live(view.unit_starts[units].astype(np.int64))
+                    units, scores = units[live], scores[live]
+                    kept = best_of_all(scores, limit)
+                    units, scores = units[kept], scores[kept]
+                found[view.number] = (units.astype(np.uint32), scores.astype(np.int16))
+        return found
+
+    def scores(self, number: int, wanted: Mapping[int, Any], meaning: Numbers) -> dict[int, Any]:
+        """How alike some units are to a question."""
+        asked, found = HalfTables.of(meaning), {}
+        for view in self._views(number):
+            if view.number not in wanted:
+                continue
+            units = wanted[view.number].astype(np.int64)
+            if (number, view.number) in self._codes:
+                found[view.number] = self._codes[number, view.number].scores(units, asked).astype(np.int16)
+            elif (codes := view.codes_of(units)) is not None:
+                found[view.number] = similarities(codes, meaning)
+        return found
+
+    def _compared(self, number: int, view: StoredSegment) -> ComparedCodes | None:
+        """The codes of a segment, laid out to be compared with many questions."""
+        key = (number, view.number)
+        if key not in self._codes:
+            codes = view.codes
+            if codes is None:
+                return None
+            self._codes[key] = ComparedCodes(codes)
+        return self._codes[key]
+
     def end(self, number: int) -> None:
         """Let go of a snapshot or a turn."""
+        for key in [key for key in list(self._codes) if key[0] == number]:
+            self._codes.pop(key, None)
         if (held := self._held.pop(number, None)) is not None:
             held.__exit__(None, None, None)
 
@@ -167,8 +222,11 @@ class RayStore(Store):
         embedder: Embedder | Literal["default"] | None = "default",
         make: bool = True,
         ray: Any,
+        sharing: int = 1,
     ) -> None:
         super().__init__(embedder)
+        self._kept_bytes = kept_bytes(sharing=sharing)
+        self._blobs = KeptBlobs(self._kept_bytes)
         self.path, self._ray = place, ray
         there = place.absolute() if isinstance(place, Path) else place
         options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": _next_node(), "max_concurrency": _AT_ONCE}
@@ -178,6 +236,20 @@ class RayStore(Store):
         except BaseException:
             self.close()
             raise
+
+    def begin(self, name: str, *given: Any) -> Callable[[], Any]:
+        """Have the actor begin something; what is given back waits for it, however often it is called."""
+        sent = getattr(self._actor, name).remote(*given)
+        return cache(lambda: self._received(sent))
+
+    def _received(self, sent: Any) -> Any:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(sent)
+        except errors.RayTaskError as error:
+            raise error.cause from None
+        except (errors.RayActorError, errors.ObjectLostError) as error:
+            raise StoreUnreachableError(_NO_ACTOR.format(place=self.path, said=_line(error))) from None
 
     def ask(self, name: str, *given: Any, wait: bool = True, **named: Any) -> Any:
         """Have the actor do something; while Ray starts it again, `wait` tries until it is there."""
@@ -200,9 +272,14 @@ class RayStore(Store):
         with suppress(Exception):  # a cluster that is gone has ended it
             self._ray.kill(self._actor)
 
+    def kept(self) -> KeptBlobs:
+        """What a snapshot keeps: a file may give a segment's number again, a server never does."""
+        return self._blobs if isinstance(self.path, Address) else KeptBlobs(self._kept_bytes)
+
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now; its statements are run by the actor."""
-        return StoredSnapshot(_RemoteCursor(self))
+        cursor = _RemoteCursor(self)
+        return StoredSnapshot(cursor, _Shelf(cursor))
 
     @contextmanager
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> Iterator[None]:
@@ -301,21 +378,29 @@ class _RemoteCursor:
         self._number: int | None = store.ask("begin")
         self.is_lost = False
         self.trips = 0
-        self._ahead, self._came = ReadAhead(), OrderedDict[int, tuple[bytes, bytes]]()  # with others, not asked for yet
-        self._lock = threading.Lock()
+        self._far = FarBlobs(store.kept(), lambda keys: dict(self._call("blobs", keys)))
 
     def _ask(self, name: str, *given: Any) -> Any:
         return self._call("read", name, given)
 
-    def _call(self, name: str, *given: Any) -> Any:
+    def begin(self, name: str, *given: Any) -> Callable[[], Any]:
+        """Have the actor begin a part of a question; what is given back waits for it."""
         if self._number is None:
             raise StoreError(f"this snapshot of {self._store.path} was closed; ask again")
         self.trips += 1
-        try:
-            return self._store.ask(name, self._number, *given, wait=False)
-        except StoreUnreachableError:
-            self.is_lost = True
-            raise
+        begun = self._store.begin(name, self._number, *given)
+
+        def waited() -> Any:
+            try:
+                return begun()
+            except StoreUnreachableError:
+                self.is_lost = True
+                raise
+
+        return waited
+
+    def _call(self, name: str, *given: Any) -> Any:
+        return self.begin(name, *given)()
 
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
@@ -331,17 +416,15 @@ class _RemoteCursor:
         if table == "maps":
             found: tuple[bytes, bytes] | None = self._ask("sealed", table, key)
             return found
-        with self._lock:
-            known = self._came.pop(key, None)
-            wanted = () if known is not None else [each for each in self._ahead.near(key) if each not in self._came]
-        if known is None:
-            came: dict[int, tuple[bytes, bytes]] = self._call("blobs", wanted)
-            known = came.pop(key, None)
-            with self._lock:
-                self._came.update(came)
-                while len(self._came) > _MOST_WAITING:
-                    self._came.popitem(last=False)
-        return known
+        return self._far.get(key)
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Blobs that will be asked for."""
+        self._far.expect(keys)
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those that are not kept."""
+        return self._far.lacking(keys)
 
     def size_bytes(self) -> int:
         """How much room the store takes."""
@@ -382,6 +465,45 @@ class _RemoteCursor:
     def make_vectors(self) -> None:
         """Likewise."""
         self.execute("make_vectors")
+
+
+class _Shelf(BlobReader):
+    """What stands in the segments of an actor's snapshot. Its vocabulary is read and its codes are compared there.
+
+    Pages, texts and columns come as blobs and are checked by their seals here; what is read there is checked there.
+    """
+
+    def __init__(self, cursor: _RemoteCursor) -> None:
+        super().__init__(cursor)
+        self._remote, self.rounds = cursor, self
+        self._words = cache(lambda: self._remote.begin("words"))
+
+    def words(self, segment: int, pages: int) -> bytes:  # noqa: ARG002
+        """The terms of letters, a newline behind each."""
+        return zlib.decompress(self._words()()[segment])
+
+    def begin_near(
+        self, meaning: Numbers, *, least: int, limit: int | None
+    ) -> Callable[[int], tuple[Numbers, Numbers]]:
+        """The codes that are alike to a question, by segment."""
+        begun = self._remote.begin("near", meaning, least, limit)
+
+        def of(segment: int) -> tuple[Numbers, Numbers]:
+            units, scores = begun()[segment]
+            return units.astype(np.int64), scores.astype(np.int64)
+
+        return of
+
+    def begin_scores(self, units: Mapping[int, Numbers], meaning: Numbers) -> Callable[[int], Numbers]:
+        """How alike some units are to a question, by segment."""
+        wanted = {segment: some.astype(np.uint32) for segment, some in units.items() if len(some)}
+        begun = self._remote.begin("scores", wanted, meaning)
+
+        def of(segment: int) -> Numbers:
+            found: Numbers = begun()[segment].astype(np.int64) if segment in wanted else np.zeros(0, np.int64)
+            return found
+
+        return of
 
 
 def _line(error: BaseException) -> str:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from brimful import zstd
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, pack_numbers, unpack_numbers, unpack_sorted
+from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
@@ -167,10 +167,10 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
 
 
-def _segment_of(key: int) -> int:
+def segment_of(key: int) -> int:
     """The segment that a blob's key names.
 
-    >>> _segment_of(key_of(7, PAGE, 3))
+    >>> segment_of(key_of(7, PAGE, 3))
     7
     """
     return key >> (_KIND_BITS + _PLACE_BITS)
@@ -240,6 +240,14 @@ class Cursor(Protocol):
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
 
+    def expect(self, keys: Sequence[int]) -> None:
+        """Be told which blobs will be asked for; whoever is far away fetches them at once."""
+        ...
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those of some blobs for which a round trip would be needed."""
+        ...
+
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
 
@@ -271,35 +279,6 @@ class Cursor(Protocol):
 
     def close(self) -> None:
         """Let go of the connection."""
-
-
-class ReadAhead:
-    """Which blobs are fetched with one: those that are asked for next, so that few round trips bring many."""
-
-    TOGETHER, MOST = 4, 32
-    """So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
-
-    def __init__(self) -> None:
-        self._next, self._ahead = 0, self.TOGETHER
-
-    def near(self, key: int) -> range | list[int]:
-        """The keys of the columns of its segment, of which a question reads nearly all, or of its neighbours.
-
-        >>> ahead = ReadAhead()
-        >>> [len(ahead.near(key_of(1, TEXT) + place)) for place in (0, 4, 12)]
-        [4, 8, 16]
-        """
-        if kind_of_key(key) in _SINGLE:
-            first = key_of(_segment_of(key), 0)
-            return [first + key_of(0, kind) for kind in _SINGLE]
-        first = key - key % self.TOGETHER
-        self._ahead = min(2 * self._ahead, self.MOST) if first == self._next else self.TOGETHER
-        self._next = first + self._ahead
-        return range(first, self._next)
-
-
-_SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
-"""The kinds of which a segment has one blob."""
 
 
 class SqliteCursor:
@@ -334,6 +313,13 @@ class SqliteCursor:
         """Bytes with their seal, or None."""
         found = self.fetch(_SEALED[table], (key,))
         return (found[0][0], found[0][1]) if found else None
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Each is read when it is asked for: it is near."""
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:  # noqa: ARG002
+        """None: there are no round trips."""
+        return ()
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""
@@ -489,6 +475,23 @@ class SegmentRow(NamedTuple):
     highest: int
 
 
+class Rounds(Protocol):
+    """Whoever holds segments elsewhere and compares their codes there: begun for all, then waited for."""
+
+    def begin_near(
+        self, meaning: Numbers, *, least: int, limit: int | None
+    ) -> Callable[[int], tuple[Numbers, Numbers]]:
+        """Ask for the codes that are alike to a question; what is given back waits for those of one segment.
+
+        With a `limit` for so many of the best live ones of each segment, and those that are as good as the last.
+        """
+        ...
+
+    def begin_scores(self, units: Mapping[int, Numbers], meaning: Numbers) -> Callable[[int], Numbers]:
+        """The same for the scores of some units of each segment."""
+        ...
+
+
 class BlobReader:
     """Verified blobs of one moment."""
 
@@ -523,6 +526,32 @@ class BlobReader:
         size = frame_size(packed)
         self._columns[key] = max(size, 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
+
+    rounds: Rounds | None = None
+    """Whoever answers what stands in segments where they lie; None where pages and codes are read here."""
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Be told which blobs will be asked for."""
+        self._cursor.expect(keys)
+
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those for which a round trip would be needed."""
+        return self._cursor.lacking(keys)
+
+    def words(self, segment: int, pages: int) -> bytes:
+        """The terms of letters, sorted, a newline behind each."""
+        keys = [key_of(segment, PAGE, place) for place in range(pages)]
+        found: list[bytes] = []  # a page each
+        for first in range(0, len(keys), _BLOBS_AT_ONCE):
+            some = keys[first : first + _BLOBS_AT_ONCE]
+            self.expect(some)
+            found += [b"\n".join([*page_words(self.blob(key)), b""]) for key in some]
+        return b"".join(found)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether each blob is a round trip."""
+        return self._cursor.is_far
 
     @cached_property
     def most_bytes(self) -> int:
@@ -579,6 +608,10 @@ class BlobReader:
         codes: list[Codes] = []
         for first in range(0, count, _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
+            if self.is_far:  # where lengths are looked at before anything comes
+                self.expect(keys)
+                codes += map(self._read_codes, keys)
+                continue
             found = self._cursor.fetch(
                 "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
             )

@@ -54,11 +54,12 @@ def opened(path: Named, *, embedder: Choice = "default", ray: str | None = None)
         if not isinstance(place, Shards):
             raise InputError(f"{place} is one store, and Ray serves shards; list some: brimful shard add")
         found = connect(ray)
-        return ShardedStore(place, partial(RayStore, embedder=embedder, ray=found), ray=found)
+        opening = partial(RayStore, embedder=embedder, ray=found, sharing=len(place.places))
+        return ShardedStore(place, opening, ray=found)
     if isinstance(place, Shards):
         from brimful.store.sharding import ShardedStore
 
-        return ShardedStore(place, partial(opened_alone, embedder=embedder))
+        return ShardedStore(place, partial(opened_alone, embedder=embedder, sharing=len(place.places)))
     store = opened_alone(place, embedder=embedder)
     claim = store.claim()
     if claim is not None and claim.settled != ALL:
@@ -80,17 +81,18 @@ def rebuild(path: Named, *, embedder: Choice = "default") -> None:
 
 
 def opened_alone(
-    place: Path | Address, *, embedder: Choice = "default", make: bool = True, outdated: bool = False
+    place: Path | Address, *, embedder: Choice = "default", make: bool = True, outdated: bool = False, sharing: int = 1
 ) -> Store:
     """Open one store, whatever it is a part of; without `make`, one that is not there can't be reached.
 
-    `outdated` opens one whose terms were made by other rules, to rebuild it.
+    `outdated` opens one whose terms were made by other rules, to rebuild it. As many as are `sharing` what may be kept
+    of servers in memory have their part of it each.
     """
     if isinstance(place, Address):
         from brimful.store.postgres import PostgresStore
 
         try:
-            return PostgresStore(place, embedder=embedder, make=make, outdated=outdated)
+            return PostgresStore(place, embedder=embedder, make=make, outdated=outdated, sharing=sharing)
         except InputError as error:
             if make:
                 raise

@@ -251,6 +251,23 @@ class Snapshot(Protocol):
     def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
         """Be told which documents will be asked for; whoever is far away fetches them at once."""
 
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """The same of terms that will be looked for, or of beginnings of terms."""
+        ...
+
+    def near_elsewhere(
+        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """The stored units of each segment that are alike to a question, and their scores; None to read codes here.
+
+        With a `limit` so many of the best live ones of each, and those that are as good as the last.
+        """
+        ...
+
+    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+        """How alike some stored units of each segment are to a question; None to read codes here."""
+        ...
+
     def segments(self) -> Sequence[SegmentView]:
         """Everything that is indexed, by ascending number."""
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -28,11 +28,20 @@ from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Bytes
 from brimful.store.address import Address, Shards, is_on_server
 from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt, placement, plan
+from brimful.store.far import at_once
 from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import StoredSegment, StoredSnapshot, parts_of, places_in
+from brimful.store.snapshot import (
+    StoredSegment,
+    StoredSnapshot,
+    expect_terms,
+    near_elsewhere,
+    parts_of,
+    places_in,
+    scores_elsewhere,
+)
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
@@ -133,9 +142,16 @@ class ShardedSnapshot(Closing):
         own: dict[int, list[str]] = {}
         for path in paths:
             own.setdefault(part_of(path, self.parts), []).append(path)
-        for shard, some in sorted(own.items()):
-            if shard != NOBODY:
-                self._shards[shard].expect(some, proofs=proofs)
+        far = []
+        for number, some in sorted(own.items()):
+            if number == NOBODY:
+                continue
+            shard = self._shards[number]
+            if shard.cursor.is_far:
+                far.append(partial(shard.expect, some, proofs=proofs))
+            else:
+                shard.expect(some, proofs=proofs)
+        at_once(far)
 
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
@@ -207,6 +223,20 @@ class ShardedSnapshot(Closing):
     def terms(self) -> list[bytes]:
         """Every term that a live document has, sorted."""
         return sorted({term for segment in self._segments for term in segment.live_names()})
+
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """Be told which terms will be looked for, or beginnings of terms."""
+        expect_terms(self._segments, terms)
+
+    def near_elsewhere(
+        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """What is alike to a question, where whoever holds the segments compares their codes: all shards at once."""
+        return near_elsewhere(views, meaning, least=least, limit=limit)
+
+    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+        """The same for the scores of some units."""
+        return scores_elsewhere(wanted, meaning)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

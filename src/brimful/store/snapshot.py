@@ -10,7 +10,7 @@ import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, page_words, read_page
+from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
+from brimful.store.far import SINGLE, at_once
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
+    CODES,
     EXTENTS,
     HEADS,
     LITTLE,
@@ -35,6 +37,7 @@ from brimful.store.format import (
     BlobReader,
     Cursor,
     Cuts,
+    Rounds,
     SegmentRow,
     check_seal,
     key_of,
@@ -167,9 +170,22 @@ _NOTHING = np.zeros(0, np.int64)
 class StoredSegment:
     """A segment as one snapshot sees it."""
 
+    is_part = False
+    """Whether documents that are live in its store are left out."""
+
     def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether its units have codes."""
+        return self._has_codes
+
+    @property
+    def shelf(self) -> BlobReader:
+        """Where its blobs are read from."""
+        return self._shelf
 
     @cached_property
     def extents(self) -> Extents:
@@ -248,6 +264,8 @@ class StoredSegment:
         found = np.empty((len(units), CODE_BYTES), np.uint8)
         places = units // BLOB_CODES
         firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        if self._shelf.is_far:
+            self._shelf.expect([key_of(self.number, CODES, place) for place in places[firsts].tolist()])
         for place, low, high in zip(
             places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
         ):
@@ -272,6 +290,11 @@ class StoredSegment:
     def firsts(self) -> list[bytes]:
         """The first term of every page."""
         return self._shelf.firsts(self.number)
+
+    def pages_of(self, terms: Iterable[bytes]) -> list[int]:
+        """The keys of the pages that would have some terms."""
+        places = {bisect_right(self.firsts, term) - 1 for term in terms}
+        return [key_of(self.number, PAGE, place) for place in places if place >= 0]
 
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
@@ -324,8 +347,7 @@ class StoredSegment:
 
     def words(self) -> bytes:
         """The terms of letters, sorted, a newline behind each, those of dead text included."""
-        pages = (page_words(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
-        return b"".join([b"\n".join([*words, b""]) for words in pages])
+        return self._shelf.words(self.number, len(self.firsts))
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""
@@ -388,6 +410,7 @@ class PartView(StoredSegment):
         kept = np.isin(view.extents.documents, documents)
         extents = Extents(*(column[kept] for column in view.extents))
         self.__dict__["extents"] = extents
+        self.is_part = True
         self.live = int((extents.ends - extents.bases).sum())
         self.dead = view.dead + int(np.count_nonzero(~kept))
 
@@ -404,6 +427,48 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
     return found
 
 
+def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None:
+    """Fetch what segments have of some terms in one round trip for all segments of a store, where each would be one."""
+    keys: dict[BlobReader, list[int]] = {}
+    for view in views:
+        if view.shelf.is_far:
+            keys.setdefault(view.shelf, []).extend(view.pages_of(terms))
+    lacking = {shelf: fresh for shelf, wanted in keys.items() if (fresh := shelf.lacking(wanted))}
+    at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
+
+
+def near_elsewhere(
+    views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None
+) -> list[tuple[Numbers, Numbers]] | None:
+    """The units of each segment that are alike to a question, and their scores; None where codes are compared here."""
+    rounds = _rounds_of(views)
+    if rounds is None:
+        return None
+    if any(view.is_part for view in views):  # some of the best may be documents that count as deleted here alone
+        limit = None
+    begun = {shelf: each.begin_near(meaning, least=least, limit=limit) for shelf, each in rounds.items()}
+    return [begun[view.shelf](view.number) for view in views]
+
+
+def scores_elsewhere(wanted: Sequence[tuple[StoredSegment, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+    """How alike some units of each segment are to a question; None where codes are compared here."""
+    rounds = _rounds_of([view for view, _ in wanted])
+    if rounds is None:
+        return None
+    own: dict[BlobReader, dict[int, Numbers]] = {}
+    for view, units in wanted:
+        own.setdefault(view.shelf, {})[view.number] = units
+    begun = {shelf: rounds[shelf].begin_scores(units, meaning) for shelf, units in own.items()}
+    return [begun[view.shelf](view.number) for view, _ in wanted]
+
+
+def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
+    """Who compares the codes of segments; None where one of them is compared here."""
+    found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
+    given = {shelf: rounds for shelf, rounds in found.items() if rounds is not None}
+    return given if views and len(given) == len({view.shelf for view in views}) else None
+
+
 def _between(column: Cuts, start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
@@ -414,6 +479,8 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets that one statement asks for."""
+_BLOCKS_AHEAD = 16
+"""Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
@@ -443,13 +510,13 @@ class StoredSnapshot(Closing):
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in a shard that can't be reached."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None) -> None:
         self._cursor = cursor
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
-        self._shelf = BlobReader(self._cursor)
+        self._shelf = BlobReader(self._cursor) if shelf is None else shelf
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
         self._expected: dict[str, Row] = {}  # read before they are asked for
@@ -503,7 +570,10 @@ class StoredSnapshot(Closing):
         return self._row(path)
 
     def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
-        """Read the rows of some documents in one round trip, where each is one, and what proves that they are there."""
+        """Read the rows of some documents in one round trip, where each is one, and what proves that they are there.
+
+        With rows that are new comes the text of the documents, or the beginning of a long one.
+        """
         if proofs:
             self._expect_leaves(sorted({bucket_of(path) for path in paths}))
         if not self._cursor.is_far:  # a row is read as fast by itself
@@ -512,11 +582,22 @@ class StoredSnapshot(Closing):
         for first in range(0, len(fresh), _AT_ONCE):
             some = fresh[first : first + _AT_ONCE]
             statement = f"SELECT {COLUMNS} FROM documents WHERE path IN ({', '.join('?' * len(some))})"  # noqa: S608
-            self._expected.update((row.path, row) for row in map(_row, self._cursor.fetch(statement, some)))
+            rows = [_row(values) for values in self._cursor.fetch(statement, some)]
+            self._expected.update((row.path, row) for row in rows)
+            self._cursor.expect([key for row in rows for key in self._text_keys(row.number)])
         self._was_expected.update(fresh[:_KEPT_DOCUMENTS])
         if len(self._was_expected) > _KEPT_DOCUMENTS:
             self._was_expected.clear()
             self._expected.clear()
+
+    def _text_keys(self, number: int) -> list[int]:
+        """The keys of a document's blocks of text, the first ones of a long one."""
+        keys = [
+            key_of(segment, TEXT, place)
+            for segment, base, _, size in self._extents(number)
+            for place in range(base // BLOCK_BYTES, (base + max(size, 1) - 1) // BLOCK_BYTES + 1)
+        ]
+        return keys[:_BLOCKS_AHEAD]
 
     def _expect_leaves(self, buckets: Sequence[int]) -> None:
         found: dict[int, list[tuple[str, bytes]]] = {}
@@ -597,6 +678,21 @@ class StoredSnapshot(Closing):
         """Everything that is indexed, by ascending number."""
         return list(self._segments.values())
 
+    def expect_terms(self, terms: Sequence[bytes]) -> None:
+        """Be told which terms will be looked for, or beginnings of terms."""
+        if self._cursor.is_far:
+            expect_terms(self._segments.values(), terms)
+
+    def near_elsewhere(
+        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """What is alike to a question, where whoever holds the segments compares their codes."""
+        return near_elsewhere(views, meaning, least=least, limit=limit)
+
+    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
+        """The same for the scores of some units."""
+        return scores_elsewhere(wanted, meaning)
+
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
         return places_in(self._segments.values(), term)
@@ -647,8 +743,11 @@ class StoredSnapshot(Closing):
 
     @cached_property
     def _segments(self) -> dict[int, StoredSegment]:
-        coded = self.model is not None
-        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in self._shelf.segments()}
+        coded, rows = self.model is not None, self._shelf.segments()
+        if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
+            kinds = (*SINGLE, CODES) if self._shelf.rounds is None else SINGLE
+            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in kinds])
+        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in rows}
 
     # ---- proofs
 

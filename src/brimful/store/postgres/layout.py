@@ -3,12 +3,14 @@
 All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
 corpora only. A session names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so that
 the statements of every engine are the same. The session's setting chooses, it permits nothing: another's number shows
-no rows. The planner keeps no statistics of whose rows there are: its estimates would tell how many others have.
+no rows. The planner keeps no statistics of any column: its estimates (EXPLAIN) are for everybody to read, and would
+tell which paths, titles and words others have. Who holds what for longer than a statement is a locked row that others
+can't see, no advisory lock: those are listed (pg_locks) and taken by anybody who can connect.
 """
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 LEAST_SERVER = 150_000
 """PostgreSQL 15: views that are read with the rights of whoever asks."""
 
@@ -115,10 +117,38 @@ def later(version: int) -> str:
     >>> "captures" in later(2) and "GRANT" in later(2)
     True
     """
-    added = {2: _SECOND}[version]
-    tables = ", ".join(each for name in added for each in (name, f"all_{name}"))
-    return "".join(map(_table, added)) + _GRANTED.format(tables=tables)
+    if version == 2:
+        tables = ", ".join(each for name in _SECOND for each in (name, f"all_{name}"))
+        return "".join(map(_table, _SECOND)) + _GRANTED.format(tables=tables)
+    return _THIRD
 
+
+HELD = {"segments": 0, "merging": 1, "answers": 2}
+"""The rows of `counters`: the number of the last segment, and one for whoever merges segments or keeps answers."""
+FIRST_TURN = 16
+"""Rows from this number on are never committed: each stands for a place while somebody brings that up to date."""
+
+_THIRD = """
+INSERT INTO all_counters (corpus, number, segments)
+    SELECT corpus, row.number, 0 FROM all_counters, (VALUES (1), (2)) AS row (number);
+DO $$
+DECLARE known record;
+BEGIN
+    FOR known IN SELECT nspname, relname, attname FROM pg_catalog.pg_attribute
+        JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+        JOIN pg_catalog.pg_namespace AS place ON place.oid = relnamespace
+        WHERE relnamespace = (SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = 'versions'::regclass)
+        AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+    LOOP
+        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', known.relname, known.attname);
+        IF to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL THEN  -- PostgreSQL 18 and later
+            EXECUTE 'SELECT pg_catalog.pg_clear_attribute_stats($1, $2, $3, false)'
+                USING known.nspname::text, known.relname::text, known.attname::text;
+        END IF;
+    END LOOP;
+END $$;
+"""
+"""Rows to lock, and no statistics of any column."""
 
 _GRANTED = """
 DO $$

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -27,7 +26,8 @@ from brimful.errors import (
 )
 from brimful.patterns import compiled
 from brimful.store.address import Address
-from brimful.store.format import CARDS, EXTENTS, ChangedError, Cursor, ReadAhead, Sealed, Value, kind_of_key
+from brimful.store.far import CHANGING, FarBlobs, KeptBlobs
+from brimful.store.format import ChangedError, Cursor, Sealed, Value, kind_of_key
 from brimful.store.postgres import layout
 from brimful.store.store import new_store
 
@@ -37,6 +37,7 @@ _NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
     "(`brimful postgres roles` prints the statements)"
 )
+_TAKEN = ("too many connections", "too many clients", "remaining connection slots")
 _REFUSED = ("password authentication failed", "no password supplied", "authentication failed", "pg_hba.conf", "role ")
 
 
@@ -52,13 +53,23 @@ def translated(place: object) -> Iterator[None]:
 def _typed(place: object, error: psycopg.Error) -> StoreError:
     state = error.sqlstate or ""
     said = without(place, error)
+    if state == "53300" or (not state and any(sign in said for sign in _TAKEN)):
+        return StoreBusyError(
+            f"{place}: all connections of the server, its role or its database are taken ({said}); close engines that "
+            "nobody asks (each has up to six), put a pooler of sessions before the server, or raise max_connections"
+        )
     if state[:2] == "28" or (not state and any(sign in said for sign in _REFUSED)):
         return StoreAccessError(f"{place} refuses this role or its password ({said}); see ~/.pgpass or PGPASSWORD")
     if state == "3D000" or (not state and "database " in said and "does not exist" in said):
         return StoreAccessError(f"{place}: the server has no such database ({said}); make it: createdb NAME")
     if state == "42501":
         return StoreAccessError(f"{place}: this role may not do that ({said}); see `brimful postgres roles`")
-    if state in ("55P03", "40P01", "40001") or state == "53300":
+    if state == "57014":
+        return StoreBusyError(
+            f"{place}: a statement was ended after {STATEMENT_SECONDS // 60} minutes, or by an administrator ({said}); "
+            "nothing of it was kept: try again when the server is less busy"
+        )
+    if state in ("55P03", "40P01", "40001"):
         return StoreBusyError(f"{place} is busy ({said}); try again, or wait longer")
     if state in ("53100", "53000"):
         return StoreFullError(f"no room left on the server of {place}; free some disk space, the last commit stands")
@@ -66,7 +77,7 @@ def _typed(place: object, error: psycopg.Error) -> StoreError:
         return StoreError(f"{place} is a standby or read-only, and can only be asked; write to its primary server")
     if state[:2] == "XX":
         return CorruptError(f"{place}: the server says that its files are damaged ({said}); restore a backup")
-    if state[:2] in ("08", "57") and state != "57014":
+    if state[:2] in ("08", "57"):
         return StoreUnreachableError(_GONE.format(place=place, said=said))
     if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreUnreachableError(_GONE.format(place=place, said=said))
@@ -95,9 +106,6 @@ PIECE_BYTES = 1 << 20
 MOST_BYTES = 1 << 30
 """What a value has at most: PostgreSQL itself holds no larger one."""
 
-KEPT_BYTES = 96 << 20
-"""Blobs that a reader keeps."""
-
 _BATCH_BYTES = 4 << 20
 _INCOMING = (
     "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea STORAGE EXTERNAL, seal bytea) "
@@ -106,33 +114,6 @@ _INCOMING = (
 _names = count(1)
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-
-
-class KeptBlobs:
-    """What was read of segments, which never change; the ones used last stay, up to a size."""
-
-    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
-        self._most, self._held = most_bytes, 0
-        self._blobs: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: int) -> tuple[bytes, bytes] | None:
-        """A blob that is kept."""
-        with self._lock:
-            if key in self._blobs:
-                self._blobs.move_to_end(key)
-            return self._blobs.get(key)
-
-    def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
-        """Keep one, and let go of the oldest."""
-        if kind_of_key(key) in _CHANGING:  # the two that a later commit writes anew
-            return
-        with self._lock:
-            if key not in self._blobs:
-                self._blobs[key] = blob
-                self._held += len(blob[0])
-            while self._held > self._most:
-                self._held -= len(self._blobs.popitem(last=False)[1][0])
 
 
 class PostgresCursor:
@@ -149,14 +130,13 @@ class PostgresCursor:
         beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
         self.connection, self.corpus = connection, corpus
-        self._kept, self._beside = kept, beside
+        self._far = None if kept is None else FarBlobs(kept, self._blobs)
+        self._beside = beside
         self._has_turn = False
         self._cursor = connection.cursor(binary=True)
         self._waiting: dict[int, Sealed] = {}
         self._waiting_bytes = 0
         self._incoming = False
-        self._changing: dict[int, tuple[bytes, bytes]] = {}  # fetched with others of their segment, not asked for yet
-        self._ahead = ReadAhead()
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
@@ -195,39 +175,34 @@ class PostgresCursor:
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
-        with self._in_use:
-            return self._sealed(table, key)
-
-    def _sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
-        if table == "maps" or self._kept is None:
-            return self._fetched(table, f"{_KEY[table]} = %s", (key,)).get(key)
-        known = self._kept.get(key) or self._changing.pop(key, None)
-        if known is None:
-            for near, blob in self._near(key, self._kept).items():
-                if kind_of_key(near) in _CHANGING and near != key:
-                    self._changing[near] = blob
-                elif near == key:
-                    known = blob
-                self._kept.keep(near, blob)
-        return known
+        if table == "maps" or self._far is None:
+            return self._fetched(table, [key]).get(key)
+        return self._far.get(key)
 
-    def _near(self, key: int, kept: KeptBlobs) -> dict[int, tuple[bytes, bytes]]:
-        """A blob with those that are asked for next."""
-        wanted = self._ahead.near(key)
-        if isinstance(wanted, range):
-            return self._fetched("blobs", "key >= %s AND key < %s", (wanted.start, wanted.stop))
-        return self._fetched("blobs", "key = ANY(%s)", ([each for each in wanted if kept.get(each) is None],))
+    def expect(self, keys: Sequence[int]) -> None:
+        """Blobs that will be asked for, where they are kept."""
+        if self._far is not None:
+            self._far.expect(keys)
 
-    def _fetched(self, table: str, condition: str, values: Sequence[object]) -> dict[int, tuple[bytes, bytes]]:
-        self.trips += 1
-        statement = _SEALED.format(table=table, key=_KEY[table], condition=condition)
+    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
+        """Those that are not kept."""
+        return keys if self._far is None else self._far.lacking(keys)
+
+    def _blobs(self, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        return self._fetched("blobs", keys)
+
+    def _fetched(self, table: str, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        statement = _SEALED.format(table=table, key=_KEY[table], condition=f"{_KEY[table]} = ANY(%s)")
         found = {}
-        for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, *values)).fetchall():
-            if length > MOST_BYTES:
-                raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
-            found[key] = (self._whole(table, key, data, length), seal)
+        with self._in_use:
+            self.trips += 1
+            for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, list(keys))).fetchall():
+                if length > MOST_BYTES:
+                    said = f"{table} {key} has {length} bytes; verify the store, or index the sources again"
+                    raise CorruptError(said)
+                found[key] = (self._whole(table, key, data, length), seal)
         return found
 
     def _whole(self, table: str, key: int, data: bytes, length: int) -> bytes:
@@ -256,7 +231,7 @@ class PostgresCursor:
         if not self._incoming:
             self._cursor.execute(_INCOMING)
             self._incoming = True
-        rewritten = [key for key in waiting if kind_of_key(key) in _CHANGING]
+        rewritten = [key for key in waiting if kind_of_key(key) in CHANGING]
         if rewritten:
             self._cursor.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
         with self._cursor.copy("COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)") as copy:
@@ -275,7 +250,7 @@ class PostgresCursor:
         if self._beside is None:
             raise StoreError("only a transaction that writes has new segments")
         with self._beside() as cursor:  # committed at once, so that nobody waits for it
-            ((number,),) = cursor.fetch(_COUNT)
+            ((number,),) = cursor.fetch(_COUNT, (layout.HELD["segments"],))
             return int(number)
 
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
@@ -320,11 +295,9 @@ def _with_marks(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
-_COUNT = "UPDATE counters SET segments = segments + 1 RETURNING segments"
+_COUNT = "UPDATE counters SET segments = segments + 1 WHERE number = ? RETURNING segments"
 _KEY = {"blobs": "key", "maps": "document"}
 _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
-_CHANGING = (EXTENTS, CARDS)
-"""The kinds of blobs that a later commit may write anew."""
 
 
 # ---- session: How is a session begun, and how do tables and corpora come to be? Texts with a NUL are kept, too.
@@ -332,7 +305,8 @@ _CHANGING = (EXTENTS, CARDS)
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
 WAIT_SECONDS = 120
 """How long a writer waits for another one: a document of gigabytes is one commit, too."""
-_SETUP_LOCK = 0x4252_494D  # "BRIM"
+_FASTER = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
+"""What is said where another process made the same in the same moment."""
 
 
 @contextmanager
@@ -410,14 +384,23 @@ def _version(connection: Connection, address: Address) -> int | None:
 
 def _migrate(connection: Connection, address: Address) -> None:
     """Make the tables, or bring them to this version; whoever comes second finds it done."""
+    try:
+        _make(connection, address)
+    except _FASTER:
+        _make(connection, address)
+
+
+def _make(connection: Connection, address: Address) -> None:
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
         version = _version(connection, address)
         if version is not None and version < layout.VERSION and not owns_tables(connection):
             raise StoreAccessError(
                 f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
                 "them up to date by opening a corpus: brimful status --store ADDRESS"
             )
+        if version is not None and version < layout.VERSION:  # others may read meanwhile, and nobody else may do this
+            connection.execute("LOCK TABLE versions IN SHARE ROW EXCLUSIVE MODE")
+            version = _version(connection, address)
         if version is None:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             connection.execute(layout.first())
@@ -475,20 +458,19 @@ def _known(connection: Connection, address: Address) -> tuple[int, str] | None:
 
 def _made(connection: Connection, address: Address) -> tuple[int, str]:
     """Begin a corpus; an administrator may have given its name to a role already."""
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+    statement = ("SELECT number FROM corpora WHERE name = %s FOR UPDATE", (address.corpus,))
+    row = connection.execute(*statement).fetchone()
+    if row is None:
+        made = "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number"
+        row = connection.execute(made, (address.corpus,)).fetchone() or connection.execute(*statement).fetchone()
+    if row is None:
+        raise StoreAccessError(_NOT_YOURS.format(address=address))
     found = _known(connection, address)
     if found is not None:  # another process was faster
         return found
-    statement = "SELECT number FROM corpora WHERE name = %s"
-    row = connection.execute(statement, (address.corpus,)).fetchone()
-    if row is None:
-        row = connection.execute(
-            "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number", (address.corpus,)
-        ).fetchone()
-    if row is None:
-        raise StoreAccessError(_NOT_YOURS.format(address=address))
     connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
-    connection.execute("INSERT INTO counters VALUES (0, 0)")
+    for number in layout.HELD.values():
+        connection.execute("INSERT INTO counters VALUES (%s, 0)", (number,))
     new_store(PostgresCursor(connection, corpus=row[0]))
     found = _known(connection, address)
     assert found is not None

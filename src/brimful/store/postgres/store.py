@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -19,12 +19,12 @@ from brimful.errors import DocumentError, StoreBusyError, StoreError
 from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.address import Address
+from brimful.store.far import KeptBlobs, kept_bytes
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
     WAIT_SECONDS,
     Connection,
-    KeptBlobs,
     PostgresCursor,
     connected,
     index_terms,
@@ -42,7 +42,8 @@ BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
 
 _SPARE = 2
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS, _LOOK_MILLISECONDS = 0.05, 20
+_HOLD = "SELECT number FROM counters WHERE number = ? FOR UPDATE"
 
 
 class _Held(PostgresCursor):
@@ -63,6 +64,10 @@ class _Held(PostgresCursor):
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         with translated(self._place):
             return super().sealed(table, key)
+
+    def expect(self, keys: Sequence[int]) -> None:
+        with translated(self._place):
+            super().expect(keys)
 
     @property
     def _place(self) -> str:
@@ -108,11 +113,15 @@ class PostgresStore(Store):
         embedder: Embedder | Literal["default"] | None = "default",
         outdated: bool = False,
         make: bool = True,
+        sharing: int = 1,
     ) -> None:
-        """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
+        """Open a corpus, or make it where the role may; `make=False` opens one that is there.
+
+        What is kept of it is divided where it is one of several shards.
+        """
         super().__init__(embedder)
         self.path = address
-        self.kept = KeptBlobs()
+        self.kept = KeptBlobs(kept_bytes(sharing=sharing))
         self.trips = 0
         self._spare: list[Connection] = []
         self._lock = threading.Lock()
@@ -264,15 +273,10 @@ class PostgresStore(Store):
         One process at a time merges: a second one would do the same work for nothing.
         """
         with self._writing(late=True) as cursor:
-            ((is_alone,),) = cursor.fetch("SELECT pg_try_advisory_xact_lock(?)", (self._key("merging"),))
-            if not is_alone:
+            if not cursor.fetch(f"{_HOLD} SKIP LOCKED", (layout.HELD["merging"],)):
                 raise StoreBusyError(f"another process merges the segments of {self.path}; it need not be done twice")
             with self.snapshot() as now:
                 yield cursor, now.segments()
-
-    def _key(self, what: str) -> int:
-        """The number of an advisory lock, which nobody knows who does not know the channel."""
-        return int.from_bytes(blake3(what.encode() + self._channel.encode()).digest(8), "big", signed=True)
 
     def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
         for row in rows:
@@ -289,21 +293,28 @@ class PostgresStore(Store):
 
     @contextmanager
     def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
-        number = self._key(prefix)
         until = None if wait_seconds is None else time.monotonic() + wait_seconds
-        while not self._try("SELECT pg_try_advisory_lock(?)", number):
-            if until is not None and time.monotonic() >= until:
-                raise StoreBusyError(f"another process is adding this place to {self.path}; try again when it is done")
-            time.sleep(_LOOK_SECONDS)
-        try:
+        with translated(self.path):
+            connection = self._begin(connected(self.path))
+        with closing(connection):  # whatever ends it lets go of the place
+            while not self._has_turn(connection, _turn_of(prefix)):
+                if until is not None and time.monotonic() >= until:
+                    raise StoreBusyError(
+                        f"another process is adding this place to {self.path}; try again when it is done"
+                    )
+                time.sleep(_LOOK_SECONDS)
             yield
-        finally:
-            with suppress(StoreError):  # a connection that was cut has let go of it
-                self._try("SELECT pg_advisory_unlock(?)", number)
 
-    def _try(self, statement: str, number: int) -> bool:
-        with self._reading() as cursor:
-            return bool(cursor.fetch(statement, (number,))[0][0])
+    def _has_turn(self, connection: Connection, number: int) -> bool:
+        """Whether this connection holds a place from now on: a row that it never commits, so nobody else inserts it."""
+        with translated(self.path):
+            connection.execute(f"BEGIN; SET LOCAL lock_timeout = '{_LOOK_MILLISECONDS}ms'")
+            try:
+                connection.execute("INSERT INTO counters VALUES (%s, 0)", (number,))
+            except psycopg.errors.LockNotAvailable:
+                connection.execute("ROLLBACK")
+                return False
+            return True
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
@@ -338,7 +349,7 @@ class PostgresStore(Store):
         """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
         with self._remembering(write=False) as cursor, cast("PostgresCursor", cursor).connection.transaction():
             cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
-            cursor.fetch("SELECT pg_advisory_xact_lock(?)", (self._key("answers"),))
+            cursor.fetch(_HOLD, (layout.HELD["answers"],))
             for statement, values in statements:
                 cursor.execute(statement, values)
 
@@ -363,6 +374,12 @@ class PostgresStore(Store):
 
     def _give_back(self) -> None:
         """PostgreSQL does so by itself (autovacuum)."""
+
+
+def _turn_of(prefix: str) -> int:
+    """The row that stands for a place."""
+    first = int.from_bytes(blake3(prefix.encode("utf-8", "surrogateescape")).digest(4), "big") >> 1
+    return max(first, layout.FIRST_TURN)
 
 
 def _heard(connection: Connection) -> int | None:

@@ -33,7 +33,7 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "store": None,
 }
 """Every choice of a question that may be set for all of them, and what the program has besides."""
-_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
+_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_FAR_CACHE", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 _MODELS = ("densify", "condenser")
 

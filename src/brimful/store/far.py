@@ -1,0 +1,177 @@
+"""What is fetched together from a store that is a round trip away, and what is kept of it?
+
+A segment never changes once it is written, and its number is never given again: what a reader has of it stays true,
+whatever is committed since. So a reader keeps it, up to a size, and the server is asked for the rest, many at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from brimful.errors import SettingError
+from brimful.store.format import (
+    CARDS,
+    EXTENTS,
+    FIRSTS,
+    HEADS,
+    LITTLE,
+    SECTIONS,
+    UNITS,
+    key_of,
+    kind_of_key,
+    segment_of,
+)
+
+KEPT_MEGABYTES = 256
+"""What a process keeps of the blobs of a corpus that is far away, unless BRIMFUL_FAR_CACHE says otherwise."""
+VARIABLE = "BRIMFUL_FAR_CACHE"
+
+SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
+"""The kinds of which a segment has one blob."""
+CHANGING = (EXTENTS, CARDS)
+"""The kinds of blobs that a later commit may write anew."""
+
+
+def kept_bytes(*, sharing: int = 1) -> int:
+    """What one of several shards may keep: megabytes that all of them share.
+
+    >>> kept_bytes(sharing=2) == kept_bytes() // 2
+    True
+    """
+    given = os.environ.get(VARIABLE, "").strip() or str(KEPT_MEGABYTES)
+    if not (given.isascii() and given.isdigit()):
+        raise SettingError(f"{VARIABLE} is {given!r:.40}; it is a whole number of megabytes, 0 keeps nothing")
+    return (int(given) << 20) // sharing
+
+
+def at_once(calls: Sequence[Callable[[], object]]) -> None:
+    """Make calls that wait for different servers at the same time; the first error of them is raised.
+
+    >>> made = []
+    >>> at_once([lambda: made.append("tea"), lambda: made.append("tea")])
+    >>> made
+    ['tea', 'tea']
+    """
+    if len(calls) < 2:
+        for call in calls:
+            call()
+        return
+    from concurrent.futures import ThreadPoolExecutor  # a program that asks a file does without it
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        for begun in [threads.submit(call) for call in calls]:
+            begun.result()
+
+
+class ReadAhead:
+    """Which blobs are fetched with one: those that are asked for next, so that few round trips bring many."""
+
+    TOGETHER, MOST = 4, 32
+    """So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
+
+    def __init__(self) -> None:
+        self._next, self._ahead = 0, self.TOGETHER
+
+    def near(self, key: int) -> range | list[int]:
+        """The keys of the columns of its segment, of which a question reads nearly all, or of its neighbours.
+
+        >>> from brimful.store.format import TEXT
+        >>> ahead = ReadAhead()
+        >>> [len(ahead.near(key_of(1, TEXT) + place)) for place in (0, 4, 12)]
+        [4, 8, 16]
+        """
+        if kind_of_key(key) in SINGLE:
+            first = key_of(segment_of(key), 0)
+            return [first + key_of(0, kind) for kind in SINGLE]
+        first = key - key % self.TOGETHER
+        self._ahead = min(2 * self._ahead, self.MOST) if first == self._next else self.TOGETHER
+        self._next = first + self._ahead
+        return range(first, self._next)
+
+
+class KeptBlobs:
+    """What was read of segments, which never change; the ones used last stay, up to a size."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self._held = most_bytes, 0
+        self._blobs: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._blobs
+
+    def get(self, key: int) -> tuple[bytes, bytes] | None:
+        """A blob that is kept."""
+        with self._lock:
+            if key in self._blobs:
+                self._blobs.move_to_end(key)
+            return self._blobs.get(key)
+
+    def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
+        """Keep one, and let go of the oldest."""
+        if kind_of_key(key) in CHANGING:
+            return
+        with self._lock:
+            if key not in self._blobs:
+                self._blobs[key] = blob
+                self._held += len(blob[0])
+            while self._held > self._most:
+                self._held -= len(self._blobs.popitem(last=False)[1][0])
+
+
+class FarBlobs:
+    """The blobs of one snapshot: kept, fetched before they are asked for, or fetched now with those that come next.
+
+    >>> far = FarBlobs(KeptBlobs(0), lambda keys: {key: (b"blob", b"seal") for key in keys})
+    >>> far.expect([key_of(1, 0), key_of(1, 9)])
+    >>> far.get(key_of(1, 9))
+    (b'blob', b'seal')
+    """
+
+    AT_ONCE = 256
+    """Blobs of some ten kilobytes that one round trip brings at most."""
+
+    def __init__(self, kept: KeptBlobs, fetch: Callable[[Sequence[int]], dict[int, tuple[bytes, bytes]]]) -> None:
+        self._kept, self._fetch = kept, fetch
+        self._ahead = ReadAhead()
+        self._waiting: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()  # fetched, and not asked for yet
+        self._absent: set[int] = set()
+        self._lock = threading.Lock()
+
+    def get(self, key: int) -> tuple[bytes, bytes] | None:
+        """A blob with its seal; None where there is none."""
+        with self._lock:
+            known = self._waiting.pop(key, None) or self._kept.get(key)
+            if known is not None or key in self._absent:
+                return known
+            wanted = self._fresh([key, *self._ahead.near(key)])
+        return self._bring(wanted).get(key)
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Fetch those that are not here in as few round trips as there may be."""
+        wanted = self.lacking(keys)
+        for first in range(0, len(wanted), self.AT_ONCE):
+            self._bring(wanted[first : first + self.AT_ONCE])
+
+    def lacking(self, keys: Sequence[int]) -> list[int]:
+        """Those that are not here."""
+        with self._lock:
+            return self._fresh(keys)
+
+    def _fresh(self, keys: Sequence[int]) -> list[int]:
+        here = (self._waiting, self._kept, self._absent)
+        return sorted({key for key in keys if not any(key in place for place in here)})
+
+    def _bring(self, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
+        found = self._fetch(keys)
+        with self._lock:
+            for key, blob in found.items():
+                self._waiting[key] = blob  # also where nothing is kept
+                self._kept.keep(key, blob)
+            self._absent.update(key for key in keys if key not in found)
+            while len(self._waiting) > 2 * self.AT_ONCE:
+                self._waiting.popitem(last=False)
+        return found

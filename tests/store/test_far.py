@@ -1,0 +1,124 @@
+"""What is far away is fetched together and kept, up to a size; a file that is near pays nothing for it."""
+
+from itertools import count
+
+import pytest
+
+import brimful
+from brimful import Document
+from brimful.errors import SettingError
+from brimful.store import far
+from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
+from brimful.store.format import EXTENTS, PAGE, TEXT, UNITS, key_of
+
+_numbers = count(1)
+QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee?", "nothing like this")
+
+
+@pytest.fixture
+def asked():
+    """Blobs that are there, and what was asked for in each round trip."""
+    there = {key_of(1, kind, place) for kind in (TEXT, PAGE) for place in range(40)} | {key_of(1, UNITS)}
+    trips = []
+
+    def fetch(keys):
+        trips.append(list(keys))
+        return {key: (b"%d" % key, b"seal") for key in keys if key in there}
+
+    return fetch, trips
+
+
+def test_what_is_expected_comes_in_one_round_trip(asked):
+    """Blobs that were announced are asked for once, together, and given without another look."""
+    fetch, trips = asked
+    blobs = FarBlobs(KeptBlobs(1 << 20), fetch)
+    keys = [key_of(1, PAGE, place) for place in (3, 9, 31)]
+    blobs.expect([*keys, keys[0]])
+    assert [blobs.get(key) for key in keys] == [(b"%d" % key, b"seal") for key in keys]
+    blobs.expect(keys)
+    assert trips == [keys]
+
+
+def test_what_is_not_there_is_asked_for_once(asked):
+    """In a snapshot that never changes, a blob that is absent stays so."""
+    fetch, trips = asked
+    blobs = FarBlobs(KeptBlobs(1 << 20), fetch)
+    assert [blobs.get(key_of(1, PAGE, 99)) for _ in range(3)] == [None] * 3
+    assert len(trips) == 1
+
+
+def test_what_is_expected_is_there_where_nothing_is_kept(asked):
+    """A cache of no size only means that a second look costs a second round trip."""
+    fetch, trips = asked
+    blobs = FarBlobs(KeptBlobs(0), fetch)
+    blobs.expect([key_of(1, PAGE, 3), key_of(1, PAGE, 30)])
+    assert blobs.get(key_of(1, PAGE, 30)) == (b"%d" % key_of(1, PAGE, 30), b"seal")
+    assert len(trips) == 1
+    assert blobs.get(key_of(1, PAGE, 30)) is not None
+    assert len(trips) == 2
+
+
+def test_kept_blobs_are_bounded():
+    """The oldest are let go of; the two kinds that are written anew are never kept."""
+    kept = KeptBlobs(100)
+    for place in range(10):
+        kept.keep(place, (bytes(30), b"seal"))
+    assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
+    kept.keep(key_of(1, EXTENTS), (b"x", b"seal"))
+    assert kept.get(key_of(1, EXTENTS)) is None
+
+
+def test_the_size_is_one_setting_for_all_shards(monkeypatch):
+    """Megabytes in one variable, which shards divide; anything else is an error that names it."""
+    monkeypatch.delenv(far.VARIABLE, raising=False)
+    assert kept_bytes() == far.KEPT_MEGABYTES << 20
+    monkeypatch.setenv(far.VARIABLE, "30")
+    assert [kept_bytes(), kept_bytes(sharing=3)] == [30 << 20, 10 << 20]
+    for wrong in ("much", "-1", "1.5", "²"):
+        monkeypatch.setenv(far.VARIABLE, wrong)
+        with pytest.raises(SettingError, match=f"{far.VARIABLE} is '{wrong}'; it is a whole number of megabytes"):
+            kept_bytes()
+
+
+def test_shards_divide_it(postgres_server, monkeypatch):
+    """Three shards keep no more than one server would."""
+    monkeypatch.setenv(far.VARIABLE, "30")
+    number = next(_numbers)
+    with brimful.open([postgres_server.address(f"far-{number}-{name}") for name in "abc"]) as engine:
+        assert [store.kept._most for store in engine._store._all()] == [10 << 20] * 3
+
+
+def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, monkeypatch):
+    """With nothing kept, a server's contexts and receipts are still those of a file."""
+    address = postgres_server.address(f"far-{next(_numbers)}")
+    monkeypatch.setenv(far.VARIABLE, "0")
+    with brimful.open(tmp_path / "one.db") as file, brimful.open(address) as server:
+        for engine in (file, server):
+            engine.add_documents(_documents())
+        assert not server._store.kept._blobs
+        for question in QUESTIONS:
+            mine, theirs = (engine.context(question, budget=400) for engine in (file, server))
+            assert (mine.text, mine.receipt.id) == (theirs.text, theirs.receipt.id)
+        assert not server._store.kept._blobs
+
+
+def test_segments_add_no_round_trips(postgres_server):
+    """What several segments have of a question comes together: seven cost what one does."""
+    trips = []
+    for commits in (1, 7):
+        address = postgres_server.address(f"far-{next(_numbers)}")
+        with brimful.open(address) as engine:
+            for number in range(commits):
+                engine.add_documents(_documents()[number::commits])
+        with brimful.open(address) as engine, engine.corpus() as corpus:
+            assert len(corpus.snapshot.segments()) == commits
+            before = corpus.snapshot.cursor.trips
+            for question in QUESTIONS:
+                engine.context(question, budget=400)
+            trips.append(corpus.snapshot.cursor.trips - before)
+    one, seven = trips
+    assert seven <= one + 8  # codes and words of each segment are read by themselves
+
+
+def _documents():
+    return [Document(f"d{n}.md", f"Tea {n} has words like cup{n} and pot{n}. Coffee stands beside.") for n in range(70)]
