@@ -312,3 +312,45 @@ def test_a_word_of_which_only_derived_ones_stand_is_named(tmp_path):
         assert [path for path, _ in found.documents][:2] == ["parents.md", "policy.md"]
         assert found.lacking == 0
         assert engine.search("the gardens").missing == ()
+
+
+MANUAL = {
+    "manual/en/raid.md": "# Arrays\n\nWhat is created with mdadm --create is an array, and this is how they are made. "
+    "It was written for those who have two disks and would like to use them.\n",
+    "manual/de/raid.md": "# Verbund\n\nEin Verbund wird mit mdadm --create angelegt, mdadm --create mdadm --create. "
+    "Das ist nicht schwer, und auch die anderen Platten werden dabei nicht gel\u00f6scht, wenn sie noch leer sind.\n",
+    "manual/de/notes.md": "# Notizen\n\nmdadm --create wurde von uns nicht benutzt, weil wir keine Platten haben.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What is made with mdadm --create?", "manual/en/raid.md"),
+        ("mdadm --create", "manual/en/raid.md"),
+        ("Was wird mit mdadm --create angelegt?", "manual/de/raid.md"),
+    ],
+)
+def test_a_manual_in_two_languages_answers_in_the_question_s(ask, question, first):
+    """The translation of a page counts for half, though it has the words more often; with priors off it wins."""
+    english = {f"manual/en/{name}.md": FILLER * 9 + "What they have is what it was." for name in "abc"}
+    manual = ask({**MANUAL, **english})
+    assert manual(question, budget=400).windows[0].path == first
+    assert manual("mdadm --create", budget=400, priors=False).windows[0].path != "manual/en/raid.md"
+
+
+def test_an_explanation_names_translations(tmp_path):
+    """A page that counted for half says why; one that is there in German alone counts in full."""
+    english = {f"manual/en/{name}.md": FILLER * 9 + "What they have is what it was." for name in "abc"}
+    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+        engine.add_documents(brimful.Document(path, text) for path, text in {**MANUAL, **english}.items())
+        told = str(engine.explain("mdadm --create", budget=2_000)).splitlines()
+    assert [line.split()[1] for line in told if "translation: counts 0.5" in line] == ["manual/de/raid.md"]
+
+
+def test_how_long_and_how_many_are_not_missed(ask):
+    """Words that only ask for a measure are not named as missing; the same word by itself is."""
+    notes = ask({"trip.md": FILLER * 300 + "The ferry takes forty minutes.\n"})
+    assert notes("How long does the ferry take?").relevance.missing == ()
+    assert notes("How many minutes does the ferry take?").relevance.missing == ()
+    assert notes("Is the ferry long?").relevance.missing == ("long",)

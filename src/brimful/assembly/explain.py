@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from brimful.assembly.context import Context, Omitted
 from brimful.classes import dataclass
-from brimful.search.priors import Prior, prior_for
+from brimful.search.priors import TRANSLATION, Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window
 
@@ -26,7 +26,10 @@ class Explanation:
 
     def prior(self, window: Window) -> Prior | None:
         """The kind of file for which a window's document counted less, if it did."""
-        return prior_for(window.path, (each.term for each in self.found.query.terms)) if self.counts_kinds else None
+        if not self.counts_kinds:
+            return None
+        kind = prior_for(window.path, (each.term for each in self.found.query.terms))
+        return kind or (TRANSLATION if window.path in self.found.translations else None)
 
     def __str__(self) -> str:
         return "\n".join([*self._words(), *self._windows(), *self._omitted()])

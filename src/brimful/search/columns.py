@@ -25,7 +25,7 @@ from brimful.kernels import columns as kernels
 from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.patterns import compiled
-from brimful.search.priors import FileKinds
+from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
 from brimful.search.spelling import Spellings
@@ -493,6 +493,16 @@ class CorpusColumns:
         return found[::-1]
 
     # ---- names
+
+    @cached_property
+    def translations(self) -> Translations:
+        """Which documents are one text in several languages."""
+        return Translations(self.documents.paths, unmarked=self.language)
+
+    @property
+    def language(self) -> str:
+        """The language of most of the corpus; English where it can't be told."""
+        return next(iter(self.languages), "en")
 
     @cached_property
     def file_kinds(self) -> FileKinds:

@@ -1,7 +1,8 @@
 """Which kinds of files seldom hold the answer? Tests, examples, change logs, lock files, minified and generated text.
 
 They repeat the words of what they serve, often more densely than the text that explains it. So they count for less,
-unless the question asks for them. Told by paths alone; `FieldSettings(priors=False)` counts all alike.
+unless the question asks for them. So do translations of what is there in the question's own language. Told by paths
+alone; `FieldSettings(priors=False)` counts all alike.
 """
 
 from __future__ import annotations
@@ -88,6 +89,14 @@ _PRIORS: Final = (
 )
 
 
+TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), ())
+"""A document that is there in the language of the question too."""
+
+# A language in a path: `en-US/`, `pt_BR/`, `de/`, `guide.fr.md`.
+_LANGUAGE = compiled(rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
+_LONGEST_LANGUAGE = 7  # bytes
+
+
 def priors_of(path: str) -> tuple[Prior, ...]:
     """The kinds that a path is of.
 
@@ -159,3 +168,55 @@ class FileKinds:
             for kind in self._kinds
         ]
         return np.array(values, np.int64)[self._of] if values else self._of
+
+
+class Translations:
+    """Which documents are one text in several languages: their paths are the same but for a language's code.
+
+    One that has none beside `README.fr.md` is in the language of the corpus.
+
+    >>> paths = ["de/setup.md", "en/setup.md", "fr/setup.md", "fr/notes.md", "is/even.js", "README.md", "README.fr.md"]
+    >>> Translations(paths, unmarked="en").into_others("en").tolist()
+    [0, 2, 6]
+    """
+
+    def __init__(self, paths: Sequence[str], *, unmarked: str) -> None:
+        lines = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
+        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
+        plain = {line: row for row, line in enumerate(lines)}
+        self._texts: dict[bytes, list[tuple[str, int]]] = {}
+        for low, high in _short_parts(b"\n".join([*lines, b""])):
+            row = int(starts.searchsorted(low, side="right")) - 1
+            line, start = lines[row], int(starts[row])
+            if name := _LANGUAGE.fullmatch(line, low - start, high - start):
+                same = b"%b\n%b" % (line[: low - start], line[high - start :])
+                texts = self._texts.setdefault(same, [])
+                texts.append((name[1].decode(), row))
+                without = line[: max(low - start - 1, 0)] + line[high - start :]
+                if line[high - start : high - start + 1] == b"." and without in plain:
+                    texts.append((unmarked, plain[without]))
+
+    def into_others(self, language: str) -> NDArray[np.int64]:
+        """The rows of those in other languages than this one, ascending, where there is one in this."""
+        others = (
+            row
+            for texts in self._texts.values()
+            if any(name == language for name, _ in texts)
+            for name, row in texts
+            if name != language
+        )
+        return np.array(sorted(set(others)), np.int64)
+
+
+def _short_parts(text: bytes) -> Iterator[tuple[int, int]]:
+    """Where in lines of paths folders, or names between two dots, have two letters, or a dash or bar behind two."""
+    codes = np.frombuffer(text, np.uint8)
+    is_slash, is_dot, is_end = (codes == ord(sign) for sign in "/.\n")
+    for is_open, is_close in ((is_slash | is_end, is_slash), (is_dot, is_dot)):
+        marks = np.append(-1, np.flatnonzero(is_slash | is_end | is_close))
+        sizes = np.diff(marks) - 1
+        third = codes[np.minimum(marks[:-1] + 3, len(codes) - 1)]
+        is_code = (sizes == 2) | ((sizes <= _LONGEST_LANGUAGE) & ((third == ord("-")) | (third == ord("_"))))
+        opened = np.append(is_close is is_slash, is_open[marks[1:-1]])
+        at = np.flatnonzero(is_code & opened & is_close[marks[1:]])
+        yield from zip((marks[at] + 1).tolist(), marks[at + 1].tolist(), strict=True)

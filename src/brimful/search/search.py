@@ -34,6 +34,7 @@ from brimful.search.meaning import (
     wording,
 )
 from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
+from brimful.search.priors import TRANSLATION
 from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf
 from brimful.search.spelling import Correction, corrections
@@ -42,10 +43,12 @@ from brimful.search.terms import (
     Form,
     FormWeights,
     WordForms,
+    asks_measure,
     forms_of,
     is_inflection,
     is_stop_word,
     joined_forms,
+    most_little_words,
     tells,
 )
 from brimful.settings import FieldSettings, Filters
@@ -159,6 +162,7 @@ class Found:
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: Read | None = None  # what a model made of the best places; None where none was asked
+    translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
 
     @property
@@ -305,6 +309,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         lacking=lacking,
         covered=field.covered / MILLION,
         read=read,
+        translations=_translations(asked),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -422,7 +427,7 @@ def _missing(
     """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
     known = {word.words[0] for word in forms if word.forms}
     known |= {word for each in repairs for word in each.word.split()} | set(_glued_names(columns, query))
-    rare = idf(1, max(len(columns), 1))
+    rare, measures = idf(1, max(len(columns), 1)), _measures(query)
     return tuple(
         _Missing(asked.term, rare * tells(asked.term))
         for asked in query.terms
@@ -430,8 +435,15 @@ def _missing(
         and asked.term not in known
         and not asked.term[:1].isdigit()
         and not is_stop_word(asked.term, (*columns.languages, "en"))
+        and asked.term not in measures
         and not len(columns.titles.of(asked.term))
     )
+
+
+def _measures(query: Query) -> set[bytes]:
+    """The words that only ask, since they stand behind `how`: how long, how many."""
+    words = [query.terms[at].term if at >= 0 else b"" for at in query.sequence]
+    return {term for before, term in pairwise(words) if asks_measure(before, term)}
 
 
 def _named(
@@ -448,6 +460,7 @@ def _named(
             for word in forms
             if word.forms
             and not is_stop_word(word.words[0], columns.languages)
+            and word.words[0] not in _measures(query)
             and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
         }
     named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
@@ -515,7 +528,27 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
+    others = _translated_rows(columns, query)
+    if len(others):
+        kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
+
+
+def _translated_rows(columns: CorpusColumns, query: Query) -> Numbers:
+    """The documents that are there in the question's own language too, and are not in it.
+
+    A few keywords tell no language: in ASCII they are taken for the commonest one's.
+    """
+    language = most_little_words([asked.term for asked in query.terms if not asked.is_part])
+    if language is None and query.text.isascii():
+        language = columns.language
+    return columns.translations.into_others(language or "")
+
+
+def _translations(asked: Understood) -> frozenset[str]:
+    """The paths of these documents, where they counted for less."""
+    rows = _translated_rows(asked.columns, asked.query).tolist() if asked.settings.priors else ()
+    return frozenset(asked.columns.documents.paths[row] for row in rows)
 
 
 def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Sense, ...]:

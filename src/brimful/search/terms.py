@@ -160,6 +160,33 @@ def is_stop_word(term: bytes, languages: tuple[str, ...]) -> bool:
     return any(term in _STOPS[language] for language in languages or ("en",))
 
 
+def most_little_words(terms: Sequence[bytes]) -> str | None:
+    """The language that most of some terms are little words of; None where two are as likely.
+
+    >>> most_little_words([b"what", b"is", b"apt"]), most_little_words([b"was", b"ist", b"apt"]), most_little_words([])
+    ('en', 'de', None)
+    """
+    counts = {language: sum(term in words for term in terms) for language, words in _STOPS.items()}
+    most = max(counts.values())
+    found = [language for language, count in counts.items() if count == most]
+    return found[0] if most and len(found) == 1 else None
+
+
+_MEASURES: Final = {
+    b"how": frozenset(b"long many much often far big large fast old soon deep high wide tall heavy".split()),
+    b"wie": frozenset("lange viel viele oft weit gro\u00df hoch alt schnell bald schwer".encode().split()),
+}
+
+
+def asks_measure(before: bytes, term: bytes) -> bool:
+    """Whether a word only asks, by the one before it.
+
+    >>> asks_measure(b"how", b"long"), asks_measure(b"a", b"long"), asks_measure(b"how", b"tea")
+    (True, False, False)
+    """
+    return term in _MEASURES.get(before, ())
+
+
 # ---- forms: Which known words does a word of the question stand for?
 #
 # Itself, the words with the same stem, what begins with it if a star says so, the same letters written apart or
