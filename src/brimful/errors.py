@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -295,10 +295,20 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     raise ChoiceError(f"unknown {what} {value!r}; {suggest(value, known)}choices: {', '.join(known)}")
 
 
+def did_you_mean(close: Sequence[str]) -> str:
+    """The question that offers these names, or nothing where there are none.
+
+    >>> did_you_mean(["tea", "teas", "team"])
+    "did you mean 'tea', 'teas' or 'team'? "
+    """
+    *first, last = map(repr, close or [""])
+    return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}? " if close else ""
+
+
 def suggest(value: str, known: Iterable[str]) -> str:
     """The "did you mean" part of a message, or nothing when no name is close."""
     close = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(repr(name) for name in close)}? " if close else ""
+    return did_you_mean(close)
 
 
 # ---- outcomes: Which exit code, HTTP status and title does an outcome have? One table for all surfaces, by error code.
@@ -322,7 +332,7 @@ OUTCOMES: dict[str, Outcome] = {
     "error": Outcome(USAGE, 500, "Something went wrong"),
     "cancelled": Outcome(USAGE, 504, "Stopped before it was finished"),
     "input": Outcome(USAGE, 422, "A value can't be used"),
-    "input.budget": Outcome(USAGE, 422, "The budget can't hold anything"),
+    "input.budget": Outcome(USAGE, 422, "The budget can't be used"),
     "input.choice": Outcome(USAGE, 422, "Not among the choices"),
     "input.document": Outcome(USAGE, 422, "The document can't be used"),
     "input.format": Outcome(USAGE, 422, "Not what this program writes"),

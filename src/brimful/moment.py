@@ -44,6 +44,7 @@ from brimful.settings import (
     Meaning,
 )
 from brimful.store.documents import WholeDocuments
+from brimful.store.format import give_back
 from brimful.store.protocol import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
-KEPT_CONTEXT_BYTES = 32 << 20
+KEPT_CONTEXT_BYTES = 12 << 20
 """Of the documents that the contexts which are kept hold."""
 _MAPPED = 50
 """Documents that a map for a question opens at most."""
@@ -432,7 +433,10 @@ class Corpus:
             return kept
         context, found = self.asked(ask).fullest(room)
         unpriced = tuple(each.without_price() for each in context.omitted)
-        return self.contexts.keep(key, self.receipted(ask, replace(context, omitted=unpriced), found))
+        made = self.contexts.keep(key, self.receipted(ask, replace(context, omitted=unpriced), found))
+        del context, found, unpriced  # a question's columns are long
+        give_back()
+        return made
 
     def asked(self, ask: Ask) -> Asked:
         """The question, ready to be answered in any room."""

@@ -118,6 +118,9 @@ class LeftOut(Place):
     score: float
     reason: str
     duplicate_of: str | None = None
+    lines: tuple[int, ...] | None = field(
+        default=None, metadata=described("First and last line, from 1, where its document was read.")
+    )
     enters_at: int | None = field(
         default=None, metadata=described("The smallest budget at which it would be in, where prices were asked for.")
     )

@@ -239,6 +239,36 @@ def test_growing_stops_before_a_heading_that_nothing_follows():
     assert len(ends) > 3
 
 
+def test_growing_passes_all_that_announces_what_follows():
+    """A label above a heading, and that above a directive: a window takes none of them without words below it."""
+    body = "Some words about tea that fill a line or two of the page. "
+    parts = "".join(f".. _part-{n}:\n\nPart {n}\n------\n\n.. setting:: TEA_{n}\n\n{body * 3}\n\n" for n in range(9))
+    page = Document("tea.rst", f"Tea\n===\n\n{body}\n\n{parts}")
+    hit = Hit.of(page, "Some words about tea", score=1.0)
+    ends = set()
+    for budget in range(60, 600, 6):
+        (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
+        if window.end in page.outline.units:
+            ends.add(window.end)
+            last = window.text.rstrip().rpartition("\n")[2]
+            assert not last.startswith((".. ", "---")), last
+    assert len(ends) > 3
+
+
+def test_a_window_grows_on_before_it_grows_over_its_heading():
+    """The end of the section before has the least to do with what was found: it is shown where nothing else is left."""
+    body = "Some words about tea that fill a line or two of the page. "
+    page = Document(
+        "tea.md", f"# Coffee\n\nThe last word on coffee. {body * 4}\n\n# Milk\n\nCold milk is best. {body * 30}\n"
+    )
+    hit = Hit.of(page, "Cold milk is best.", score=1.0)
+    for budget in range(60, 300, 20):
+        (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
+        assert window.text.startswith("# Milk\n\nCold milk")
+    (window,) = pack(inflate([hit], [page], sizing="field"), budget=2_000).windows
+    assert window.text == page.text(0, len(page))
+
+
 @pytest.mark.parametrize("budget", range(600, 700, 13))
 def test_code_is_broken_between_lines(budget):
     """Where lines fill a budget, the last unit that is shown in part ends with one, however far it is indented."""

@@ -126,6 +126,54 @@ def test_a_word_file_becomes_markdown() -> None:
     assert (item.title, item.time, item.rule) == ("On tea & milk", 1714557600, "docx")
 
 
+def test_the_title_of_a_word_file_is_its_first_heading() -> None:
+    """What Word calls a title stands above the chapters, not as a paragraph among them."""
+    body = paragraph("Staff handbook", style="Title") + paragraph("Tea", style="Heading1") + paragraph("Hot water.")
+    assert loaded("a.docx", make_docx(body)).content == b"# Staff handbook\n\n# Tea\n\nHot water.\n"
+
+
+def make_epub(pages: dict[str, str], *, spine: str, folder: str = "OEBPS/") -> bytes:
+    """A book of these pages, named by their ids, read in the order of the spine."""
+    items = "".join(f'<item id="{name}" href="{name}%20x.xhtml" media-type="application/xhtml+xml"/>' for name in pages)
+    refs = "".join(f'<opf:itemref idref="{name}"/>' for name in spine.split())
+    return make_zip(
+        **{
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": f'<container><rootfile full-path="{folder}c.opf"/></container>',
+            f"{folder}c.opf": "<package><metadata><dc:title>Tea &amp; milk</dc:title></metadata><manifest>"
+            f'<item id="cover" href="cover.jpg" media-type="image/jpeg"/>{items}</manifest>'
+            f"<spine>{refs}</spine></package>",
+            **{f"{folder}{name} x.xhtml": text for name, text in pages.items()},
+        }
+    )
+
+
+def test_a_book_is_read_in_its_own_order() -> None:
+    """An EPUB's pages as its spine has them, whatever stands in front of them; each heading is a label."""
+    head = '<?xml version="1.0"?><!DOCTYPE html><html><head><title>Tea &amp; milk</title></head><body>'
+    pages = {
+        "b": f"{head}<h1>Two</h1><p>Milk comes second.</p></body></html>",
+        "a": f"{head}<h1>One</h1><p>Tea comes first.</p></body></html>",
+        "unread": f"{head}<p>Nobody turns to this.</p></body></html>",
+    }
+    item = loaded("a.epub", make_epub(pages, spine="a b cover lost"))
+    assert item.content == b"# One\n\nTea comes first.\n\n# Two\n\nMilk comes second.\n"
+    assert [label for label, _ in labels(item)] == ["One", "Two"]
+    assert (item.title, item.rule, item.kind, item.is_verbatim) == ("Tea & milk", "epub", "prose", False)
+    assert loaded("a.epub", make_epub(pages, spine="a b", folder="")).content == item.content
+
+
+def test_a_book_that_can_not_be_read_is_a_skip() -> None:
+    """Garbage, no list of pages, no text, encrypted pages and sizes beyond the limits each have their reason."""
+    assert skipped("a.epub", b"garbage").reason == "malformed"
+    assert skipped("a.epub", make_zip(**{"a.txt": "x"})).reason == "malformed"
+    assert skipped("a.epub", make_epub({"a": "<p></p>"}, spine="a")).reason == "empty"
+    assert skipped("a.epub", make_epub({"a": "\0\1\2" * 999}, spine="a")).reason == "malformed"
+    long = make_epub({"a": "<p>tea</p>" * 50_000}, spine="a")
+    for limit in ("max_part_bytes", "max_unpacked_bytes", "max_text_bytes"):
+        assert skipped("a.epub", long, **{limit: 100_000}).reason == "too_large", limit
+
+
 def test_slides_and_sheets_keep_their_place() -> None:
     """Each slide and each row is a label; dates and numbers read as people write them."""
     import datetime as dt

@@ -159,3 +159,12 @@ def test_signs_to_link_to_are_left_out(heading: str) -> None:
 def test_what_a_page_says_is_kept(page: str) -> None:
     """A page that is all sidebar, or whose footer is never closed, is shown as it is; an aside is text."""
     assert text_of(page) == "Hot.\n"
+
+
+def test_what_stands_beside_the_main_part_of_a_page_is_left_out() -> None:
+    """Where a page says which part that is; without one all is kept, and so are notes and titles inside of it."""
+    around = "<header>Shop</header><a class=skip-link>Skip to content</a><aside>Subscribe!</aside>"
+    own = "<header><h1>Tea</h1></header><p>Served at four.</p><aside>Bring a cup.</aside>"
+    assert text_of(f"{around}<main>{own}</main>{around}") == "# Tea\n\nServed at four.\n\nBring a cup.\n"
+    assert text_of(f"{around}<div>{own}</div>").startswith("Shop\n\nSubscribe!\n\n# Tea")
+    assert "Subscribe!" in text_of(f"{around}<main></main>")

@@ -12,7 +12,7 @@ from brimful.corpus.loaders.loaded import fenced
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import Found, walk
 
-EXTENSIONS = "txt md html pdf docx pptx xlsx ipynb eml mbox json jsonl csv log py".split()
+EXTENSIONS = "txt md html pdf docx pptx xlsx epub ipynb eml mbox json jsonl csv log py".split()
 
 
 @pytest.mark.parametrize(

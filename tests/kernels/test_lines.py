@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.kernels import lines as kernels
+from brimful.kernels.terms import ROOM, find_clumps
 from brimful.text.lines import LONGEST_SPEAKER, lines_of
 from brimful.text.outline import gather
 from tests.kernels import lines as oracle
@@ -135,3 +136,30 @@ def test_a_text_without_newlines_behind_it_is_refused():
     """No kernel looks ahead of its text."""
     with pytest.raises(ValueError, match="newlines behind it"):
         kernels.find_lines(b"tea", bytes(256), reach=9)
+
+
+@given(st.lists(st.integers(-5, 60)).map(sorted), st.lists(st.integers(-9, 70)).map(sorted))
+def test_edges_before_values_are_counted_as_by_a_sorted_look_up(edges, values):
+    """Columns that ascend, with numbers that stand there twice, and empty ones."""
+    columns = np.array(edges, np.int64), np.array(values, np.int64)
+    assert kernels.count_until(*columns).tolist() == columns[0].searchsorted(columns[1], side="right").tolist()
+
+
+def test_values_that_do_not_ascend_are_refused():
+    """The kernel goes forward only, so it says where it would have to go back."""
+    with pytest.raises(ValueError, match="ascend"):
+        kernels.count_until(np.array([1]), np.array([3, 2]))
+
+
+@given(st.binary(max_size=200), st.sets(st.integers(0, 255), max_size=256))
+@example(bytes(range(256)), set(range(0, 256, 2)))
+@example(bytes(range(256)), set(range(10, 90)))
+@example(bytes(range(256)), set(range(256)))
+def test_clumps_are_found_by_ranges_as_by_a_table(content, marked):
+    """Whichever bytes are marked, in few ranges or many: clumps are the runs of marked bytes."""
+    flags = bytes(code in marked for code in range(256))
+    clumps = find_clumps(content + ROOM, flags)
+    runs = "".join("x" if code in marked else " " for code in content)
+    assert clumps.starts.tolist() == [at for at in range(len(runs)) if runs[at] == "x" and not runs[:at].endswith("x")]
+    lengths = clumps.strings.lengths[clumps.strings.numbers].tolist()
+    assert lengths == [len(run) for run in runs.split()]

@@ -87,6 +87,8 @@ def test_names_that_are_in_no_order_are_refused():
     for wrong in ([b"b", b"a"], [b"a", b"a"], [b"a\nb"]):
         with pytest.raises(ValueError, match="name"):
             kernels.merge_names([[b"a", b"c"], wrong])
+    with pytest.raises(ValueError, match="newline"):
+        kernels.merge_lines([b"a\nc\n", b"b"])
 
 
 @given(HOSTILE)

@@ -148,3 +148,16 @@ def test_a_long_document_lies_in_several_extents(laid, monkeypatch):
     mine = np.flatnonzero(columns.rows[:] == columns.documents.paths.index("long.md"))
     assert sorted(columns.offsets[mine].tolist()) == [start for start, _ in units_of(document)]
     assert len(np.unique(columns.extents[mine])) > 10
+
+
+def test_words_are_found_by_their_endings(made):
+    """All words of the corpus that end so, whichever segments they stand in; a word that nobody wrote is none."""
+    columns, documents = made
+    words = {name for document in documents.values() for name in terms_of(document.content).names}
+    words |= {name for document in GONE for name in terms_of(document.content).names}
+    for ending in (b"s", b"pot", b"tea", b"zebra", b""):
+        known = {word for word in words if word.endswith(ending) and word.isalpha() and len(word) > 2}
+        found = columns.endings(ending)
+        assert len(found) == len(set(found))
+        assert {word for word in found if word.isascii()} <= words
+        assert {word for word in known if columns.census(word)} <= set(found)

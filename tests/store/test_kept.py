@@ -1,6 +1,9 @@
 """What was read last stays, up to a size."""
 
-from brimful.store.format import ByteLru
+import pytest
+
+from brimful.store import format as kept_in
+from brimful.store.format import Room, give_back
 
 
 def test_the_oldest_goes_first():
@@ -11,18 +14,55 @@ def test_the_oldest_goes_first():
         reads.append(key)
         return key * 3
 
-    kept = ByteLru(read, size=len, most_bytes=9)
+    room = Room(9)
+    kept = room.keep(read, size=len)
     assert [kept(key) for key in "abcab"] == ["aaa", "bbb", "ccc", "aaa", "bbb"]
     assert reads == ["a", "b", "c"]
     assert [kept(key) for key in "dabc"] == ["ddd", "aaa", "bbb", "ccc"]
     assert reads == ["a", "b", "c", "d", "c"]
-    assert kept.held == 9
+    assert room.held == 9
 
 
 def test_one_that_is_too_large_is_kept_until_the_next():
     """A value above the size is given all the same, and makes room for the next one."""
-    kept = ByteLru(lambda key: "x" * key, size=len, most_bytes=4)
+    room = Room(4)
+    kept = room.keep(lambda key: "x" * key, size=len)
     assert len(kept(10)) == 10
-    assert kept.held == 10
+    assert room.held == 10
     assert kept(3) == "xxx"
-    assert kept.held == 3
+    assert room.held == 3
+
+
+def test_several_kinds_share_a_room():
+    """The same key means another value in each kind, and what goes is the oldest of all of them."""
+    reads = []
+    room = Room(6)
+    small, large = (
+        room.keep(lambda key, change=change: reads.append(key) or change(key), size=len)
+        for change in (str.lower, str.upper)
+    )
+    assert (small("Tea"), large("Tea"), small("Tea")) == ("tea", "TEA", "tea")
+    assert reads == ["Tea", "Tea"]
+    assert small("Cup") == "cup"  # in the place of TEA, which was asked for before tea
+    assert (small("Tea"), room.held) == ("tea", 6)
+    assert (large("Tea"), reads) == ("TEA", ["Tea", "Tea", "Cup", "Tea"])
+
+
+@pytest.mark.parametrize(("free", "trims"), [(1 << 20, 0), (1 << 30, 1)])
+def test_memory_is_given_back_where_much_of_it_is_free(monkeypatch, free, trims):
+    """The allocator is asked to give back only what is worth the time; without such an allocator nothing happens."""
+    asked = []
+
+    class Allocator:
+        def mallinfo2(self):
+            return kept_in._Allocated(free=free)
+
+        def malloc_trim(self, pad):
+            asked.append(pad)
+
+    monkeypatch.setattr(kept_in, "_allocator", Allocator)
+    give_back()
+    assert asked == [0] * trims
+    monkeypatch.setattr(kept_in, "_allocator", lambda: None)
+    give_back()
+    assert asked == [0] * trims

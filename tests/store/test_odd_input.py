@@ -3,7 +3,6 @@
 import codecs
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -188,7 +187,7 @@ def test_a_file_time_that_no_calendar_has_costs_the_time_only(folder, store, sec
 
     def odd_walk(root, *, settings):  # most file systems keep no such time, so the walk says it
         for found in walk(root, settings=settings):
-            yield replace(found, mtime_ns=seconds * 10**9) if found.path == "far.md" else found
+            yield found._replace(mtime_ns=seconds * 10**9) if found.path == "far.md" else found
 
     monkeypatch.setattr("brimful.ingest.folders.walk", odd_walk)
     (folder / "far.md").write_text("Tea in the far future.")

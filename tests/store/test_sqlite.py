@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+import brimful
 from brimful import BrimfulError, Document
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store import writing
@@ -310,3 +311,12 @@ def test_a_full_disk_is_a_typed_error(store):
     store.add([entry("b.md", "more")])
     with store.snapshot() as now:
         assert [row.path for row in now.rows()] == ["a.md", "b.md"]
+
+
+def test_the_size_of_a_store_counts_what_was_just_written(tmp_path):
+    """Also what stands in the log alone: a report right after adding names the size that the closed store has."""
+    path = tmp_path / "store.db"
+    with brimful.open(path) as engine:
+        engine.add_text("tea.md", "Tea is served at four.\n" * 5_000)
+        told = engine.size_bytes
+    assert told == path.stat().st_size

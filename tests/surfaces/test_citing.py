@@ -33,7 +33,7 @@ def test_a_citation_prints_its_bytes(notes, capfd):
     assert main(["cite", f"{path}:3"]) == 0
     shown = capfd.readouterr()
     assert shown.out == "Green tea is brewed for two minutes.\n"
-    assert "lines 3-3, bytes 7-44" in shown.err
+    assert "line 3, bytes 7-44" in shown.err
     assert main(["cite", f"{path}:3", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["start"] == 7
 

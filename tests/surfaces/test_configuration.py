@@ -130,3 +130,12 @@ def test_every_setting_has_its_option_and_its_default():
     options = [option for command in COMMANDS.values() for option in command.options if option.key]
     assert {option.key for option in options} == set(configuration.DEFAULTS)
     assert all(option.default == configuration.DEFAULTS[option.key] for option in options)
+
+
+def test_settings_stand_below_each_other(brimful, tmp_path, monkeypatch):
+    """However long the longest name is: values begin in one column, and so do the places they came from."""
+    monkeypatch.chdir(tmp_path)
+    lines = brimful("config").out.splitlines()
+    names = [line.split()[0] for line in lines]
+    assert len({len(name) for name in names}) > 5
+    assert {line.index(line.split(maxsplit=1)[1]) for line in lines} == {max(map(len, names)) + 1}

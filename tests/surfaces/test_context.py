@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 
@@ -188,3 +189,40 @@ def test_a_file_that_could_be_read_makes_an_answer_partial(brimful, own, monkeyp
     assert done.code == 3
     assert "Tea came to Europe" in done.out
     assert "locked.md: unreadable; permission denied" in done.err
+
+
+def test_a_long_path_is_cut_at_its_front_and_on_a_terminal_only(brimful, tmp_path):
+    """The end of a path tells files apart; a pipe gets all of it, since nobody counts its columns."""
+    folder = tmp_path / ("handbook-" * 6 + "of-the-house")
+    for language in ("en-US", "de-DE"):
+        (folder / language).mkdir(parents=True)
+        text = (
+            f"<h2>12.1.1.3. How the tea of the house is kept and served</h2><p>Tea is served at four, {language}.</p>"
+        )
+        (folder / language / "administration.html").write_text(text, encoding="utf-8")
+    piped = brimful("context", "When is tea served?", folder, "-b", "200").err
+    shown = on_a_terminal("context", "When is tea served?", folder, "-b", "200", NO_COLOR="1")[1]
+    cited = [line.strip() for line in shown.splitlines() if line.startswith("  ") and "administration.html" in line]
+    for language in ("en-US", "de-DE"):
+        assert f"{folder.name}/{language}/administration.html, 12.1.1.3. How the tea of the house is kept" in piped
+        assert any(f"/{language}/administration.html, 12.1.1.3." in line for line in cited)
+    assert all(line.startswith("…") and len(line) <= 78 for line in cited)
+
+
+def test_a_written_receipt_names_the_command_that_checks_it(brimful, own, tmp_path, monkeypatch):
+    """As it stands it verifies: for the folder that was read, and for a store."""
+    monkeypatch.chdir(tmp_path)
+    for places in (["own"], ["--store", "a store.db"]):
+        brimful("add", own, "--store", "a store.db")
+        told = brimful("context", "tea", *places, "-b", "66", "--receipt", "the receipt.json").err
+        (command,) = [line.partition("check it: brimful ")[2] for line in told.splitlines() if "check it: " in line]
+        done = brimful(*shlex.split(command))
+        assert done.code == 0
+        assert done.out.startswith("verified: ")
+
+
+def test_a_path_that_is_not_there_is_named_once(brimful):
+    """With what to do, and without the system's number for it."""
+    assert (
+        brimful("context", "tea", "no-such-folder").err == "brimful: 'no-such-folder' can't be found; check the path\n"
+    )

@@ -1,18 +1,20 @@
 """What holds for every command: errors, dry runs, the clipboard, terminals."""
 
 import base64
+import io
 import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from brimful.errors import StoreFullError
-from brimful.surfaces.cli import dispatch, table
+from brimful.surfaces.cli import dispatch, table, terminal
 from tests.surfaces.conftest import on_a_terminal, start
 
 
@@ -221,3 +223,31 @@ def test_a_store_without_room_is_exit_code_5(brimful, corpus, monkeypatch):
     done = brimful("context", "tea", corpus)
     assert done.code == 5
     assert "no room left" in done.err
+
+
+def test_the_clock_of_progress_goes_on_between_files(monkeypatch):
+    """A batch of files may take long: the line is drawn again by itself, and nothing of it is left behind."""
+
+    class Terminal(io.StringIO):
+        drawn = threading.Semaphore(0)
+
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            self.drawn.release()
+            return super().write(text)
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(terminal, "_TICK_SECONDS", 0.001)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with terminal.progress("reading") as advance:
+        for _ in range(5):  # the first line, and four that nobody asked for
+            assert shown.drawn.acquire(timeout=60)
+        advance("tea.md")
+    written = shown.getvalue()
+    assert "reading 0:0" in written
+    assert written.endswith("\r\x1b[2K")
+    assert not [each for each in threading.enumerate() if each.name == "brimful-progress"]

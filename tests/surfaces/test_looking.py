@@ -170,3 +170,12 @@ def test_names_and_texts_can_not_steer_a_terminal(tmp_path):
         code, shown = on_a_terminal(*words, "--store", tmp_path / "evil.db", NO_COLOR="1")
         assert code == 0
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown), words
+
+
+def test_removing_what_is_not_there_says_so(brimful, store):
+    """With the name that fits nothing, and how to see those that are there."""
+    done = brimful("remove", "no-such.md", "--store", store)
+    assert done.code == 1
+    assert done.out == ""
+    assert done.err.startswith("nothing removed: none of ")
+    assert "'no-such.md' (brimful ls lists them)" in done.err

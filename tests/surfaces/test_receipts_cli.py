@@ -63,6 +63,17 @@ def test_a_question_is_explained_with_what_was_left_out(brimful, own):
     assert f"enters at {record['omitted'][0]['enters_at']:,} tokens" in done.out
 
 
+def test_an_explanation_names_a_misspelt_word_as_it_was_read(brimful, own):
+    """With what stands in its place; windows hold that word, and what was left out is placed by its lines."""
+    told = brimful("explain", "mediicne tea", own, "-b", "30").out.splitlines()
+    assert "mediicne → medicine 1×" in told[0]
+    assert any("): medicine" in line for line in told[1:])
+    assert not any("mediicne" in line for line in told[1:])
+    record = json.loads(brimful("explain", "mediicne tea", own, "-b", "30", "--json").out)
+    assert record["omitted"]
+    assert all(each["lines"] for each in record["omitted"])
+
+
 def test_a_file_that_is_no_receipt_is_not_taken_for_a_question(brimful, own):
     """Its name was meant as a receipt's: exit code 2."""
     assert brimful("explain", own / "tea.md", own).code == 2

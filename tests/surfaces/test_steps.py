@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import threading
 from pathlib import Path
@@ -98,6 +99,8 @@ def test_the_caches_stores_are_listed_and_pruned(notes, capfd):
     assert main(["stores", "--json"]) == 0
     listed = json.loads(capfd.readouterr().out)["stores"]
     assert sorted(each["documents"] for each in listed) == [1, 2]
+    assert main(["stores"]) == 0
+    assert re.search(r"^ +[0-9,]+ bytes +2 documents  \S+notes  notes-", capfd.readouterr().out, re.MULTILINE)
     (other / "a.md").unlink()
     other.rmdir()
     assert main(["stores", "--prune", "--dry-run"]) == 0

@@ -76,6 +76,13 @@ def test_long_headings_are_left_out():
     assert trail(page, Span(start, len(page))) == ["Short"]
 
 
+def test_no_heading_is_shown_without_those_below_it():
+    """A trail is what stands nearest: where that is too long, the title of the whole book would say little."""
+    page = Document("a.md", f"# Tea\n\n## {'Very ' * 40}long\n\n{BODY * 8}")
+    start = page.content.index(b"long") + 100
+    assert trail(page, Span(start, len(page))) == []
+
+
 @pytest.mark.parametrize(
     ("path", "title", "words"),
     [

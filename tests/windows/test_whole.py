@@ -120,14 +120,31 @@ def test_no_scrap_of_a_paragraph():
     assert SCRAP_BYTES <= len(last) < SCRAP_BYTES + 55
 
 
-@pytest.mark.parametrize(("said", "below"), [("You need this:\n", "- one pot\n"), ("Run:\n\n", "    boil --now\n")])
+@pytest.mark.parametrize(
+    ("said", "below"),
+    [
+        ("You need this:\n", "- one pot\n"),
+        ("Run:\n\n", "    boil --now\n"),
+        ('## Tea\n<a id="tea"></a>\n\n', "Green tea is best.\n"),
+    ],
+)
 def test_what_announces_something_is_shown_with_it(said, below):
-    """A window that would end with a colon goes on to the next unit, however long what follows is."""
+    """A window that would end with a colon or an anchor goes on to the next unit, however long what follows is."""
     page = Document("a.md", f"Tea.\n\n{said}{below}{below * 400}\nEnd.\n")
     end = page.content.index(said.encode()) + len(said)
     (window,) = inflate([Hit("a.md", end - len(said), end, 1.0)], [page], sizing="field")
     assert window.text.startswith((said, f"Tea.\n\n{said}"))
     assert below in window.text
+
+
+def test_a_window_made_whole_shows_what_its_last_line_announces():
+    """Also where the lead-in stands in the rest of the paragraph that was added to what was found."""
+    code = "".join(f"    boil --cups {number} --slowly --and-do-not-stop\n" for number in range(60))
+    page = Document("a.md", f"Tea needs hot water and a clean pot.\nA kettle gives it. For example:\n\n{code}\nEnd.\n")
+    (window,) = inflate([Hit("a.md", 0, 37, 1.0)], [page], sizing="field")
+    assert window.text.startswith(
+        "Tea needs hot water and a clean pot.\nA kettle gives it. For example:\n\n    boil --cups 0"
+    )
 
 
 def test_a_directive_is_shown_with_what_it_is_about():
@@ -262,6 +279,18 @@ def test_a_table_row_gets_its_header_once():
     text = pack(windows, budget=400, fill="relevant").text
     assert text.count("| name | value | note |") == 1
     assert "| row 30 |" in text
+
+
+def test_the_header_of_a_table_is_shown_once():
+    """Where a row is shown the header stands above it anyway: a window of the header alone is none of its own then."""
+    rows = "".join(f"A-{number:04},Bolt {number},{number}.50\n" for number in range(200))
+    page = Document("prices.csv", f"sku,name,price\n{rows}")
+    row = page.content.index(b"A-0123")
+    header, found = Hit("prices.csv", 0, 15, 2.0), Hit("prices.csv", row, row + 23, 1.0)
+    context = pack(inflate([header, found], [page], sizing="field"), budget=70)
+    assert context.text.count("sku,name,price") == 1
+    assert "A-0123,Bolt 123,123.50" in context.text
+    assert "sku,name,price" in pack(inflate([header], [page], sizing="field"), budget=70).text
 
 
 def test_an_item_of_a_long_list_gets_the_lead_in():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
@@ -28,6 +29,9 @@ LONGEST_WORD = 32
 TRIM_TRIES = 8
 """How many of the best windows that did not fit are tried in the room that is left."""
 
+_MOST_ANNOUNCED = 4
+"""So many announcements in a row are followed: a label, a heading, a directive, a lead-in."""
+
 _UNLIMITED = 1 << 62
 _WORD_END = compiled(rb"(?<=\S)(?=\s)")
 _WORD_START = compiled(rb"(?<=\s)(?=\S)")
@@ -48,6 +52,8 @@ class _Stretch:
     before: _Stretch | None = None  # the neighbours in the same document, which may not be grown over
     after: _Stretch | None = None
     steps: dict[bool, int] = field(default_factory=lambda: {True: 1, False: 1})  # units at a time, after and before
+    keeps_heading: bool = False  # whether it may not grow over its heading into the section before
+    is_held: bool = False  # whether that has kept it from growing
     offered: Window = field(init=False)
 
     def __post_init__(self) -> None:
@@ -211,6 +217,11 @@ class Page:
         stretches.sort(key=lambda stretch: stretch.window.order)
         _link_neighbours(stretches)
         self._merge_touching(stretches)
+        for stretch in stretches:
+            stretch.keeps_heading = True
+        self._grow_all(stretches, merge=True)
+        for stretch in stretches:
+            stretch.keeps_heading, stretch.steps = False, {True: 0, False: int(stretch.is_held)}
         self._grow_all(stretches, merge=True)
         self._to_the_brim(stretches)
 
@@ -231,11 +242,13 @@ class Page:
         units, start, end = stretch.source.outline.units, stretch.start, stretch.end
         if after:
             at = int(units.searchsorted(end, side="right")) - 1 + stretch.steps[after]
-            edge = below_heading(stretch.source, start, int(units[min(at, len(units) - 1)]))  # with words below it
+            edge = _with_words_below(stretch.source, start, int(units[min(at, len(units) - 1)]))
             grown = self._under_the_cap(stretch, start, max(min(edge, stretch.high), end))
         else:
             at = int(units.searchsorted(start, side="left")) - stretch.steps[after]
             edge = min(max(int(units[max(at, 0)]), stretch.low), start)
+            if stretch.keeps_heading and edge < (heading := _heading_above(stretch.source, start)):
+                edge, stretch.is_held = heading, True
             grown = self._under_the_cap(stretch, edge, end)
         moved = grown is not None and grown != (start, end) and self._grown(stretch, *grown)
         if moved:
@@ -319,6 +332,29 @@ class Page:
         return low > 0
 
 
+def _with_words_below(source: Document, start: int, end: int) -> int:
+    """An end that leaves no heading, and nothing that announces what follows, without a word of it: a label of
+    reStructuredText stands above its heading, and that above a directive.
+    """
+    for _ in range(_MOST_ANNOUNCED):
+        below = below_heading(source, start, end)
+        if below == end:
+            break
+        end = below
+    return end
+
+
+def _heading_above(source: Document, start: int) -> int:
+    """Where the heading that a window of prose stands under begins, or what it begins with; 0 where there is none."""
+    if source.kind != "prose":
+        return 0
+    blocks = source.outline.blocks
+    at = bisect_right(blocks, start, key=lambda block: block.start) - 1
+    while at >= 0 and blocks[at].kind != "heading":
+        at -= 1
+    return blocks[at].start if at >= 0 else 0
+
+
 def _link_neighbours(stretches: Iterable[_Stretch]) -> None:
     """Tell windows of one document about each other, so that none grows over the next."""
     ordered = sorted(stretches, key=lambda each: (each.source.id, each.window.start, each.window.end))
@@ -350,7 +386,7 @@ def _line_ends(source: Document, start: int, end: int) -> list[int]:
 def _ends_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each word of the unit after it, and of what that unit announces."""
     start, end = stretch.start, stretch.end
-    limit = min(below_heading(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
+    limit = min(_with_words_below(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
     return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
 
 

@@ -147,7 +147,8 @@ def _cluster(cluster: Cluster, windows: Sequence[Window]) -> ShownCluster:
 
 def _left_out(omitted: Omitted) -> LeftOut:
     window = omitted.window
-    return LeftOut(window.path, window.start, window.end, window.score, omitted.reason, omitted.duplicate_of)
+    reason, better = omitted.reason, omitted.duplicate_of
+    return LeftOut(window.path, window.start, window.end, window.score, reason, better, window.lines)
 
 
 # ---- sending: How is a context sent? As the arguments of the providers' own clients, with the question behind it.

@@ -15,7 +15,7 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.classes import open_twin
-from brimful.errors import DocumentError, ScoreError, SpanError, choose
+from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
@@ -97,6 +97,17 @@ class Document(_WorkedOut):
             put("outline", outline)
 
     @classmethod
+    def read(cls, path: str, content: bytes, *, time: int | None, kind: Kind, language: str | None) -> Document:
+        """A document of a file that was read: its text is UTF-8, and its kind and time are known to be such.
+
+        >>> Document.read("a.md", b"Tea.", time=None, kind="prose", language=None) == Document("a.md", "Tea.")
+        True
+        """
+        name = check_path(path)
+        hashed = blake3(b"".join((len(name).to_bytes(8, "big"), name, content))).hexdigest()  # one call, most are short
+        return cls.known(path, content, id=hashed, time=time, kind=kind, language=language)
+
+    @classmethod
     def known(
         cls,
         path: str,
@@ -106,7 +117,7 @@ class Document(_WorkedOut):
         time: int | None,
         kind: Kind,
         language: str | None,
-        outline: Outline | None,
+        outline: Outline | None = None,
     ) -> Document:
         """A document of values that a store has checked already, its id included: a question reads dozens."""
         document = object.__new__(cls)
@@ -430,4 +441,4 @@ def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
 def close_part(wanted: str, paths: Sequence[str]) -> str:
     """The "did you mean" part of a message, or nothing when no path is close."""
     close = close_paths(wanted, paths)
-    return f"did you mean {' or '.join(repr(path) for path in close)}? " if close else ""
+    return did_you_mean(close)

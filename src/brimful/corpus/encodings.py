@@ -37,6 +37,7 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MARKS = tuple(mark for mark, _ in MARKS)
+_ANY_MARK = (codecs.BOM_UTF8, *_MARKS)
 _decoder = codecs.getincrementaldecoder("utf-8")
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b")))
 _SHORTEST_PATTERN = 8  # bytes; two letters with zeros between them prove nothing
@@ -97,9 +98,18 @@ def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
     >>> decode("naïve".encode("latin-1")).content.decode()
     'naïve'
     """
+    if encoding is None and _is_plain(raw):  # what nearly every file is, and rule_of would say
+        return Decoded(raw, "utf-8", True)  # noqa: FBT003
     rule = rule_of(lambda: (raw,), encoding=encoding)
     content = b"".join(converted((raw,), rule.name))
     return Decoded(content, rule.name, rule.name in _VERBATIM, rule.escaped)
+
+
+def _is_plain(raw: bytes) -> bool:
+    """Whether bytes are UTF-8 without a mark, and no zeros at the beginning could stand for anything else."""
+    if raw.startswith(_ANY_MARK) or b"\0" in raw[:SNIFF_BYTES]:
+        return False
+    return raw.isascii() or is_utf8((raw,))
 
 
 def encode_back(content: bytes, rule: str) -> bytes:

@@ -47,12 +47,13 @@ def read(
     `refuse` sees the first block and may raise a Refusal, so that a large binary costs one read.
     """
     settings = settings or SourceSettings()
-    try:
-        for _ in range(ATTEMPTS):
-            with contextlib.suppress(_ChangedError):
-                return _read_once(found, settings, refuse)
-    except Refusal as refusal:
-        return refusal.at(found.path)
+    for _ in range(ATTEMPTS):
+        try:
+            return _read_once(found, settings, refuse)
+        except _ChangedError:
+            pass
+        except Refusal as refusal:
+            return refusal.at(found.path)
     return Skipped(found.path, "changing", f"written to during each of {ATTEMPTS} reads; add it again later")
 
 
@@ -63,7 +64,7 @@ def read_blocks(found: Found, *, block_bytes: int = BLOCK_BYTES) -> Iterator[byt
     """
     with _open(found) as (descriptor, before):
         left = before.size
-        while left and (block := os.read(descriptor, min(left, block_bytes))):
+        for block in _blocks(descriptor, left, block_bytes):
             left -= len(block)
             yield block
         if left or Place.of(os.fstat(descriptor)) != before:
@@ -131,18 +132,30 @@ class _ChangedError(Exception):
 def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
     if is_remote(found.location):
         return _fetched(found, settings, refuse)
-    with _open(found) as (descriptor, before):
-        settings.check_whole(before.size)
-        blocks: list[bytes] = []
-        left = before.size
-        while left and (block := os.read(descriptor, min(left, BLOCK_BYTES))):
-            if refuse is not None and not blocks:
-                refuse(block)
-            blocks.append(block)
-            left -= len(block)
-        if left or Place.of(os.fstat(descriptor)) != before:
+    descriptor = _descriptor(found.location)
+    try:
+        before = _place_of(descriptor, found.location)
+        size = before.size
+        settings.check_whole(size)
+        content = os.read(descriptor, min(size, BLOCK_BYTES))  # most files are smaller, and need no list of blocks
+        if refuse is not None and content:
+            refuse(content)
+        if len(content) < size:
+            content = b"".join([content, *_blocks(descriptor, size - len(content))])
+        if len(content) < size or Place.of(os.fstat(descriptor)) != before:
             raise _ChangedError
-        return Raw(found.path, b"".join(blocks), before)
+    except OSError as error:
+        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
+    finally:
+        os.close(descriptor)
+    return Raw(found.path, content, before)
+
+
+def _blocks(descriptor: int, left: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The next so many bytes of an open file, as far as there are any."""
+    while left and (block := os.read(descriptor, min(left, block_bytes))):
+        left -= len(block)
+        yield block
 
 
 def _fetched(found: Found, settings: SourceSettings, refuse: Callable[[bytes], None] | None) -> Raw:
@@ -166,25 +179,34 @@ def _fetched(found: Found, settings: SourceSettings, refuse: Callable[[bytes], N
 
 @contextlib.contextmanager
 def _open(found: Found) -> Iterator[tuple[int, Place]]:
-    """Open a regular file that still lies where it was found; a FIFO put in its place can't block us."""
-    name = found.location
+    """An open file and what a stat says of it."""
+    descriptor = _descriptor(found.location)
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError as error:
-        if os.path.realpath(name) != name:
-            raise Refusal("outside", _MOVED) from error
-        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
-    try:
-        if not _lies_at(descriptor, name):
-            raise Refusal("outside", _MOVED)
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refusal("special", "no longer a regular file")
-        yield descriptor, Place.of(status)
+        yield descriptor, _place_of(descriptor, found.location)
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
     finally:
         os.close(descriptor)
+
+
+def _descriptor(name: str) -> int:
+    """Open a file; a FIFO put in its place can't block us."""
+    try:
+        return os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if os.path.realpath(name) != name:
+            raise Refusal("outside", _MOVED) from error
+        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
+
+
+def _place_of(descriptor: int, name: str) -> Place:
+    """What a stat says of an open file that is a regular one and still lies where it was found."""
+    if not _lies_at(descriptor, name):
+        raise Refusal("outside", _MOVED)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise Refusal("special", "no longer a regular file")
+    return Place.of(status)
 
 
 def _lies_at(descriptor: int, name: str) -> bool:

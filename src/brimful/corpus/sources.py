@@ -16,10 +16,10 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blake3 import blake3
 
@@ -38,10 +38,10 @@ _BINARY = frozenset(
 _MEMBER = compiled(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
 _WILD = compiled(r"[*?\[]")
 _ADDRESS = compiled(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
+_KEY = itemgetter(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a stat says about a file: if all of it is as before, the content is taken to be as before."""
 
     size: int
@@ -55,8 +55,7 @@ class Place:
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A regular file to be read: its path for citing, its resolved place, and what a stat said."""
 
     path: str
@@ -100,7 +99,8 @@ def root_of(place: str | os.PathLike[str]) -> Root:
     try:
         return Root(path.resolve(strict=True), glob)
     except (OSError, RuntimeError) as error:
-        raise DocumentError(f"{os.fspath(place)!r} can't be found; check the path ({error})") from error
+        why = "" if isinstance(error, FileNotFoundError) else f" ({error})"
+        raise DocumentError(f"{os.fspath(place)!r} can't be found; check the path{why}") from error
 
 
 def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None = None) -> Iterator[Found | Skipped]:
@@ -186,10 +186,10 @@ class _Walk:
         try:
             with os.scandir(absolute or "/") as scan:
                 entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
-            status = Path(absolute or "/").stat()
+            status = os.stat(absolute or "/")  # noqa: PTH116  (a Path takes longer than the call)
         except OSError as error:
             return _unreadable(prefix or "./", error)
-        entries.sort(key=lambda pair: pair[0], reverse=True)
+        entries.sort(key=_KEY, reverse=True)
         self.seen.add((status.st_dev, status.st_ino))
         names = frozenset(key for key, _ in entries)
         return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))
@@ -472,4 +472,4 @@ def _described(path: str, location: str, facts: Mapping[str, Any], settings: Sou
     mode = stat.S_IFREG if facts.get("type", "file") == "file" else stat.S_IFCHR
     status = os.stat_result((mode, number, 0, 1, 0, 0, int(facts.get("size") or 0), 0, 0, 0))
     found = _file(path, location, status, settings)
-    return replace(found, mtime_ns=int(seconds * 1_000_000_000)) if isinstance(found, Found) else found
+    return found._replace(mtime_ns=int(seconds * 1_000_000_000)) if isinstance(found, Found) else found

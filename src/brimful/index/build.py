@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Postings, Whole
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
+from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Heads, Lines, definitions_in, headings_in, joined, lines_of
@@ -68,26 +69,19 @@ class _Axis:
     content: bytes
     bases: Cuts
     ends: Cuts  # where each text ends
-    kinds: Cuts
+    kinds: NDArray[np.int8]
     languages: list[str | None]
     rst: NDArray[np.bool_]
     markdown: NDArray[np.bool_]
     lines: Lines
     bounds: NDArray[np.int64]  # first line of each text, and the line behind its last
     owner: Cuts  # the text of each line
-    inside: NDArray[np.bool_]  # by line: not the gap between two texts
+    of_line: NDArray[np.int8]  # the kind of the text of each, -1 in the gap between two texts
+    after_blank: NDArray[np.bool_]  # which lines with words stand below one without
 
-    def of(self, *kinds: int) -> NDArray[np.bool_]:
-        """Which lines are those of texts of some kinds."""
-        return np.isin(self.kinds, kinds)[self.owner] & self.inside
-
-    def after_blank(self) -> NDArray[np.bool_]:
-        """Which lines with words stand below one without."""
-        blank = self.lines.blank
-        found: NDArray[np.bool_] = ~blank
-        found[1:] &= blank[:-1]
-        found[0] = False
-        return found
+    def text_at(self, places: Cuts) -> Cuts:
+        """Which text each of some ascending places is in, or behind."""
+        return kernels.count_until(self.bases, places) - 1
 
 
 def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> Divided:
@@ -116,18 +110,24 @@ def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | No
     first = np.append(lines.starts.searchsorted(bases), len(lines.starts))
     bounds = np.stack((first[:-1], first[1:]), axis=1)
     owner = np.repeat(np.arange(len(texts)), bounds[:, 1] - bounds[:, 0])
+    kinds = np.array([_kind(kind, language) for _, kind, language in texts], np.int8)
+    inside = lines.starts < (bases + sizes)[owner]
+    after_blank = ~lines.blank
+    after_blank[1:] &= lines.blank[:-1]
+    after_blank[:1] = False
     return _Axis(
         content,
         bases,
         bases + sizes,
-        np.array([_kind(kind, language) for _, kind, language in texts], np.int64),
+        kinds,
         [language for _, _, language in texts],
         np.array([language == "rst" for _, _, language in texts], np.bool_),
         np.array([language == "markdown" for _, _, language in texts], np.bool_),
         lines,
         bounds,
         owner,
-        lines.starts < (bases + sizes)[owner],
+        np.where(inside, kinds[owner], np.int8(-1)),
+        after_blank,
     )
 
 
@@ -139,21 +139,29 @@ def _kind(kind: Kind, language: str | None) -> int:
 
 def _within(axis: _Axis, cuts: Cuts) -> Cuts:
     """Only the cuts inside of texts, not at their ends."""
-    return cuts[cuts < axis.ends[axis.bases.searchsorted(cuts, side="right") - 1]]
+    return cuts[cuts < axis.ends[axis.text_at(cuts)]]
+
+
+def _outside(edges: Cuts, places: Cuts) -> NDArray[np.bool_]:
+    """Which of some ascending places lie in none of the stretches, whose starts and ends are given in turn."""
+    if not len(edges):
+        return np.ones(len(places), np.bool_)
+    outside: NDArray[np.bool_] = kernels.count_until(edges, places) & 1 == 0
+    return outside
 
 
 def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     """Sentences, list items, table rows and chat turns; paragraphs, headings and fenced blocks."""
-    lines, prose = axis.lines, axis.of(_PROSE)
+    lines, prose = axis.lines, axis.of_line == _PROSE
     owner = np.where(prose, axis.owner, -1)
     heads, solid = headings_in(axis.content, lines, owner, bounds=axis.bounds, rst=axis.rst, markdown=axis.markdown)
     filled = prose & ~lines.blank
     head_lines = lines.starts.searchsorted(heads.starts, side="right") - 1
     is_head = np.zeros(len(prose), np.bool_)
     is_head[head_lines] = True
-    loose = filled & (solid.searchsorted(lines.starts, side="right") % 2 == 0)
+    loose = filled & _outside(solid, lines.starts)
 
-    paragraph = loose & axis.after_blank()
+    paragraph = loose & axis.after_blank
     paragraph[1:] |= loose[1:] & (lines.ends[:-1] - lines.starts[:-1] > _WRAPPED)
     whole = loose & (lines.items | _turns(axis, loose) | is_head)
     below = _below(axis, heads, filled)
@@ -161,11 +169,11 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     sections = merged(lines.starts[(paragraph & ~below) | is_head], solid)
 
     stops = lines.sentences
-    stops = stops[(axis.kinds == _PROSE)[axis.bases.searchsorted(stops, side="right") - 1]]
-    stops = stops[solid.searchsorted(stops, side="right") % 2 == 0]
+    stops = stops[(axis.kinds == _PROSE)[axis.text_at(stops)]]
+    stops = stops[_outside(solid, stops)]
     kept_whole = _among(hard, lines.starts[whole])  # a short item, row or turn is one unit
     kept_whole[:-1] &= hard[1:] - hard[:-1] <= UNIT_AIM
-    stops = stops[~kept_whole[hard.searchsorted(stops, side="right") - 1]]
+    stops = stops[~kept_whole[kernels.count_until(hard, stops) - 1]]
     return Divided(merged(hard, stops), sections, heads)
 
 
@@ -185,35 +193,45 @@ def _among(values: Cuts, known: Cuts) -> NDArray[np.bool_]:
     """Which of these are among some others; both ascend."""
     if not len(known):
         return np.zeros(len(values), np.bool_)
-    found: NDArray[np.bool_] = known[np.minimum(known.searchsorted(values), len(known) - 1)] == values
+    found: NDArray[np.bool_] = known[np.maximum(kernels.count_until(known, values) - 1, 0)] == values
     return found
 
 
 def _turns(axis: _Axis, loose: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which lines are turns of a chat, "Speaker: words": all of a text of which at least half of the lines are."""
     lines = axis.lines
-    speaks = loose & lines.speaks & _SPEAKS[lines.codes[lines.starts]]
+    speaks = np.flatnonzero(loose & lines.speaks)
+    speaks = speaks[_SPEAKS[lines.codes[lines.starts[speaks]]]]
     texts = len(axis.bases)
     turns = np.bincount(axis.owner[speaks], minlength=texts)
-    chats = (turns >= _LEAST_TURNS) & (turns * 2 >= np.bincount(axis.owner[loose], minlength=texts))
-    return loose & chats[axis.owner]
+    chats = turns >= _LEAST_TURNS
+    if chats.any():
+        chats &= turns * 2 >= np.bincount(axis.owner[loose], minlength=texts)
+    return loose & chats[axis.owner] if chats.any() else np.zeros(len(loose), np.bool_)
 
 
 def _divide_lines(axis: _Axis, walls: Cuts) -> Divided:
     """Code between blank lines, rows by themselves, other data by lines."""
     lines = axis.lines
-    code, rows, data = axis.of(_CODE), axis.of(_ROWS), axis.of(_DATA)
-    after_blank = axis.after_blank() & code
+    code, rows, data = (axis.of_line == kind for kind in (_CODE, _ROWS, _DATA))
+    after_blank = axis.after_blank & code
     elements, inner = _elements(axis)
     units = gather(merged(lines.starts[after_blank | data], elements, walls), aim=UNIT_AIM, forced=walls)
     units = divide(merged(lines.starts[code | data], inner, units), units, limit=UNIT_LIMIT, aim=UNIT_AIM)
-    outermost = after_blank & (lines.firsts == lines.starts)
-    outermost[outermost] = _among(lines.starts[outermost], units)
-    starts = lines.starts[rows & ~lines.blank & (lines.firsts == lines.starts) & ~_quoted(axis)]
+    outermost = _outermost(lines, after_blank)
+    starts = _outermost(lines, rows & ~lines.blank & ~_quoted(axis))
     kept = axis.kinds == _DATA
-    tops = units[kept[np.minimum(axis.bases.searchsorted(units, side="right") - 1, len(kept) - 1)]]
-    sections = gather(merged(lines.starts[outermost], starts, tops, walls), forced=walls)
+    tops = units[kept[axis.text_at(units)]]
+    sections = gather(merged(outermost[_among(outermost, units)], starts, tops, walls), forced=walls)
     return Divided(merged(units, starts), sections, definitions_in(lines, code & ~lines.blank))
+
+
+def _outermost(lines: Lines, chosen: NDArray[np.bool_]) -> Cuts:
+    """Where those of some lines begin that have no blank before their first word."""
+    rows = np.flatnonzero(chosen)
+    starts = lines.starts[rows]
+    found: Cuts = starts[lines.firsts[rows] == starts]
+    return found
 
 
 def _elements(axis: _Axis) -> tuple[Cuts, Cuts]:
@@ -249,7 +267,7 @@ def _shortened(axis: _Axis, units: Cuts) -> Cuts:
     """Cut what is too long: prose at lines, sentences and words, everything else at lines if it has any."""
     prose = axis.kinds == _PROSE
     sizes = units[1:] - units[:-1]
-    is_prose = prose[axis.bases.searchsorted(units[:-1], side="right") - 1]
+    is_prose = prose[axis.text_at(units[:-1])]
     added = []
     for by_line, long in ((False, is_prose & (sizes > UNIT_AIM)), (True, ~is_prose & (sizes > UNIT_LIMIT))):
         which = np.flatnonzero(long)
@@ -354,8 +372,7 @@ _BREAK = compiled(rb"\n\s*\n|\n|\s")
 _SEARCHED = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """A stretch of a document as it is laid on an axis."""
 
     content: bytes

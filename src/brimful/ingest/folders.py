@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, cast, overload
 
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
@@ -93,10 +93,11 @@ def _ingest(
     gone = {name: known[name] for name in known if name not in kept}
     fresh = _rename(store, prefix, fresh, gone, report)
     reading = _Reading(store, gone, prefix, naming, settings, report, progress)
-    reading.take_in([found for found in fresh if found.size <= LONG_BYTES])
+    batches = list(batches_of(found for found in fresh if found.size <= LONG_BYTES))
+    fresh = [found for found in fresh if found.size > LONG_BYTES]
+    reading.take_in(batches)
     for found in fresh:
-        if found.size > LONG_BYTES:
-            reading.take_in_long(found)
+        reading.take_in_long(found)
     store.tidy()
     given = reading.given
     vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
@@ -155,14 +156,18 @@ class _Reading:
     ) -> None:
         self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
         self._settings, self._report, self._progress = settings, report, progress
-        self.given: set[str] = set()  # paths that documents were stored under
+        self._before = {path for origin in gone.values() for path in origin.paths}
+        self.given: set[str] = set()  # those of them that documents were stored under again
 
-    def take_in(self, fresh: list[Found]) -> None:
-        """Read and index files that can be held, in batches; with a helper where there is much to do."""
-        batches = [[self._file(found) for found in batch] for batch in batches_of(fresh)]
-        embedder = self._store.embedder() if batches else None
+    def take_in(self, found: list[list[Found]]) -> None:
+        """Read and index files that can be held, in batches; with a helper where there is much to do.
+
+        What was written is let go of: a folder of a million files would take half a gigabyte.
+        """
+        batches = _Batches(found, self._file)
+        embedder = self._store.embedder() if found else None
         is_alone = self._store.parts is WHOLE and (embedder is None or embedder is default_embedder())
-        size = sum(found.size for found in fresh)
+        size = sum(each.size for batch in found for each in batch)
         helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
         work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
         if self._store.ray is not None:
@@ -173,15 +178,16 @@ class _Reading:
         with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
             self._write_all(batches, hands.take_in(batches))
 
-    def _write_all(self, batches: Sequence[Sequence[File]], indexed: Iterable[Taken]) -> None:
+    def _write_all(self, batches: _Batches, indexed: Iterable[Taken]) -> None:
         found = iter(indexed)
-        for batch in batches:
+        for number, batch in enumerate(batches):
             taken = self._written(batch, next(found))
             for file, outcome in zip(batch, taken.outcomes, strict=True):
                 self._tell(file.found)
                 self._note(file.found, outcome)
             is_changed = taken.prepared is not None
-            del taken  # what was written is let go of before the next batch is made
+            del taken, batch  # what was written is let go of before the next batch is made
+            batches.forget(number)
             if is_changed:
                 self._store.tidy()
 
@@ -247,7 +253,32 @@ class _Reading:
             self._report.note("changed" if found.path in self._gone else "added", found.path)
         if any(skip.reason in _KEEP for skip in outcome.skipped):
             self._gone.pop(found.path, None)
-        self.given.update(outcome.paths)
+        self.given.update(self._before.intersection(outcome.paths))
+
+
+class _Batches(Sequence[list[File]]):
+    """Batches of files; what is said of each file is made when its batch is asked for."""
+
+    def __init__(self, found: list[list[Found]], file: Callable[[Found], File]) -> None:
+        self._found, self._file = found, file
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> list[File]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[list[File]]: ...
+
+    def __getitem__(self, at: int | slice) -> list[File] | list[list[File]]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        return [self._file(each) for each in self._found[at]]
+
+    def forget(self, at: int) -> None:
+        """Let go of a batch that was written."""
+        self._found[at] = []
 
 
 def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origins], report: Report) -> list[Found]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, is_time
@@ -30,8 +30,7 @@ from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """A file to be read, and the folder that its documents are stored in: none, unless another root has their paths."""
 
     found: Found
@@ -39,8 +38,7 @@ class File:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a file."""
 
     paths: list[str]  # of its documents
@@ -95,8 +93,9 @@ def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skip
 def _entry_of(loaded: Loaded, file: File) -> Entry:
     """A document of a file, ready to be stored."""
     time = loaded.time if loaded.time is not None and is_time(loaded.time) else time_of(file.found)
-    path = file.folder + loaded.path
-    document = Document(path, loaded.content, time=time, kind=loaded.kind, language=loaded.language)
+    document = Document.read(
+        file.folder + loaded.path, loaded.content, time=time, kind=loaded.kind, language=loaded.language
+    )
     return Entry(
         document,
         rule=loaded.rule,

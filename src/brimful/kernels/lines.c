@@ -136,13 +136,29 @@ EXPORT int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *
     uint8_t asks[256]; /* by byte: may a sentence end with it? */
     for (int code = 0; code < 256; code++)
         asks[code] = code >= FIRST_WIDE || signs[code] & STOP;
+    marking marks = marking_of(asks);
     for (int64_t block = 0; block < size; block += 64)
-        for (uint64_t bits = lowest_bits(text + block, size - block, asks); bits; bits &= bits - 1) {
+        for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
             int64_t place = sentence_behind(text, signs, block + __builtin_ctzll(bits), short_forms, forms, wide, wides);
             if (place >= 0)
                 places[count++] = place;
         }
     return count;
+}
+
+/* How many of some edges, which ascend, lie at or before each of some values, which ascend too. Returns -1 where a value
+ * is less than the one before it. */
+EXPORT int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts)
+{
+    int64_t passed = 0;
+    for (int64_t at = 0; at < size; at++) {
+        if (at && values[at] < values[at - 1])
+            return -1;
+        while (passed < count && edges[passed] <= values[at])
+            passed++;
+        counts[at] = passed;
+    }
+    return 0;
 }
 
 /* Join neighbouring stretches while they stay within `aim`; no stretch goes on over one of the walls, which ascend.

@@ -89,6 +89,20 @@ def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | N
     return made[:count] if count >= 0 else None
 
 
+def count_until(edges: Numbers, values: Numbers) -> Numbers:
+    """How many of some edges lie at or before each of some values; both ascend.
+
+    >>> count_until(np.array([0, 5, 9]), np.array([-1, 0, 7, 7, 20])).tolist()
+    [0, 1, 2, 2, 3]
+    """
+    edges, values = numbers_of(edges), numbers_of(values)
+    counts = np.empty(len(values), np.int64)
+    given = (edges.ctypes.data, len(edges), values.ctypes.data, len(values), counts.ctypes.data)
+    if library().count_until(*given) < 0:
+        raise ValueError("values must ascend to be counted up to")
+    return counts
+
+
 def count_code(text: bytes, words: bytes) -> tuple[int, int]:
     """How many lines of a text look like code, and how many are not blank.
 

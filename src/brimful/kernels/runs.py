@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from array import array
 from collections.abc import Iterable
 
@@ -112,13 +113,13 @@ class Anchors:
         self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
+        self._tables = (self._bounds.ctypes.data, self._firsts.ctypes.data)  # asked for once: many texts are short
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
-        found = np.zeros(len(self._anchors), np.uint8)
-        tables = [each.ctypes.data for each in (self._bounds, self._firsts, found)]
-        library().find_anchors(text, len(text), self._text, *tables)
-        return {self._anchors[at] for at in np.flatnonzero(found).tolist()}
+        found = ctypes.create_string_buffer(len(self._anchors))
+        library().find_anchors(text, len(text), self._text, *self._tables, found)
+        return {anchor for anchor, there in zip(self._anchors, found.raw, strict=True) if there}
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:

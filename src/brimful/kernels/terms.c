@@ -91,12 +91,13 @@ typedef struct {
     const uint8_t *text, *flags;
     int64_t size, block;
     uint64_t bits;
+    marking marks;
 } blocks;
 
 static void open_block(blocks *here, int64_t block)
 {
     here->block = block;
-    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, here->flags);
+    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, &here->marks);
 }
 
 /* The first place from `at` on that is part of a clump, or with `flip` of all ones is not; the end where there is
@@ -149,7 +150,7 @@ EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *fla
                            int64_t *state)
 {
     strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, 0};
-    blocks here = {text, flags, size, -1, 0};
+    blocks here = {text, flags, size, -1, 0, marking_of(flags)};
     int64_t at = state[0], count = state[1], most = (int64_t)3 << (bits - 2);
     for (int64_t number = 0; number < state[2]; number++)
         number_of(&known, ask(&known, firsts[number], lengths[number]));
@@ -208,18 +209,11 @@ static inline int is_after(const uint8_t *text, const int32_t *starts, const int
     return found ? found > 0 : size > others;
 }
 
-/* Which string comes first, second, … in bytewise order; all are different and none has a NUL. `room` has 32 bytes for
- * each. */
-EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, void *room,
-                         int64_t *order)
+/* Put strings that begin alike into their order, by merging; `to` is room for as many. */
+static void merge_alike(const uint8_t *text, const int32_t *starts, const int32_t *lengths, sorting *from, sorting *to,
+                        int64_t count)
 {
-    sorting *from = room, *to = from + count;
-    for (int64_t at = 0; at < count; at++) {
-        uint64_t word = masked(word_at(text + starts[at]), lengths[at]), head = 0;
-        for (int byte = 0; byte < 8; byte++)
-            head |= (word >> 8 * byte & 0xFF) << (56 - 8 * byte);
-        from[at] = (sorting){head, at};
-    }
+    sorting *first = from;
     for (int64_t width = 1; width < count; width *= 2) {
         for (int64_t begin = 0; begin < count; begin += 2 * width) {
             int64_t middle = begin + width < count ? begin + width : count;
@@ -233,6 +227,44 @@ EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32
         sorting *done = to;
         to = from;
         from = done;
+    }
+    if (from != first)
+        memcpy(first, from, (size_t)count * sizeof *first);
+}
+
+/* Which string comes first, second, … in bytewise order; all are different and none has a NUL. `room` has 32 bytes for
+ * each. By their first eight bytes, counted byte by byte from the last on; those that begin alike are merged. */
+EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, void *room,
+                         int64_t *order)
+{
+    sorting *from = room, *to = from + count;
+    int64_t counts[8][256] = {{0}};
+    for (int64_t at = 0; at < count; at++) {
+        uint64_t word = masked(word_at(text + starts[at]), lengths[at]), head = 0;
+        for (int byte = 0; byte < 8; byte++) {
+            uint64_t letter = word >> 8 * byte & 0xFF;
+            counts[7 - byte][letter]++;
+            head |= letter << (56 - 8 * byte);
+        }
+        from[at] = (sorting){head, at};
+    }
+    for (int byte = 0; byte < 8; byte++) {
+        int64_t next = 0;
+        for (int letter = 0; letter < 256; letter++) {
+            int64_t here = counts[byte][letter];
+            counts[byte][letter] = next;
+            next += here;
+        }
+        for (int64_t at = 0; at < count; at++)
+            to[counts[byte][from[at].head >> 8 * byte & 0xFF]++] = from[at];
+        sorting *done = to;
+        to = from;
+        from = done;
+    }
+    for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+        while (++end < count && from[end].head == from[begin].head)
+            ;
+        merge_alike(text, starts, lengths, from + begin, to + begin, end - begin);
     }
     for (int64_t at = 0; at < count; at++)
         order[at] = from[at].number;

@@ -176,9 +176,22 @@ def place_terms(
 def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
     """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
     texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
-    counts = np.array([len(names) for names in lists], np.int64)
-    if any(text.count(b"\n") != count for text, count in zip(texts, counts.tolist(), strict=True)):
+    if any(text.count(b"\n") != len(names) for text, names in zip(texts, lists, strict=True)):
         raise ValueError("a name must not hold a newline")
+    text, rows = merge_lines(texts)
+    return text.split(b"\n")[:-1], rows
+
+
+def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
+    """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
+
+    >>> text, rows = merge_lines([b"pot\\ntea\\n", b"cup\\ntea\\n"])
+    >>> text, [each.tolist() for each in rows]
+    (b'cup\\npot\\ntea\\n', [[1, 2], [0, 2]])
+    """
+    if any(text and not text.endswith(b"\n") for text in texts):
+        raise ValueError("a newline must stand behind the last line")
+    counts = np.array([text.count(b"\n") for text in texts], np.int64)
     sizes = np.array([len(text) for text in texts], np.int64)
     behind = np.cumsum(counts)
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
@@ -188,8 +201,8 @@ def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Num
     made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
     if made < 0:
         raise ValueError("the names of a list must ascend")
-    names = out[: int(size[0])].tobytes().split(b"\n")[:made]
-    return names, [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
+    parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
+    return out[: int(size[0])].tobytes(), parts
 
 
 def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:

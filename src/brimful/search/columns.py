@@ -23,12 +23,14 @@ from brimful.index.vectors import (
 )
 from brimful.kernels import columns as kernels
 from brimful.kernels.columns import Columns, HeadingTree, Stretches
+from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
+from brimful.patterns import compiled
 from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
 from brimful.search.spelling import Spellings
 from brimful.search.terms import Form, FormWeights, forms_of
-from brimful.store.format import ByteLru
+from brimful.store.format import Room
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.stems import telling_words
@@ -52,7 +54,8 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES = 24 << 20
+_LINE = compiled(rb"[^\n]+")
+_KEPT_PLACES_BYTES = 16 << 20
 
 Ids = NDArray[np.int64]
 
@@ -135,8 +138,8 @@ class CorpusColumns:
         self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self.places: ByteLru[bytes, tuple[Numbers, ...]] = ByteLru(
-            self._places, size=lambda found: sum(column.nbytes for column in found), most_bytes=_KEPT_PLACES_BYTES
+        self.places = Room(_KEPT_PLACES_BYTES).keep(
+            self._places, size=lambda found: sum(column.nbytes for column in found)
         )
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
@@ -239,14 +242,30 @@ class CorpusColumns:
 
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
-        backwards, wanted = self._backwards, suffix[::-1]
-        first = bisect_left(backwards, wanted)
-        return [word[::-1] for word in backwards[first : bisect_left(backwards, wanted + b"\xff", lo=first)]]
+        (text, bounds), wanted = self._backwards, suffix[::-1]
+        words = range(len(bounds) - 1)
+        first, last = (
+            bisect_left(words, word, key=lambda at: text[bounds[at] : bounds[at + 1] - 1])
+            for word in (wanted, wanted + b"\xff")
+        )
+        return [text[bounds[at] : bounds[at + 1] - 1][::-1] for at in words[first:last]]
 
     @cached_property
-    def _backwards(self) -> list[bytes]:
-        """The words of the corpus from behind, sorted; whoever asks counts them too."""
-        return sorted({word[::-1] for segment in self.segments for word in segment.view.words()})
+    def _backwards(self) -> tuple[bytes, NDArray[np.int32]]:
+        """The words of the corpus from behind, sorted, as one text, and where each begins; whoever asks counts them.
+
+        A list of them would take ten times the room of the text.
+        """
+        text = self._words()[::-1][1:]  # the newline behind the last word came first
+        ends = np.flatnonzero(np.frombuffer(text + b"\n", np.uint8) == ord("\n")).astype(np.int32)
+        starts = np.concatenate((ends[:0], [0], ends[:-1] + 1)).astype(np.int32) if text else ends[:0]
+        lengths, padded = ends[: len(starts)] - starts, text + ROOM
+        order = sort_strings(padded, starts, lengths)
+        return join_strings(padded, starts, lengths, sign=b"\n", order=order)
+
+    def _words(self) -> bytes:
+        """The words of the corpus, sorted, a newline behind each; those of text that was deleted included."""
+        return merge_lines([segment.view.words() for segment in self.segments])[0]
 
     def _census(self, term: bytes) -> int:
         self.snapshot.expect_terms([term])
@@ -267,8 +286,8 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        words = (word for segment in self.segments for word in segment.view.words())
-        return Spellings(list(dict.fromkeys(words)))  # whoever asks counts them too
+        words = self._words()  # whoever asks counts them too
+        return Spellings(each.group() for each in _LINE.finditer(words))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -480,21 +499,23 @@ class CorpusColumns:
         """Which documents are tests, lock files and the like."""
         return FileKinds(self.documents.paths)
 
-    @cached_property
+    @property
     def path_names(self) -> PathNames:
         """The words of the documents' paths, and what each says."""
-        return PathNames(self.documents.paths, self._called)
+        return self._called[0]
 
-    @cached_property
+    @property
     def titles(self) -> Postings:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
-        called = self._called
-        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
-        return Postings(called.terms.names, called.terms.offsets, rows)
+        return self._called[1]
 
     @cached_property
-    def _called(self) -> NamedDocuments:
-        return NamedDocuments.of(self.documents.paths, self.documents.titles)
+    def _called(self) -> tuple[PathNames, Postings]:
+        """Both are made of one reading, which is let go of."""
+        called = NamedDocuments.of(self.documents.paths, self.documents.titles)
+        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
+        postings = Postings(called.terms.names, called.terms.offsets, rows.astype(np.int32))
+        return PathNames(self.documents.paths, called), postings
 
 
 def _plot(view: SegmentView, first: int) -> SegmentUnits:
@@ -537,16 +558,16 @@ def _parents(segment: SegmentUnits) -> Numbers:
     """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
-    numbers = np.arange(count)
-    above = np.full(count, -1)
-    last = np.full(count, -1)
+    numbers = np.arange(count, dtype=np.int32)
+    above = np.full(count, -1, np.int32)
+    last = above
     for level in range(1, DEEPEST + 1):
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
     bases = segment.view.extents.bases
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
-    return np.where(same, above, count)
+    return np.where(same, above, count).astype(np.int32)
 
 
 # ---- headings: Under which headings does a unit stand, and do they have a word of the question?

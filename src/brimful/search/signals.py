@@ -193,7 +193,8 @@ def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[
             column, units = inside[number]
             if not len(column) or reads > _MOST_DEFINITIONS:
                 continue
-            heads = starts.searchsorted(column, side="right") - 1 if len(starts) else np.full(len(column), -1)
+            places = column.astype(starts.dtype)  # of the same type, else all headings would be copied
+            heads = starts.searchsorted(places, side="right") - 1 if len(starts) else np.full(len(column), -1)
             in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
             read = np.flatnonzero(in_head | each.is_name)[: _MOST_DEFINITIONS - reads]
             reads += len(read)
@@ -270,32 +271,37 @@ def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
 class NamedDocuments(NamedTuple):
     """The paths and titles of documents as one text, a line each, and its terms."""
 
-    paths: list[bytes]
+    text: bytes
     starts: Numbers  # where each line begins, and the end
+    path_ends: Numbers  # where the path ends that each begins with
     terms: Terms
 
     @classmethod
     def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
         """A path, a blank and a title on each line."""
         names = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
+        sizes = np.fromiter(map(len, names), np.int64, len(names))
         lines = [
             b"%b %b" % (name, title.replace("\n", " ").encode("utf-8", "replace") if title else b"")
             for name, title in zip(names, titles, strict=True)
         ]
         starts = np.cumsum([0, *map(len, lines)]) + np.arange(len(lines) + 1)
-        return cls(names, starts, terms_of(b"\n".join(lines)))
+        text = b"\n".join(lines)
+        return cls(text, starts, starts[:-1] + sizes, terms_of(text))
 
 
 class PathNames:
     """The words of the documents' paths, the smallest ones, and what each says of which document.
 
     A word is worth its rarity among the names, in a folder half of it; what stands behind the last dot is nothing.
-    What words are worth is worked out for those that are asked for.
+    What words are worth is worked out for those that are asked for. Columns have four bytes a number: names of a
+    million documents have ten million words.
     """
 
     def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
         called = called or NamedDocuments.of(paths, [None] * len(paths))
-        self._lines, self._starts, found = called.paths, called.starts, called.terms
+        self._text, self._starts, self._path_ends, found = called
+        count = len(self._path_ends)
         sizes = found.offsets[1:] - found.offsets[:-1]
         lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
         numbers = np.repeat(np.arange(len(found.names)), sizes)
@@ -308,17 +314,18 @@ class PathNames:
         nexts = np.empty(behind, np.int64)
         nexts[begins[:-1]], nexts[begins[-1:]] = begins[1:], behind + behind
         rows = self._starts.searchsorted(places, side="right") - 1
-        path_ends = self._starts[:-1] + np.fromiter(map(len, self._lines), np.int64, len(self._lines))
-        smallest = (lengths == shortest[places]) & (places + lengths <= nexts[places]) & (places < path_ends[rows])
-        # Titles come behind the paths. Words come in order, the places of each in order, and so do their documents.
-        self._places: Numbers = places[smallest]
-        pairs: Numbers = (numbers * len(self._lines) + rows)[smallest]
-        self._firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        self._words, self._rows = np.divmod(pairs[self._firsts], max(len(self._lines), 1))
+        smallest = (lengths == shortest[places]) & (places + lengths <= nexts[places])
+        smallest &= places < self._path_ends[rows]  # titles come behind the paths
+        # Words come in order, the places of each in order, and so do their documents.
+        self._places = places[smallest].astype(np.int32)
+        pairs: Numbers = (numbers * count + rows)[smallest]
+        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        words, of = np.divmod(pairs[firsts], max(count, 1))
+        self._firsts, self._words, self._rows = (each.astype(np.int32) for each in (firsts, words, of))
         self._names = found.names
-        self._bounds = self._words.searchsorted(np.arange(len(found.names) + 1))
+        self._bounds = words.searchsorted(np.arange(len(found.names) + 1))
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
-        self._bases, self._dots = (np.full(len(self._lines), -1) for _ in range(2))
+        self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
         self._rarities = np.zeros(len(found.names))
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 
@@ -329,14 +336,14 @@ class PathNames:
     def _of(self, name: bytes) -> tuple[Numbers, Scores]:
         """The documents whose path has this word, and what it is worth for each."""
         part = self._part(name)
-        return self._rows[part], self._weights(np.arange(part.start, part.stop))
+        return self._rows[part].astype(np.int64), self._weights(np.arange(part.start, part.stop))
 
     def totals(self, rows: Numbers) -> Scores:
         """What all words of each of these documents' names are worth together."""
-        asked = np.zeros(len(self._lines), bool)
+        asked = np.zeros(len(self._path_ends), bool)
         asked[rows] = True
         pairs = np.flatnonzero(asked[self._rows])
-        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(self._lines))
+        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
         return found.astype(np.float64, copy=False)[rows]
 
     def _part(self, name: bytes) -> slice:
@@ -352,13 +359,13 @@ class PathNames:
         sizes = np.diff(self._firsts, append=len(self._places))[pairs]
         begins = np.cumsum(sizes) - sizes
         places = self._places[np.repeat(self._firsts[pairs] - begins, sizes) + np.arange(int(sizes.sum()))]
-        rows, words = np.repeat(self._rows[pairs], sizes), self._words[pairs]
+        rows, words = np.repeat(self._rows[pairs], sizes).astype(np.int64), self._words[pairs].astype(np.int64)
         for row in _new(rows, self._dots < 0):
-            line = self._lines[row]
+            line = self._text[self._starts[row] : self._path_ends[row]]
             self._bases[row], self._dots[row] = line.rfind(b"/") + 1, _extension(line)
         for word in _new(words, self._rarities == 0):
             count = int(self._bounds[word + 1] - self._bounds[word])
-            self._rarities[word] = plain_rarity(count, len(self._lines))
+            self._rarities[word] = plain_rarity(count, len(self._path_ends))
         inside = places - self._starts[rows]
         shares = np.where(inside >= self._bases[rows], 1.0, _FOLDER_SHARE) * (inside < self._dots[rows])
         return np.maximum.reduceat(shares, begins) * self._rarities[words]

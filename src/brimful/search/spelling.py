@@ -50,19 +50,20 @@ class Spellings:
     [Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
     """
 
-    def __init__(self, names: Sequence[bytes]) -> None:
-        kept, sizes = _words(names)
-        order = np.argsort(sizes, kind="stable")
-        sizes = sizes[order]
-        kept = [kept[at] for at in order.tolist()]
-        self._firsts = np.searchsorted(sizes, np.arange(_MOST_LETTERS + 2))  # the first word of each length
-        self._letters = b"".join(kept)
-        self._offsets = np.concatenate([[0], np.cumsum(np.fromiter(map(len, kept), np.int64, len(kept)))])
-        parts = [np.zeros(0, np.uint64)]
-        for size in range(LEAST_LETTERS, _MOST_LETTERS + 1):
-            first, last = self._firsts[size : size + 2].tolist()
-            parts += [_signatures(kept[at : min(at + _BATCH, last)], size) for at in range(first, last, _BATCH)]
-        self._signatures = np.concatenate(parts)
+    def __init__(self, names: Iterable[bytes]) -> None:
+        groups: list[list[_Group]] = [[] for _ in range(_MOST_LETTERS + 1)]  # by length; names are let go of behind it
+        left = iter(names)
+        while batch := list(islice(left, _BATCH)):
+            kept, sizes = _words(batch)
+            for size in np.unique(sizes).tolist():
+                groups[size].append(_group([kept[at] for at in np.flatnonzero(sizes == size).tolist()], size))
+        parts = [each for group in groups for each in group]
+        counts = [sum(len(each.signatures) for each in group) for group in groups]
+        self._firsts = np.cumsum([0, *counts])  # the first word of each length
+        self._letters = b"".join([each.letters for each in parts])
+        lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in parts)])
+        self._offsets = np.cumsum(lengths, dtype=np.int32 if len(self._letters) < 1 << 31 else np.int64)
+        self._signatures = np.concatenate([np.zeros(0, np.uint64), *(each.signatures for each in parts)])
 
     def __len__(self) -> int:
         return len(self._signatures)
@@ -89,6 +90,19 @@ class Spellings:
         ]
         alike = [each for each in found if np.float32(each.similarity) >= np.float32(_LEAST_SIMILARITY)]
         return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
+
+
+class _Group(NamedTuple):
+    """Some words of one length in letters."""
+
+    letters: bytes
+    lengths: NDArray[np.int32]  # of each, in bytes
+    signatures: NDArray[np.uint64]
+
+
+def _group(words: list[bytes], size: int) -> _Group:
+    lengths = np.fromiter(map(len, words), np.int32, len(words))
+    return _Group(b"".join(words), lengths, _signatures(words, size))
 
 
 def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:

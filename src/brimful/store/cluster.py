@@ -152,8 +152,8 @@ class ShardServer:
         return found
 
     def words(self, number: int) -> dict[int, bytes]:
-        """The words of the vocabulary, a line each, packed."""
-        return {view.number: zlib.compress(b"\n".join(view.words()), 1) for view in self._views(number)}
+        """The words of the vocabulary, packed."""
+        return {view.number: zlib.compress(view.words(), 1) for view in self._views(number)}
 
     def near(self, number: int, meaning: Numbers, least: int, limit: int | None) -> dict[int, tuple[Any, Any]]:
         """The codes that are so much alike to a question, and their scores; with a limit, the best of what is live."""
@@ -478,10 +478,9 @@ class _Shelf(BlobReader):
         self._remote, self.rounds = cursor, self
         self._words = cache(lambda: self._remote.begin("words"))
 
-    def words(self, segment: int, pages: int) -> list[bytes]:  # noqa: ARG002
+    def words(self, segment: int, pages: int) -> bytes:  # noqa: ARG002
         """The terms of letters."""
-        found = zlib.decompress(self._words()()[segment])
-        return found.split(b"\n") if found else []
+        return zlib.decompress(self._words()()[segment])
 
     def begin_near(
         self, meaning: Numbers, *, least: int, limit: int | None

@@ -198,8 +198,11 @@ _LEAST_REACH = 4_096
 _REACH_BUDGETS = 4  # so many budgets around all hits together
 _TOGETHER = 64  # hits whose documents are looked up at once
 
-KEPT_BYTES = 24 << 20
+KEPT_BYTES = 12 << 20
 """Documents that stay read, so that the next question about them need not wait."""
+
+_DATA_TIMES = 4
+"""What a document of data takes, against its text: every record of it is outlined."""
 
 
 class WholeDocuments:
@@ -233,7 +236,7 @@ class WholeDocuments:
             known = self._kept.get(key)
             if known is not None and known[0] == row:  # another thread was faster
                 return known[1]
-            self._held += row.length - (known[0].length if known is not None else 0)
+            self._held += _weight(made) - (_weight(known[1]) if known is not None else 0)
             self._kept[key] = row, made
             self._kept.move_to_end(key)
             return made
@@ -243,7 +246,7 @@ class WholeDocuments:
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
             while self._held > KEPT_BYTES and len(self._kept) > len(found):
-                self._held -= self._kept.popitem(last=False)[1][0].length
+                self._held -= _weight(self._kept.popitem(last=False)[1][1])
         return found
 
     def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
@@ -319,6 +322,11 @@ class WholeDocuments:
                 count = LineCount(row.length, lambda start, end: snapshot.read(row.number, start, end))
                 known = self._parts[key] = PartlyRead(snapshot, row, self._lines.setdefault(row, count))
             return known
+
+
+def _weight(document: Document) -> int:
+    """About the bytes of a document that is kept."""
+    return len(document) * (_DATA_TIMES if document.kind == "data" else 1)
 
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:

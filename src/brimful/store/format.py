@@ -6,22 +6,25 @@ kept up to a size in bytes.
 
 from __future__ import annotations
 
+import ctypes
 import json
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import apsw
 import numpy as np
 from blake3 import blake3
+from numpy.typing import NDArray
 
 from brimful import zstd
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers
+from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
@@ -90,6 +93,7 @@ BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
 _SMALL = 16_384
+_SIZES = [b"%d:" % size for size in range(256)]
 _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
     "bring back a copy of the store, or add the documents to a new one"
@@ -192,13 +196,16 @@ def place_of(key: int) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
-    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
-    if sum(map(len, raws)) <= _SMALL:  # one call for a row, and no copy of a blob
-        return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
+    parts: list[bytes] = []
+    for value in values:
+        raw = value if isinstance(value, bytes) else repr(value).encode()
+        size = len(raw)
+        parts += (_SIZES[size] if size < len(_SIZES) else b"%d:" % size, raw)
+    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob
+        return blake3(b"".join(parts)).digest(8)
     hasher = blake3()
-    for raw in raws:
-        hasher.update(b"%d:" % len(raw))
-        hasher.update(raw)
+    for part in parts:
+        hasher.update(part)
     return hasher.digest(8)
 
 
@@ -364,35 +371,83 @@ Key = TypeVar("Key", bound=Hashable)
 Held = TypeVar("Held")
 
 
-class ByteLru(Generic[Key, Held]):
-    """Values by key; what was asked for longest ago goes first. Safe to share between threads.
+class Room:
+    """So many bytes for whatever is kept, of however many kinds; what was asked for longest ago goes first.
 
-    >>> read = ByteLru(lambda key: key.upper(), size=len, most_bytes=5)
-    >>> read("tea"), read("cup"), read.held
-    ('TEA', 'CUP', 3)
+    What a question reads of one kind it may not need of another: one room for all serves both. Safe to share between
+    threads.
     """
 
-    def __init__(self, read: Callable[[Key], Held], *, size: Callable[[Held], int], most_bytes: int) -> None:
-        self._read, self._size, self._most = read, size, most_bytes
-        self._values: OrderedDict[Key, Held] = OrderedDict()
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._values: OrderedDict[tuple[int, Hashable], tuple[Any, int]] = OrderedDict()
         self._lock = threading.Lock()
+        self._kinds = 0
         self.held = 0  # bytes
 
-    def __call__(self, key: Key) -> Held:
-        """The value of a key, read unless it is kept."""
+    def keep(self, read: Callable[[Key], Held], *, size: Callable[[Held], int]) -> Callable[[Key], Held]:
+        """A way to read what is kept here under its key.
+
+        >>> room = Room(5)
+        >>> louder, longer = room.keep(str.upper, size=len), room.keep(lambda word: word * 2, size=len)
+        >>> louder("tea"), louder("tea"), longer("t"), room.held, louder("cup"), room.held
+        ('TEA', 'TEA', 'tt', 5, 'CUP', 5)
+        """
         with self._lock:
-            found = self._values.get(key)
-            if found is not None:
-                self._values.move_to_end(key)
-                return found
-        made = self._read(key)  # while others read theirs
-        with self._lock:
-            found = self._values.setdefault(key, made)
-            if found is made:
-                self.held += self._size(made)
+            self._kinds += 1
+            kind = self._kinds
+
+        def kept(key: Key) -> Held:
+            name = (kind, key)
+            with self._lock:
+                found = self._values.get(name)
+                if found is not None:
+                    self._values.move_to_end(name)
+                    value: Held = found[0]
+                    return value
+            made = read(key)  # while others read theirs
+            with self._lock:
+                value, held = self._values.setdefault(name, (made, size(made)))
+                if value is made:
+                    self.held += held
                 while self.held > self._most and len(self._values) > 1:
-                    self.held -= self._size(self._values.popitem(last=False)[1])
-        return found
+                    self.held -= self._values.popitem(last=False)[1][1]
+            return value
+
+        return kept
+
+
+_FREE_BYTES = 32 << 20
+"""So much that is free is worth the milliseconds that it takes to give it back."""
+
+
+def give_back() -> None:
+    """Give memory back to the system that the allocator holds though nobody uses it, where it is much.
+
+    A question over a gigabyte makes columns of a hundred megabytes and lets go of them; between what stays, the C
+    library of Linux keeps their pages. Where there is another one, nothing happens.
+    """
+    if (system := _allocator()) is not None and system.mallinfo2().free > _FREE_BYTES:
+        system.malloc_trim(0)
+
+
+class _Allocated(ctypes.Structure):
+    """What glibc tells of its memory; only one of the numbers matters."""
+
+    _fields_ = (("before", ctypes.c_size_t * 8), ("free", ctypes.c_size_t), ("top", ctypes.c_size_t))
+
+
+@cache
+def _allocator() -> Any:
+    if not sys.platform.startswith("linux"):
+        return None
+    system = ctypes.CDLL(None)
+    try:
+        system.mallinfo2.restype, system.mallinfo2.argtypes = _Allocated, ()
+        system.malloc_trim.argtypes = (ctypes.c_size_t,)
+    except AttributeError:  # another C library, or an older one
+        return None
+    return system
 
 
 # ---- shelf: Which blobs does a segment have, and are they what was written? The ones read last are kept.
@@ -402,7 +457,11 @@ _TIMES, _FLOOR_BYTES = 64, 64 << 20
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
 _MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _BLOBS_AT_ONCE = 256
-_KEPT_BLOCK_BYTES, _KEPT_PAGE_BYTES, _KEPT_CODE_BYTES = 8 << 20, 16 << 20, 34 << 20
+_KEPT_BYTES = 20 << 20
+"""Of blocks, pages, sections and codes together, unpacked as they are read."""
+
+Cuts = NDArray[np.int64] | NDArray[np.uint32]
+"""Ascending places on an axis, in four bytes each where that holds them: a gigabyte of text has millions."""
 
 
 class SegmentRow(NamedTuple):
@@ -439,14 +498,11 @@ class BlobReader:
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
-        self._blocks: ByteLru[int, bytes] = ByteLru(self._read_block, size=len, most_bytes=_KEPT_BLOCK_BYTES)
-        self._pages: ByteLru[int, OpenPage] = ByteLru(
-            lambda key: OpenPage(self.blob(key)), size=lambda page: page.nbytes, most_bytes=_KEPT_PAGE_BYTES
-        )
-
-        self._codes: ByteLru[int, Codes] = ByteLru(
-            self._read_codes, size=lambda codes: codes.nbytes, most_bytes=_KEPT_CODE_BYTES
-        )
+        room = Room(_KEPT_BYTES)
+        self._blocks = room.keep(self._read_block, size=len)
+        self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
+        self._codes = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
+        self._cuts = room.keep(self._read_cuts, size=lambda cuts: cuts.nbytes)
 
     def blob(self, key: int) -> bytes:
         """What is stored under a key."""
@@ -482,15 +538,15 @@ class BlobReader:
         """Those for which a round trip would be needed."""
         return self._cursor.lacking(keys)
 
-    def words(self, segment: int, pages: int) -> list[bytes]:
-        """The terms of letters, sorted."""
+    def words(self, segment: int, pages: int) -> bytes:
+        """The terms of letters, sorted, a newline behind each."""
         keys = [key_of(segment, PAGE, place) for place in range(pages)]
         found: list[bytes] = []
         for first in range(0, len(keys), _BLOBS_AT_ONCE):
             some = keys[first : first + _BLOBS_AT_ONCE]
             self.expect(some)
-            found += [word for key in some for word in page_words(self.blob(key))]
-        return found
+            found += [b"\n".join([*page_words(self.blob(key)), b""]) for key in some]
+        return b"".join(found)
 
     @property
     def is_far(self) -> bool:
@@ -531,6 +587,18 @@ class BlobReader:
         """A page of postings."""
         return self._pages(key_of(segment, PAGE, place))
 
+    def cuts(self, segment: int, kind: int) -> Cuts:
+        """Where units or sections begin."""
+        return self._read_cuts(key_of(segment, kind))
+
+    def kept_cuts(self, segment: int, kind: int) -> Cuts:
+        """The same, kept as long as there is room."""
+        return self._cuts(key_of(segment, kind))
+
+    def _read_cuts(self, key: int) -> Cuts:
+        column = unpack_sorted(self.blob(key))
+        return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
+
     def codes(self, segment: int, place: int) -> Codes:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
@@ -554,6 +622,9 @@ class BlobReader:
                 check_seal(f"blob {key}", seal, key, data)
                 codes.append(self._codes_in(key, data))
         return codes
+
+    def _read_page(self, key: int) -> OpenPage:
+        return OpenPage(self.blob(key))
 
     def _read_codes(self, key: int) -> Codes:
         return self._codes_in(key, self.blob(key))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, Places
+from brimful.index.segments import Numbers, Places, Whole
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
@@ -98,6 +98,7 @@ class Documents:
         column = np.array(numbers, np.int64)
         rows = np.argsort(column)
         sizes = np.array(lengths, np.int64)
+        kinds, languages = _shared(kinds), _shared(languages)
         return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
 
     def __len__(self) -> int:
@@ -139,6 +140,12 @@ class Documents:
         return self._rows[at]
 
 
+def _shared(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The same values, equal ones as one object: a million documents have two dozen languages."""
+    known = {value: value for value in values}
+    return tuple(known[value] for value in values)
+
+
 class Extents(NamedTuple):
     """Live stretches of documents on a segment's axis, in its order."""
 
@@ -151,9 +158,9 @@ class Extents(NamedTuple):
 class Heads(NamedTuple):
     """Headings on a segment's axis, in its order."""
 
-    starts: Numbers
-    ends: Numbers
-    levels: Numbers
+    starts: Whole
+    ends: Whole
+    levels: Whole
 
 
 class SegmentView(Protocol):
@@ -209,8 +216,8 @@ class SegmentView(Protocol):
     def live_names(self, prefix: bytes) -> list[bytes]:
         """The same without those that only dead text has: what was deleted changes nothing that is shown."""
 
-    def words(self) -> list[bytes]:
-        """Of all these the ones that are made of letters, and perhaps some others."""
+    def words(self) -> bytes:
+        """Of all these the ones that are made of letters, and perhaps some others: sorted, a newline behind each."""
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""

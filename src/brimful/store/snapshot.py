@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page, unpack_sorted
+from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE, at_once
@@ -36,6 +36,7 @@ from brimful.store.format import (
     UNITS,
     BlobReader,
     Cursor,
+    Cuts,
     Rounds,
     SegmentRow,
     check_seal,
@@ -175,7 +176,6 @@ class StoredSegment:
     def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
         self._shelf, self._has_codes = shelf, coded
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
-        self._columns: dict[int, NDArray[np.int64] | NDArray[np.uint32]] = {}
 
     @property
     def is_coded(self) -> bool:
@@ -217,38 +217,33 @@ class StoredSegment:
     @property
     def units(self) -> Numbers:
         """Where units begin."""
-        return self._column(UNITS).astype(np.int64)
+        return self.unit_starts.astype(np.int64)
 
-    @property
-    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
-        """The same, in as few bytes as hold it: the column itself, no copy."""
-        return self._column(UNITS)
+    @cached_property
+    def unit_starts(self) -> Cuts:
+        """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
+        return self._shelf.cuts(self.number, UNITS)
 
     @property
     def sections(self) -> Numbers:
         """Where sections begin."""
-        return self._column(SECTIONS).astype(np.int64)
+        return self._shelf.cuts(self.number, SECTIONS).astype(np.int64)
 
     def units_in(self, start: int, end: int) -> Numbers:
         """Where the units begin that begin in a range."""
-        return _between(self._column(UNITS), start, end)
+        return _between(self.unit_starts, start, end)
 
     def sections_in(self, start: int, end: int) -> Numbers:
-        """The same of sections."""
-        return _between(self._column(SECTIONS), start, end)
-
-    def _column(self, part: int) -> NDArray[np.int64] | NDArray[np.uint32]:
-        """Cuts are kept in half the bytes where that holds them: a gigabyte of text has millions."""
-        if part not in self._columns:
-            column = unpack_sorted(self._shelf.blob(key_of(self.number, part)))
-            self._columns[part] = column.astype(np.uint32) if self.length < 1 << 32 else column
-        return self._columns[part]
+        """The same of sections; the column is kept for a while only, since few questions need it."""
+        return _between(self._shelf.kept_cuts(self.number, SECTIONS), start, end)
 
     @cached_property
     def heads(self) -> Heads:
-        """Where headings stand."""
+        """Where headings stand, in as few bytes as hold it."""
         packed, most = self._shelf.column(key_of(self.number, HEADS))
-        return Heads(*unpack_table(packed, width=3, most=most))
+        starts, ends, levels = unpack_table(packed, width=3, most=most)
+        narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
+        return Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
 
     @property
     def codes(self) -> Codes | None:
@@ -257,7 +252,7 @@ class StoredSegment:
             return None
         if self._are_together:
             return self._shelf.codes(self.number, 0)
-        blobs = self._shelf.all_codes(self.number, -(-len(self._column(UNITS)) // BLOB_CODES) or 1)
+        blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
         return np.concatenate([self._checked(codes, place) for place, codes in enumerate(blobs)])
 
     def codes_of(self, units: Numbers) -> Codes | None:
@@ -281,7 +276,7 @@ class StoredSegment:
         return self._checked(self._shelf.codes(self.number, place), place)
 
     def _checked(self, codes: Codes, place: int) -> Codes:
-        count = len(self._column(UNITS))
+        count = len(self.unit_starts)
         if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
             raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
         return codes
@@ -289,7 +284,7 @@ class StoredSegment:
     @cached_property
     def _are_together(self) -> bool:
         """Whether all codes are one blob, as earlier programs wrote them."""
-        return BLOB_CODES < len(self._column(UNITS)) == len(self._shelf.codes(self.number, 0))
+        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes(self.number, 0))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -350,8 +345,8 @@ class StoredSegment:
                 break
         return found
 
-    def words(self) -> list[bytes]:
-        """The terms of letters, sorted, those of dead text included."""
+    def words(self) -> bytes:
+        """The terms of letters, sorted, a newline behind each, those of dead text included."""
         return self._shelf.words(self.number, len(self.firsts))
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
@@ -474,7 +469,7 @@ def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | Non
     return given if views and len(given) == len({view.shelf for view in views}) else None
 
 
-def _between(column: NDArray[np.int64] | NDArray[np.uint32], start: int, end: int) -> Numbers:
+def _between(column: Cuts, start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
 
@@ -722,10 +717,11 @@ class StoredSnapshot(Closing):
         """A document's headings and first lines of definitions."""
         found = []
         for segment, base, start, size in self._extents(number):
-            starts, ends, levels = self._segments[segment].heads
-            first, last = starts.searchsorted((base, base + size))
-            here, shift = slice(first, last), start - base
-            found.append((starts[here] + shift, np.minimum(ends[here], base + size) + shift, levels[here]))
+            heads = self._segments[segment].heads
+            first, last = heads.starts.searchsorted(np.array((base, base + size), heads.starts.dtype))
+            starts, ends, levels = (column[first:last].astype(np.int64) for column in heads)
+            shift = start - base
+            found.append((starts + shift, np.minimum(ends, base + size) + shift, levels))
         return Heads(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     def _cuts(

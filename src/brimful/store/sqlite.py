@@ -179,8 +179,9 @@ class SqliteStore(Store):
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:
-        """The size of the file."""
-        return self.path.stat().st_size
+        """The size of the file once its log has been written into it: what was just committed counts too."""
+        with self._reading() as cursor:
+            return cursor.size_bytes()
 
     @contextmanager
     def _writing(self, *, late: bool = False) -> Iterator[Cursor]:  # noqa: ARG002

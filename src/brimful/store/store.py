@@ -63,6 +63,7 @@ from brimful.store.writing import (
     Row,
     batches,
     built,
+    card_of,
     crowded,
     drop_segment,
     grouped,
@@ -261,8 +262,8 @@ class Store(Closing, ABC):
             self._forget(cursor, paths)
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
-                publish(cursor, number, packed, numbers[owners])
-            self._finish(cursor, touched={bucket_of(path) for path in paths})
+                publish(cursor, number, packed, numbers[owners], cards=map(card_of, numbers.tolist(), prepared.rows))
+            self._finish(cursor, touched={row.bucket for row in prepared.rows})
         return len(paths)
 
     def adopt(self, given: Adopted, *, model: str | None) -> int:

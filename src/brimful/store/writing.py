@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from blake3 import blake3
@@ -44,6 +44,7 @@ from brimful.store.format import (
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
 from brimful.store.snapshot import StoredSegment
+from brimful.text.kinds import Kind
 from brimful.text.stems import telling_words
 from brimful.zstd import packer, stored
 
@@ -59,7 +60,7 @@ SEGMENT_BYTES = 16 << 20
 LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
 _WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
-_BEYOND_ASCII, _MORE_BEYOND = bytes(range(0x80, 0x100)), 3
+_MORE_BEYOND = 3
 _CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
 
 
@@ -87,7 +88,7 @@ def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
 
 def _weight(content: bytes) -> int:
     """The bytes of a text, those beyond ASCII fourfold: of Chinese nearly every pair of characters is a term."""
-    beyond = 0 if content.isascii() else len(content) - len(content.translate(None, _BEYOND_ASCII))
+    beyond = 0 if content.isascii() else int(np.count_nonzero(np.frombuffer(content, np.int8) < 0))
     return len(content) + _MORE_BEYOND * beyond
 
 
@@ -123,7 +124,8 @@ def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
     """Write a segment whose documents, one number for each extent, are in their table already."""
-    publish(cursor, send(cursor, packed), packed, documents)
+    found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
+    publish(cursor, send(cursor, packed), packed, documents, cards=map(Card._make, found))
 
 
 def send(cursor: Cursor, packed: Packed) -> int:
@@ -133,13 +135,12 @@ def send(cursor: Cursor, packed: Packed) -> int:
     return number
 
 
-def publish(cursor: Cursor, number: int, packed: Packed, documents: Numbers) -> None:
-    """Say whose extents a segment holds; their documents are in their table already."""
+def publish(cursor: Cursor, number: int, packed: Packed, documents: Numbers, *, cards: Iterable[Card]) -> None:
+    """Say whose extents a segment holds; their documents are in their table already, and have these cards."""
     begun = set(documents[packed.starts == 0].tolist())
-    found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
     extents = Extents(packed.bases, packed.ends, documents, packed.starts)
     write_extents(cursor, number, extents, length=packed.length)
-    write_cards(cursor, number, [Card(*values) for values in found if values[0] in begun])
+    write_cards(cursor, number, [card for card in cards if card.number in begun])
 
 
 def write_extents(cursor: Cursor, number: int, extents: Extents, *, length: int, dead: int = 0) -> None:
@@ -277,6 +278,11 @@ class Row(NamedTuple):
     stamp: str | None
 
 
+def card_of(number: int, row: Row) -> Card:
+    """What search shows of a document."""
+    return Card(number, row.path, row.title, row.length, row.time, cast("Kind", row.kind), row.language)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A batch of documents, ready to be written."""
@@ -307,17 +313,18 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts
     """
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
+    rows = [row_of(entry) for entry in entries]
     segments = []
-    for part in sorted({part_of(path, parts) for path in latest}):
+    for part in sorted({parts[row.bucket] for row in rows}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
             for number, entry in enumerate(entries)
-            if part_of(entry.document.path, parts) == part
+            if parts[rows[number].bucket] == part
             for start, piece in pieces(entry.document)
         )
         segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
-    return Prepared([row_of(entry) for entry in entries], maps, segments, model_of(embedder))
+    return Prepared(rows, maps, segments, model_of(embedder))
 
 
 def part_of(path: str, parts: Parts) -> int:

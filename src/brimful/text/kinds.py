@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from brimful.kernels import lines as kernels
+from brimful.kernels.runs import Anchors
 from brimful.patterns import compiled
 
 Kind = Literal["prose", "code", "data"]
@@ -171,8 +172,10 @@ _STAMP = compiled(
     rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
     rb"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:)|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[\]: ]"
 )
-_CPP_SIGNS = (b"class ", b"namespace ", b"template", b"public:", b"std::")
-_CPP = compiled(rb"^[ \t]*(?:class \w|namespace \w|template ?<|public:)|std::", re.MULTILINE)
+_CPP_SIGNS = Anchors((b"class ", b"namespace ", b"template", b"public:", b"std::"))
+_CPP = compiled(
+    rb"\n[ \t]*(?:class \w|namespace \w|template ?<|public:)"
+)  # a newline is found faster than a line's start
 _CODE_WORDS = (
     b"import from def class function func fn package using #include #define use const let var return "
     b"public private static if elif else end for while try except "
@@ -220,7 +223,7 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
     complete = len(content) <= SNIFF_BYTES
     extension = _extension(name)
     known = _NAMES.get(name) or _EXTENSIONS.get(extension)
-    if known == ("prose", "text") and (not extension or extension in _WEAK) and _is_rst(b"\n" + head):
+    if known == ("prose", "text") and (not extension or extension in _WEAK) and _markup(head) == "rst":
         return "prose", "rst"
     if known is not None and extension not in _WEAK:
         return _refine(known, head, extension=extension, complete=complete)
@@ -248,8 +251,7 @@ def _extension(name: str) -> str:
 
 def _refine(known: tuple[Kind, str], head: bytes, *, extension: str, complete: bool) -> tuple[Kind, str]:
     """Settle the few extensions that two formats share."""
-    # A plain search is many times faster than a pattern, and of C's headers most have none of these.
-    if extension == "h" and any(sign in head for sign in _CPP_SIGNS) and _CPP.search(head):
+    if extension == "h" and (signs := _CPP_SIGNS.within(head)) and (b"std::" in signs or _CPP.search(b"\n" + head)):
         return "code", "cpp"
     if extension == "m" and not re.search(
         rb"^[ \t]*(?:#import|@interface|@implementation|@import)", head, re.MULTILINE
@@ -312,24 +314,22 @@ def _data_format(head: bytes, lines: list[bytes], *, complete: bool) -> str | No
 
 def _separated(lines: list[bytes]) -> str | None:
     """CSV or TSV when at least three rows have the same number of the same separator."""
+    if len(lines) < 3:
+        return None
+    plain = [_QUOTED.sub(b"", line) if b'"' in line else line for line in lines]  # outside of quotes
     for separator, name in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
-        usual = _fields(lines[0], separator)
-        if not usual or len(lines) < 3 or any(_fields(line, separator) > usual for line in lines):
+        usual = plain[0].count(separator)
+        if not usual:
             continue
-        even = sum(_fields(line, separator) == usual for line in lines)
-        wordy = sum(separator + b" " in line for line in lines)
-        if even * 10 >= len(lines) * 9:
+        counts = [line.count(separator) for line in plain]
+        if max(counts) == usual and counts.count(usual) * 10 >= len(lines) * 9:
+            wordy = sum(separator + b" " in line for line in lines)
             if separator != b"\t" and wordy * 2 > len(lines) and usual < 3:
                 continue  # commas followed by blanks are prose
             if any(line.rstrip().endswith((b";", b"{", b"}")) for line in lines) or lines[0].startswith(b"|"):
                 continue  # code, or a Markdown table
             return name
     return None
-
-
-def _fields(line: bytes, separator: bytes) -> int:
-    """How often a separator stands outside of quotes."""
-    return (_QUOTED.sub(b"", line) if b'"' in line else line).count(separator)
 
 
 def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
@@ -346,9 +346,7 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
             return "code", language
         if coded * 2 >= filled:
             return "code", None
-    if _is_rst(b"\n" + head):
-        return "prose", "rst"
-    return "prose", "markdown" if _is_markdown(b"\n" + head) else "text"
+    return "prose", _markup(head)
 
 
 def code_lines(text: bytes) -> tuple[int, int]:
@@ -360,19 +358,36 @@ def code_lines(text: bytes) -> tuple[int, int]:
     return kernels.count_code(text, _CODE_WORDS)
 
 
-def _is_rst(text: bytes) -> bool:
+# What a text has where it is marked up: looked for all at once, many times faster than by patterns.
+_RST_SIGNS = (b"\n.. ", b":`")
+_SURE_SIGNS, _ITEM_SIGNS, _HEADING_SIGN = (b"\n```", b"](http:", b"](https:"), (b"\n- ", b"\n* "), b"\n#"
+_MARKUP = Anchors((*_RST_SIGNS, *_SURE_SIGNS, *_ITEM_SIGNS, _HEADING_SIGN))
+
+
+def _markup(head: bytes) -> str:
+    """How prose is marked up: "rst", "markdown", or as plain "text"."""
+    text = b"\n" + head
+    signs = _MARKUP.within(text)
+    if not signs:
+        return "text"
+    if _is_rst(text, signs):
+        return "rst"
+    return "markdown" if _is_markdown(text, signs) else "text"
+
+
+def _is_rst(text: bytes, signs: set[bytes]) -> bool:
     """Is there a directive, a target or a role, and a second sign? Many projects call such files `.txt`."""
-    directive = b"\n.. " in text and _DIRECTIVE.search(text) is not None
-    role = b":`" in text and _ROLE.search(text) is not None
+    directive, role = (
+        sign in signs and pattern.search(text) is not None
+        for sign, pattern in zip(_RST_SIGNS, (_DIRECTIVE, _ROLE), strict=True)
+    )
     return (directive or role) and (directive is role or _UNDERLINE.search(text) is not None)
 
 
-def _is_markdown(text: bytes) -> bool:
-    """Is there a heading, a fence, a list item or a link? A plain search is many times faster than a pattern."""
+def _is_markdown(text: bytes, signs: set[bytes]) -> bool:
+    """Is there a heading, a fence, a list item or a link?"""
     return (
-        b"\n```" in text
-        or b"](http:" in text
-        or b"](https:" in text
-        or (b"\n#" in text and re.search(rb"\n#{1,6} \S", text) is not None)
-        or ((b"\n- " in text or b"\n* " in text) and re.search(rb"\n[-*] \S", text) is not None)
+        not signs.isdisjoint(_SURE_SIGNS)
+        or (_HEADING_SIGN in signs and re.search(rb"\n#{1,6} \S", text) is not None)
+        or (not signs.isdisjoint(_ITEM_SIGNS) and re.search(rb"\n[-*] \S", text) is not None)
     )

@@ -49,6 +49,7 @@ class Lines:
     ends: Cuts  # behind the last byte that is not blank
     marks: NDArray[np.uint8]  # what a line may be, as the kernel says
     sentences: Cuts  # where sentences start after others
+    blank: NDArray[np.bool_]  # which lines hold nothing but white space
 
     @property
     def codes(self) -> NDArray[np.uint8]:
@@ -67,12 +68,6 @@ class Lines:
         items: NDArray[np.bool_] = self.marks & kernels.ITEM != 0
         return items
 
-    @property
-    def blank(self) -> NDArray[np.bool_]:
-        """Which lines hold nothing but white space."""
-        blank: NDArray[np.bool_] = self.firsts == self.ends
-        return blank
-
 
 def lines_of(content: bytes) -> Lines:
     r"""Find the lines and sentences of a text; its end begins no line.
@@ -84,9 +79,9 @@ def lines_of(content: bytes) -> Lines:
     [27, 46]
     """
     padded = content + NEWLINES
-    columns = kernels.find_lines(padded, _SIGNS, reach=LONGEST_SPEAKER)
+    starts, firsts, ends, marks = kernels.find_lines(padded, _SIGNS, reach=LONGEST_SPEAKER)
     sentences = kernels.find_sentences(padded, _SIGNS, short_forms=_SHORT_FORMS, wide=_WIDE)
-    return Lines(padded, *columns, sentences)
+    return Lines(padded, starts, firsts, ends, marks, sentences, firsts == ends)
 
 
 # ---- heads: Which lines are headings or begin a definition? Told by their bytes alone, for many texts at once.
@@ -148,14 +143,14 @@ def headings_in(
     `bounds[i, 1]`, is reStructuredText where `rst[i]` is true and Markdown where `markdown[i]` is: elsewhere `#` may be
     a comment, a tag, a number.
     """
-    first = lines.codes[lines.firsts]
-    filled = (owner >= 0) & ~lines.blank
-    plain = filled & ~rst[owner]
-    solid = _fenced(content, lines, np.flatnonzero(plain & np.isin(first, _FENCES)), bounds, owner)
-    marked = np.flatnonzero(plain & (((first == _HASH) & markdown[owner]) | (first == _EQUALS)))
-    starts, ends, levels = _marked(lines, marked, first[marked])
-    rules = np.flatnonzero(filled & _IS_UNDERLINE[first])
-    under = _underlined(content, lines, rules, owner=owner, bounds=bounds, rst=rst)
+    rows = np.flatnonzero((owner >= 0) & ~lines.blank)
+    first, own = lines.codes[lines.firsts[rows]], owner[rows]
+    plain = ~rst[own]
+    fences = plain & ((first == _FENCES[0]) | (first == _FENCES[1]))
+    solid = _fenced(content, lines, rows[fences], bounds, owner)
+    marked = plain & (((first == _HASH) & markdown[own]) | (first == _EQUALS))
+    starts, ends, levels = _marked(lines, rows[marked], first[marked])
+    under = _underlined(content, lines, rows[_IS_UNDERLINE[first]], owner=owner, bounds=bounds, rst=rst)
     starts, ends, levels = (np.concatenate(pair) for pair in zip((starts, ends, levels), under, strict=True))
     order = np.argsort(starts, kind="stable")
     outside = solid.searchsorted(starts[order], side="right") % 2 == 0

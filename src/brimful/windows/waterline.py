@@ -47,6 +47,7 @@ EDGE_BYTES = 300
 _LINE_BACK = 400  # bytes before an end that say what is announced
 _SAID = compiled(rb"\S")
 _DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
+_ANCHOR = compiled(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
 _NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
 
 
@@ -284,6 +285,10 @@ def field_cuts(
             runs = _runs([spans.whole(known[path], run, whole_share) for run in runs], may_join)
         if least_bytes:
             runs = _blocks(known[path], runs, may_join, least_bytes)
+        if whole_share and known[path].kind == "prose":
+            runs = _runs(
+                [(start, _end_of_announced(known[path], start, end), hits) for start, end, hits in runs], may_join
+            )
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
@@ -295,7 +300,15 @@ def field_cuts(
             cuts.append(_cut(known[hit.path], (start, end, [hit])))
             shown.setdefault(hit.path, []).append((start, end, [hit]))
     said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
+    with_rows = {cut.document.path for cut in said if not _is_header(cut)}
+    said = [cut for cut in said if cut.document.path not in with_rows or not _is_header(cut)]
     return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
+
+
+def _is_header(cut: Cut) -> bool:
+    """Whether it shows nothing but the header of a table, which stands above every other window of it anyway."""
+    header = cut.document.outline.header if cut.document.kind == "data" else None
+    return header is not None and header[0] <= cut.span.start and cut.span.end <= header[1] + 1
 
 
 def _with_heads(document: Document, runs: list[Run], may_join: Joinable) -> tuple[list[Run], list[Cut]]:
@@ -414,6 +427,12 @@ def _span(document: Document, hit: Hit, below: dict[int, int]) -> tuple[int, int
     return start, below[at]
 
 
+def _end_of_announced(document: Document, start: int, end: int) -> int:
+    """Where what the last line of these bytes announces ends, where that is a unit or two; else their own end."""
+    behind = below_heading(document, start, end)
+    return end if behind == end else below_heading(document, start, behind)
+
+
 def below_heading(document: Document, start: int, end: int) -> int:
     """The end of the unit below, where these bytes end with a heading or announce what follows; else their own."""
     if document.kind != "prose" or not (_announces(document, end) or _ends_with_heading(document, start, end)):
@@ -431,9 +450,11 @@ def _ends_with_heading(document: Document, start: int, end: int) -> bool:
 
 
 def _announces(document: Document, end: int) -> bool:
-    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText."""
+    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText, the
+    anchor of a heading.
+    """
     said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
-    if said.endswith((b":", b"\xef\xbc\x9a")):
+    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
         return True
     return document.language == "rst" and _DIRECTIVE.search(said) is not None
 

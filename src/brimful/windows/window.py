@@ -126,9 +126,12 @@ def _trail(document: Document, span: Span, share: int) -> list[tuple[SeamKind, i
     for block in above[: -_MOST_HEADINGS - 1 : -1]:
         start, end = _heading_words(document.content, block.signature_start, block.signature_end)
         size = end - start + _FRAME_BYTES
-        if block.signature_end <= span.start and end > start and size <= room:
-            found.append(("heading", start, end))
-            room -= size
+        if block.signature_end > span.start or end == start:
+            continue
+        if size > room:
+            break  # a heading further up, without this one, would say little
+        found.append(("heading", start, end))
+        room -= size
     return found
 
 

@@ -150,6 +150,16 @@ def test_explain_by_question(client):
     assert any(each["path"] == entering["path"] for each in within)
 
 
+def test_an_explanation_places_windows_by_their_lines(client):
+    """Those that are in and those that are not, with their bytes behind: by lines a model cites."""
+    result = client.call_tool("explain", {"question": "tea coffee consciousness", "budget": 30})
+    found = result.structured_content
+    for sign, each in (("in ", found["windows"][0]), ("out", found["omitted"][0])):
+        first, last = each["lines"]
+        place = f"{each['path']}, lines {first}-{last} (bytes {each['start']}-{each['end']})"
+        assert f"{sign} {place}, score " in text_of(result)
+
+
 def test_a_receipt_is_replayed(own):
     """Asked again on the same state nothing differs; on another one it says that it can't be asked again."""
     with talking(own, "stdio") as client:

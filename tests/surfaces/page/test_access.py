@@ -2,7 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.browser import Tab
+import brimful
+from tests.browser import Tab, served
 from tests.surfaces.page.conftest import QUESTION
 
 COMPARED = {"budget": 600, "pin.q": QUESTION, "pin.budget": 300}
@@ -99,7 +100,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(browser, address):
     page.click("#theme")
     light = paper()
     assert light != dark
-    assert page.locator("#theme").get_attribute("aria-label") == "Theme: Light"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
     page.reload()
     page.wait_for_selector("html[data-ready=yes]")
     assert paper() == light
@@ -137,3 +138,31 @@ def test_motion_is_left_out_where_it_is_not_wanted(tab):
     for motion, expected in (("reduce", "0s"), ("no-preference", "0.18s")):
         page.emulate_media(reduced_motion=motion)
         assert page.evaluate("getComputedStyle(document.querySelector('.part')).transitionDuration") == expected
+
+
+def test_a_long_path_on_a_map_shows_its_end(browser, tmp_path):
+    """What tells files apart; the whole path is its title, and its signs stand in their order."""
+    name = "(notes)/" + "a-folder-with-a-long-name/" * 4 + "tea (old).md"
+    with brimful.open(tmp_path / "long.db") as engine:
+        engine.add_text(name, "Tea is served at four.\n")
+    with served(tmp_path / "long.db") as address:
+        tab = Tab(browser, address)
+        page = tab.open("When is tea served?")
+        shown = page.locator("#maps .path")
+        expect(shown).to_have_attribute("title", name)
+        edges = page.evaluate(
+            "(() => { const [box, text] = [document.querySelector('#maps .path'), document.querySelector('#maps bdi')]"
+            ".map((each) => each.getBoundingClientRect()); return [box.left, box.right, text.left, text.right]; })()"
+        )
+        assert edges[2] < edges[0]
+        assert edges[3] <= edges[1] + 1
+        tab.close()
+
+
+def test_boxes_to_check_have_their_full_size(tab):
+    """However long the words beside them are, in the rail and in the help."""
+    page = tab.open(QUESTION, budget=300)
+    page.locator("#filters summary").click()
+    sizes = page.evaluate("[...document.querySelectorAll('#filters .check input')].map((each) => each.offsetWidth)")
+    assert len(sizes) > 3
+    assert min(sizes) >= 12

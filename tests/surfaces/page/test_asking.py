@@ -120,7 +120,7 @@ def test_another_model_counts_its_own_tokens(tab, engine):
     expect(page.locator("#account-title")).to_contain_text("estimated for claude")
 
 
-def test_a_runner_up_enters_at_its_price(tab):
+def test_a_runner_up_enters_at_its_price(tab, engine):
     """What is out says why and at which budget it enters; a click sets that budget, and it is in."""
     page = tab.open(QUESTION, budget=300)
     first = page.locator("#rest li").first
@@ -128,8 +128,8 @@ def test_a_runner_up_enters_at_its_price(tab):
     button = first.locator(".enter")
     button.wait_for()
     price = int("".join(sign for sign in button.text_content() if sign.isdigit()))
-    path, place = first.locator(".path").text_content(), first.locator(".lines").text_content()
-    start, end = (int(number.replace(",", "")) for number in place.removeprefix("bytes ").split("–"))
+    path, best = first.locator(".path").text_content(), engine.context(QUESTION, budget=300).omitted[0].window
+    assert path == best.path
     assert price > 300
     with tab.answering():
         button.click()
@@ -139,7 +139,7 @@ def test_a_runner_up_enters_at_its_price(tab):
     inside = page.evaluate(
         "([path, start, end]) => [...document.querySelectorAll('.window')].some(({dataset}) => {"
         " const [name, from, to] = dataset.key.split('\\0'); return name === path && +from <= start && end <= +to; })",
-        [path, start, end],
+        [path, best.start, best.end],
     )
     assert inside
 
@@ -188,9 +188,36 @@ def test_back_and_forward_go_through_what_was_asked(tab):
 
 
 def test_a_misspelt_word_is_named(tab):
-    """What was searched for beside a word stands under the question."""
+    """What was searched for in its place stands under the question, and a window names the words that it holds."""
     page = tab.open("When are sconse served?", budget=300)
     expect(page.locator("#heard")).to_contain_text("Searched for scone")
+    expect(page.locator("#heard")).to_contain_text("instead of sconse")
+    assert any("scones" in words for words in tab.texts(".window .why b"))
+    assert not any("sconse" in words for words in tab.texts(".window .why"))
+
+
+def test_what_was_left_out_is_placed_by_its_lines(tab, engine):
+    """A runner-up names the lines at which an editor opens it, as the windows do."""
+    page = tab.open(QUESTION, budget=300)
+    left = [each.window.lines for each in engine.context(QUESTION, budget=300).omitted[:8]]
+    said = [f"line {first}" if first == last else f"lines {first}–{last}" for first, last in left]
+    assert said
+    assert tab.texts("#rest .lines") == said
+    expect(page.locator("#rest .lines").first).to_be_visible()
+
+
+def test_a_budget_that_is_none_is_refused_in_its_field(tab):
+    """What no budget or reserve can be is marked and explained by the browser, and the answer stands."""
+    page = tab.open(QUESTION, budget=300)
+    shown = tab.texts("#account-title")
+    page.locator("#kept summary").click()
+    for field, wrong in (("#budget", "0"), ("#budget", ""), ("#budget", "1.5"), ("#reserved_system", "-4")):
+        page.fill(field, wrong)
+        page.locator(field).blur()
+        assert page.evaluate(f"document.querySelector('{field}').validationMessage"), (field, wrong)
+        assert page.evaluate(f"document.querySelector('{field}').matches(':invalid:focus')"), (field, wrong)
+        page.fill(field, "300" if field == "#budget" else "0")
+    assert tab.texts("#account-title") == shown
 
 
 def test_before_a_question_the_page_says_what_it_is_for(tab):

@@ -86,3 +86,23 @@ def test_a_dialog_keeps_the_focus_inside(tab):
         assert page.evaluate(
             "document.activeElement.localName === 'body' || document.activeElement.closest('dialog') !== null"
         )
+
+
+def test_a_question_may_have_lines(tab):
+    """A traceback is pasted with its lines and shown with them; Enter asks, Shift Enter begins a line."""
+    page = tab.open()
+    one = page.evaluate("document.getElementById('question').offsetHeight")
+    page.focus("#question")
+    page.keyboard.insert_text('Traceback:\n  File "src/kettle.py", line 1, in boil')
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.insert_text("Tea: too cold")
+    with tab.answering():
+        page.keyboard.press("Enter")
+    asked = 'Traceback:\n  File "src/kettle.py", line 1, in boil\nTea: too cold'
+    expect(page.locator("#question")).to_have_value(asked)
+    assert page.evaluate("document.getElementById('question').offsetHeight") > one + 30
+    assert tab.texts(".window .path")[0] == "src/kettle.py"
+    page.reload()
+    tab.settled()
+    expect(page.locator("#question")).to_have_value(asked)
+    assert page.evaluate("document.getElementById('question').offsetHeight") > one + 30

@@ -1,9 +1,11 @@
 """What stands behind an answer: documents, the corpus, the receipt."""
 
+import re
+
 from playwright.sync_api import expect
 
 import brimful
-from tests.browser import Tab
+from tests.browser import Tab, served
 from tests.surfaces.page.conftest import QUESTION
 
 
@@ -21,6 +23,33 @@ def test_a_citation_opens_its_document_with_the_span_marked(tab, engine):
     page.keyboard.press("Escape")
     expect(page.locator("#dialog")).to_be_hidden()
     assert page.evaluate("document.activeElement.className") == "cite"
+
+
+def test_a_document_says_how_long_it_is_and_whether_all_of_it_is_shown(tab, engine):
+    """A short one is there as a whole; of a long one a part, until more of it is asked for."""
+    page = tab.open(QUESTION, budget=300)
+    page.locator(".window .cite").first.click()
+    page.locator(".sheet").wait_for()
+    expect(page.locator("#dialog-body .aside")).to_have_text(re.compile(r"The whole document, [0-9.]+ KB"))
+    expect(page.get_by_role("button", name="Show more around it")).to_have_count(0)
+
+
+def test_a_long_document_is_shown_in_part_until_more_is_asked_for(browser, tmp_path):
+    """With its size, and a button that goes when all of it is there."""
+    store = tmp_path / "long.db"
+    with brimful.open(store) as engine:
+        engine.add_text(
+            "long.md", "Nothing is said here.\n\n" * 1000 + "Tea is served at four.\n\n" + "Nor here.\n\n" * 1000
+        )
+    with served(store) as address:
+        tab = Tab(browser, address)
+        page = tab.open("When is tea served?", budget=60)
+        page.locator(".window .cite").first.click()
+        expect(page.locator("#dialog-body .aside")).to_have_text("A part of the document, 33 KB")
+        page.get_by_role("button", name="Show more around it").click()
+        expect(page.locator("#dialog-body .aside")).to_have_text("The whole document, 33 KB")
+        expect(page.get_by_role("button", name="Show more around it")).to_have_count(0)
+        tab.close()
 
 
 def test_the_corpus_is_described(tab, engine):

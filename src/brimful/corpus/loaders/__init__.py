@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
-from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text
+from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text, text_in
 from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -63,6 +63,7 @@ _LOADERS: dict[str, Loader] = {
         (_load_html, "html htm xhtml shtml"),
         (_load_pdf, "pdf"),
         (_load_office, "docx pptx xlsx docm pptm xlsm"),
+        (_boxed("html", "load_epub"), "epub"),
         (_later("html", "load_notebook"), "ipynb"),
         (_later("messages", "load_message"), "eml"),
     )
@@ -100,7 +101,19 @@ def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skip
         chats = _chats(path, raw, settings)
         if chats:
             return chats
+    if loader is load_text:
+        return [_text(path, raw, settings)]
     return list(_guarded(path, partial(loader, path, raw, settings), settings))
+
+
+def _text(path: str, raw: bytes, settings: SourceSettings) -> Loaded | Skipped:
+    """What nearly every file becomes; the same as `_guarded` would say."""
+    try:
+        loaded = text_in(path, raw, settings)
+    except Refusal as refusal:
+        return refusal.at(path)
+    secret = None if settings.allows("secret") else secret_in(loaded.content)
+    return Skipped(path, "secret", secret) if secret else loaded
 
 
 def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:

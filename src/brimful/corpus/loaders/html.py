@@ -1,4 +1,4 @@
-"""What does a web page say, and a Jupyter notebook, as Markdown?
+"""What does a web page say, a book of them (EPUB), and a Jupyter notebook, as Markdown?
 
 One pass over the tags, without a tree: time and memory grow with the page, however its tags are nested. (A tree
 builder that follows the standard needs minutes for two megabytes of `<div>`, and can be made to copy unclosed
@@ -7,14 +7,18 @@ builder that follows the standard needs minutes for two megabytes of `<div>`, an
 
 from __future__ import annotations
 
+import io
 import json
+import posixpath
 import re
+import zipfile
 from collections.abc import Iterator
 from dataclasses import field
 from html import unescape
+from urllib.parse import unquote
 
 from brimful.classes import dataclass
-from brimful.corpus.encodings import decode
+from brimful.corpus.encodings import decode, looks_binary
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.patterns import compiled
@@ -34,7 +38,11 @@ _NAMES_LEFT_OUT = frozenset(
     "footer site-footer page-footer toc-sidebar skip-link skiplink related-links social-share gdpr".split()
 )
 _COOKIES = ("cookie", "consent-")
-_LINK_SIGNS = frozenset("headerlink permalink hash-link header-anchor heading-anchor".split())
+_LINK_SIGNS = frozenset(
+    "headerlink permalink hash-link header-anchor heading-anchor skip-link skiplink skip-nav skip-to-content "
+    "skip-to-main".split()
+)
+_BESIDE_MAIN = frozenset("aside header".split())  # left out around a `main`, kept in it
 _SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
@@ -47,6 +55,7 @@ _TAG = compiled(
 )
 # A name without a value is consumed too: whoever looks for the next one does not start within it.
 _ATTRIBUTE = compiled(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
+_MAIN = compiled(r"<main[\s>]", re.IGNORECASE)
 _CHARSET = compiled(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _PROLOG = compiled(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
@@ -96,6 +105,7 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
     if max_chars is not None and len(text) > max_chars:
         raise Refusal("too_large", f"a page of {len(text)} characters, more than max_part_bytes = {max_chars}")
     writer = _Writer(skips_navigation=True)
+    writer.has_main = _MAIN.search(text) is not None
     _write(text, writer)
     if writer.is_lost or not writer.page.blocks:
         writer = _Writer()
@@ -138,6 +148,8 @@ class _Writer:
 
     def __init__(self, *, skips_navigation: bool = False) -> None:
         self.skips_navigation = skips_navigation
+        self.mains = 0
+        self.has_main = False
         self.page = Page()
         self.blocks = self.page.blocks
         self.inline: list[str] = []
@@ -163,7 +175,7 @@ class _Writer:
             elif name == self.hidden and not attributes.endswith("/"):
                 self.hidden_depth += 1
             return
-        if name in _HIDDEN or (self.skips_navigation and _is_navigation(name, attributes)):
+        if name in _HIDDEN or (self.skips_navigation and self.is_left_out(name, attributes)):
             if not attributes.endswith("/"):
                 self.hidden, self.hidden_depth = name, 1
         elif name in _HEADINGS:
@@ -178,6 +190,7 @@ class _Writer:
             self.anchor = self.anchor or _attribute(attributes, "name")
         elif name in _BLOCKS:
             self.flush()
+            self.mains += name == "main"
             self.anchor = _attribute(attributes, "id") if name in ("section", "article", "div") else None
             self.heading = 0 if name == "p" else self.heading  # a heading that was never closed
         elif name in ("code", "tt", "kbd") and not self.pre:
@@ -237,6 +250,7 @@ class _Writer:
             self.heading = 0
         elif name in _BLOCKS or name in ("li", "tr", "td", "th", "caption"):
             self.flush()
+            self.mains -= name == "main"
             if name == "li":
                 self.marker = None
         elif name in ("ul", "ol"):
@@ -303,6 +317,10 @@ class _Writer:
         self.blocks.append((text, item and self.tight, label))
         self.tight = bool(depth)
 
+    def is_left_out(self, name: str, attributes: str) -> bool:
+        """Navigation, and on a page that says what its main part is also what stands at its head and sides."""
+        return _is_navigation(name, attributes) or (self.has_main and self.mains < 1 and name in _BESIDE_MAIN)
+
     @property
     def is_lost(self) -> bool:
         """Whether something that is left out was never closed: the rest of the page went with it."""
@@ -335,6 +353,92 @@ def _attribute(attributes: str, wanted: str) -> str | None:
         if found[1].lower() == wanted and found.end() > found.end(1):
             return unescape(found[2] or found[3] or found[4] or "") or None
     return None
+
+
+# ---- books: What does an EPUB say, in the order in which it is read?
+
+_MOST_BOOK_PARTS = 20_000
+_MOST_PACKAGE_BYTES = 8_000_000
+
+
+def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+    """The pages of its spine, one after the other, as any web page is read; one label per heading."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            parts = {part.filename: part for part in archive.infolist()}
+            if (
+                len(parts) > _MOST_BOOK_PARTS
+                or sum(part.file_size for part in parts.values()) > settings.max_unpacked_bytes
+            ):
+                raise Refusal("too_large", "it unpacks beyond max_unpacked_bytes, or into too many parts")
+            package = _package(archive, parts)
+            title, names = _spine(_part(archive, parts, package, _MOST_PACKAGE_BYTES), package)
+            canon = Canon(max_bytes=settings.max_text_bytes)
+            for number, name in enumerate((name for name in names if name in parts), 1):
+                page = read_page(
+                    _part(archive, parts, name, settings.max_part_bytes), max_chars=settings.max_part_bytes
+                )
+                if page.blocks:
+                    canon.add("\n" if canon.size else "")
+                    canon.label(f"part {number}")
+                    page.title = None  # most often the book's, on every page
+                    write_page(page, max_bytes=settings.max_text_bytes, canon=canon)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise Refusal("malformed", f"it is not an EPUB that can be unpacked ({error})") from error
+    if not canon.size:
+        raise Refusal("empty", "it holds no text")
+    yield canon.loaded(path, "epub", title=title)
+
+
+def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str:
+    """Where the book's list of pages stands."""
+    if "META-INF/container.xml" in parts:
+        for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
+            place = _attribute(attributes, "full-path") if name == "rootfile" else None
+            if place in parts:
+                assert place is not None
+                return place
+    raise Refusal("malformed", "an EPUB without a list of its pages")
+
+
+def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
+    """The book's title, and the names of its pages in reading order."""
+    said = re.search(r"<(?:dc:)?title[^>]*>([^<]{1,500})<", package)
+    places: dict[str, str] = {}
+    order: list[str] = []
+    for name, attributes in _tags(package):
+        if name == "item" and "html" in (_attribute(attributes, "media-type") or "html"):
+            href = unquote(_attribute(attributes, "href") or "")
+            places[_attribute(attributes, "id") or ""] = posixpath.normpath(
+                posixpath.join(posixpath.dirname(place), href)
+            )
+        elif name == "itemref":
+            order.append(_attribute(attributes, "idref") or "")
+    return (" ".join(unescape(said[1]).split()) or None) if said else None, [
+        places[each] for each in order if each in places
+    ]
+
+
+def _tags(text: str) -> Iterator[tuple[str, str]]:
+    """The tags that open, by their names without a prefix, and their attributes."""
+    for tag in _TAG.finditer(text):
+        if tag["name"] and not tag["close"]:
+            yield tag["name"].lower().rpartition(":")[2], tag["attributes"]
+
+
+def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str, most: int) -> str:
+    part = parts[name]
+    if part.file_size > most:
+        raise Refusal("too_large", f"{name!r:.80} unpacks beyond {most:,} bytes")
+    content = archive.read(part)
+    if looks_binary(content[:8192]):
+        raise Refusal("malformed", f"{name!r:.80} is encrypted, or not text")
+    declared = _PROLOG.match(content[:1024])
+    return (
+        decode(content, encoding=declared[1].decode("ascii", "ignore") if declared else None)
+        .content.decode()
+        .removeprefix("\ufeff")
+    )
 
 
 # ---- notebooks: What does a Jupyter notebook say, cell by cell?

@@ -43,6 +43,7 @@ _MOST_PARTS = 20_000
 _MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
+_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh"
 
 
 def _office_format(raw: bytes) -> Office | None:
@@ -126,7 +127,7 @@ def _read_docx(raw: bytes, settings: SourceSettings) -> Canon:
     import mammoth  # type: ignore[import-untyped]
 
     images = mammoth.images.img_element(lambda _: {})  # never read: only their alternative text is kept
-    html: str = mammoth.convert_to_html(io.BytesIO(raw), convert_image=images).value
+    html: str = mammoth.convert_to_html(io.BytesIO(raw), convert_image=images, style_map=_WORD_STYLES).value
     return write_page(read_page(html), max_bytes=settings.max_text_bytes)
 
 

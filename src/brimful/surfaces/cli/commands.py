@@ -6,6 +6,7 @@ import atexit
 import glob
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -104,10 +105,18 @@ def context(
         give(text)
         copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:
-            views.show_context(engine, made, receipt=None if receipt is None else Path(receipt))
+            written = None if receipt is None else Path(receipt)
+            views.show_context(engine, made, receipt=written, against=_sources(store, paths))
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
+
+
+def _sources(store: str | None, paths: Sequence[str]) -> str:
+    """What `verify` is told to compare a receipt with, so that the hint can be run as it stands where that is known."""
+    if len(paths) == 1 and Path(paths[0]).is_dir():
+        return f"--files {shlex.quote(paths[0])}"
+    return "--files FOLDER" if store is None else f"--store {shlex.quote(store)}"
 
 
 def search(
@@ -247,6 +256,9 @@ def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: b
             engine.remove(*chosen)
         if as_json:
             give(records.as_json({"removed": chosen, "dry_run": dry_run, "root": engine.root}))
+        elif not chosen:
+            said = ", ".join(repr(each) for each in paths)
+            say(f"nothing removed: none of {len(known):,} documents is called {one_line(said)} (brimful ls lists them)")
         else:
             show("".join(f"{one_line(path)}\n" for path in chosen))
             verb = "would be removed" if dry_run else "removed; their files are as they were"

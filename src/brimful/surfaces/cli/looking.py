@@ -297,4 +297,5 @@ def _record(kept: Kept) -> dict[str, object]:
 def _line(kept: Kept) -> str:
     where = ", ".join(one_line(place) for place in kept.places) or one_line(kept.problem) or "texts alone"
     gone = "" if kept.is_needed else "  (gone)"
-    return f"{kept.size:>13,}  {kept.documents:>7,}  {where}{gone}  {one_line(kept.folder.name)}\n"
+    held = f"{kept.size:>13,} bytes  {kept.documents:>7,} {'document ' if kept.documents == 1 else 'documents'}"
+    return f"{held}  {where}{gone}  {one_line(kept.folder.name)}\n"

@@ -102,8 +102,7 @@ def explain(
         record = records.explanation_record(engine, why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
-        lines = [each.window.lines for each in why.context.omitted]
-        show(records.as_json(record) if as_json else views.explanation(record, omitted_lines=lines))
+        show(records.as_json(record) if as_json else views.explanation(record))
         if not quiet:
             views.show_understood(len(engine.columns.documents), why.context)
             views.show_skips(corpus.report.skipped)
@@ -209,7 +208,8 @@ def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> i
     give(cited.text)
     if not quiet:
         first, last = cited.lines or (0, 0)
-        say(f"{one_line(cited.path)} lines {first}-{last}, bytes {cited.start}-{cited.end}")
+        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        say(f"{one_line(cited.path)} {lines}, bytes {cited.start}-{cited.end}")
     return FOUND
 
 

@@ -112,6 +112,17 @@ def shortened(text: str, room: int) -> str:
     return f"{text[: room - 1 - tail]}…{text[len(text) - tail :]}"
 
 
+def shown_place(path: str, where: str, room: int, *, stream: TextIO) -> str:
+    """A path and a place in it; on a terminal cut to so many columns, since the end of a path tells files apart.
+
+    Whoever reads a pipe or a file gets all of it.
+    """
+    if not stream.isatty() or len(path) + len(where) <= room:
+        return path + where
+    where = where if len(where) <= room // 2 else f"{where[: room // 2 - 1]}…"
+    return (path if len(path) <= room - len(where) else f"…{path[len(path) - (room - len(where)) + 1 :]}") + where
+
+
 def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
     """Shares of a whole as one line: (style, amount, mark) each; every amount above zero gets a cell if there is room.
 
@@ -129,37 +140,56 @@ def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
 
 
 _SHOWN_SECONDS = 0.1
+_TICK_SECONDS = 1.0
 
 
 @contextmanager
 def progress(task: str) -> Iterator[Callable[[str], None] | None]:
-    """Something to call with the name of each file; on a terminal it shows them, and leaves nothing behind."""
+    """Something to call with the name of each file; on a terminal it shows them, and leaves nothing behind.
+
+    Files come in batches of many: in between the clock goes on, so that nobody takes it for stuck.
+    """
     if is_plain(sys.stderr):
         yield None
         return
-    began = shown = time.monotonic()
-    count = 0
+    import threading
 
-    def put(name: str) -> None:
+    began = shown = time.monotonic()
+    count, last = 0, ""
+    is_done, drawing = threading.Event(), threading.Lock()
+
+    def put() -> None:
         minutes, seconds = divmod(int(time.monotonic() - began), 60)
-        line = shortened(f"{task} {count} {minutes}:{seconds:02}", width() - 1)
-        name = shortened(one_line(name), min(30, width() - len(line) - 2))
-        sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', name)}" if name else f"\r\x1b[2K{line}")
-        sys.stderr.flush()
+        number = f" {count:,}" if count else ""
+        line = shortened(f"{task}{number} {minutes}:{seconds:02}", width() - 1)
+        name = shortened(one_line(last), min(30, width() - len(line) - 2))
+        with drawing:
+            if not is_done.is_set():
+                sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', name)}" if name else f"\r\x1b[2K{line}")
+                sys.stderr.flush()
+
+    def tick() -> None:
+        while not is_done.wait(_TICK_SECONDS):
+            put()
 
     def advance(name: str) -> None:
-        nonlocal count, shown
-        count += 1
+        nonlocal count, shown, last
+        count, last = count + 1, name
         if time.monotonic() - shown >= _SHOWN_SECONDS:  # more often is seen by nobody, and takes longer than the work
             shown = time.monotonic()
-            put(name)
+            put()
 
-    put("")
+    put()
+    clock = threading.Thread(target=tick, name="brimful-progress", daemon=True)
+    clock.start()
     try:
         yield advance
     finally:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
+        with drawing:
+            is_done.set()
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+        clock.join()
 
 
 # ---- clipboard: How does a text get on the clipboard? With the system's own program, or through the terminal itself

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from brimful.corpus.skips import Skipped
 from brimful.engine import Engine
 from brimful.search.spelling import Correction
 from brimful.surfaces.cli.dispatch import FIXABLE
-from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, tint, width
+from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, shown_place, tint, width
 from brimful.windows.window import Window
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def payload(context: Context) -> str:
 # ---- to standard error
 
 
-def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> None:
-    """Corrections, the budget bar, and where everything comes from."""
+def show_context(engine: Engine, context: Context, *, receipt: Path | None, against: str) -> None:
+    """Corrections, the budget bar, and where everything comes from; `against` is what a receipt is checked against."""
     documents = len(engine.columns.documents)
     if context.windows:
         say()
@@ -64,15 +65,16 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None) -> N
     say("   ".join(f"{tint(style, mark)} {name} {tokens:,}" for style, tokens, mark, name in parts))
     for window in context.windows[:_MOST_CITATIONS]:
         is_filling = context.relevance is not None and context.relevance.is_filling(window)
-        place = shortened(citation(engine, window), width() - 2 - len(_FILLS) * is_filling)
+        place = shown_place(*citation(engine, window), width() - 2 - len(_FILLS) * is_filling, stream=sys.stderr)
         say(f"  {tint('path', place)}{tint('faint', _FILLS) if is_filling else ''}")
     for digest in context.digests:
         words = f"{digest.path} is {digest.source}, condensed by {digest.model}"
-        say(tint("warn", shortened(one_line(words), width())))
+        say(tint("warn", one_line(words)))
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
-        say(f"receipt written to {one_line(os.fspath(receipt))}; check it: brimful verify RECEIPT --files FOLDER")
+        name = one_line(os.fspath(receipt))
+        say(f"receipt written to {name}; check it: brimful verify {shlex.quote(name)} {one_line(against)}")
 
 
 def show_digest(digest: Digest, document: Document) -> None:
@@ -85,9 +87,9 @@ def show_digest(digest: Digest, document: Document) -> None:
     )
     for cited in digest.sentences[:_MOST_CITATIONS]:
         lines = ",".join(_lines(document.lines(span.start, span.end)) for span in cited.sources)
-        place = f"{one_line(document.path)}:{lines}"
+        place = shown_place(one_line(document.path), f":{lines}", width() // 2, stream=sys.stderr)
         said = one_line(" ".join(cited.text.split()))
-        say(f"  {tint('path', shortened(place, width() // 2))} {shortened(said, width() - 3 - len(place))}")
+        say(f"  {tint('path', place)} {said if not sys.stderr.isatty() else shortened(said, width() - 3 - len(place))}")
     if len(digest.sentences) > _MOST_CITATIONS:
         say(f"  … and {len(digest.sentences) - _MOST_CITATIONS} more; --json lists them all")
     if digest.joined:
@@ -106,23 +108,23 @@ def captured(record: Mapping[str, Any]) -> str:
     )
 
 
-def citation(engine: Engine, window: Window) -> str:
+def citation(engine: Engine, window: Window) -> tuple[str, str]:
     """Where a window stands: pages, cells or messages of a converted file; else lines, or bytes of a long one."""
     if window.lines is None:
-        return f"{one_line(window.path)} bytes {window.start}-{window.end}"
+        return one_line(window.path), f" bytes {window.start}-{window.end}"
     return place_of(window.path, window.lines, engine.origins(window.path, window.start, window.end))
 
 
-def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> str:
+def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> tuple[str, str]:
     """A path with what a reader can find in that file.
 
     >>> place_of("tea.md", (3, 4), ()), place_of("tea.pdf", (1, 90), ("page 2", "page 3", "page 4"))
-    ('tea.md:3-4', 'tea.pdf, page 2 to page 4')
+    (('tea.md', ':3-4'), ('tea.pdf', ', page 2 to page 4'))
     """
     if not origins:
-        return f"{one_line(path)}:{_lines(lines)}"
+        return one_line(path), f":{_lines(lines)}"
     first, last = one_line(origins[0]), one_line(origins[-1])
-    return f"{one_line(path)}, {first if first == last else f'{first} to {last}'}"
+    return one_line(path), f", {first if first == last else f'{first} to {last}'}"
 
 
 def show_understood(documents: int, context: Context) -> None:
@@ -174,6 +176,7 @@ _SKIPPED_AS = {
     "outside": "outside the folder",
     "link": "behind a link",
     "loop": "in a loop of links",
+    "broken": "a link to nothing",
     "special": "not a regular file",
     "name": "with a name that can't be cited",
     "too_deep": "too deep in folders",
@@ -205,13 +208,12 @@ def hits(record: Mapping[str, Any]) -> str:
     """One line a hit: path, lines and the text on one line; cut to the screen's width on a terminal only."""
     lines = []
     for hit in record["hits"]:
-        place = place_of(hit["path"], hit["lines"], hit["origins"])
         text = one_line(" ".join(hit["text"].split()))
         if not text:
             continue  # a blank line between two that matter
         room = width()
+        place = shown_place(*place_of(hit["path"], hit["lines"], hit["origins"]), room // 2, stream=sys.stdout)
         if sys.stdout.isatty():
-            place = shortened(place, room // 2)
             text = text if len(text) <= room - len(place) - 2 else text[: room - len(place) - 3] + "…"
         lines.append(f"{_out('path', place)}: {text}\n")
     return "".join(lines)
@@ -290,9 +292,13 @@ def changed(record: Mapping[str, Any]) -> str:
     return f"{_out('path', one_line(record['place']))}: {done or 'up to date'}\n"
 
 
-def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[int] | None]) -> str:
+def explanation(record: Mapping[str, Any]) -> str:
     """How a question was understood, then a line for each window: in, or out with the reason."""
-    words = ", ".join(f"{one_line(word)} {number:,}×" for word, number in record["census"].items())
+    read: dict[str, list[str]] = {}
+    for each in record["corrections"]:
+        read.setdefault(each["word"], []).append(each["term"])
+    meant = {word: f"{word} → {', '.join(terms)}" for word, terms in read.items()}
+    words = ", ".join(f"{one_line(meant.get(word, word))} {number:,}×" for word, number in record["census"].items())
     lines = [f"{_out('strong', 'words')}  {words or 'none'}"]
     if missing := (record["relevance"] or {}).get("missing"):
         lines.append(f"       no document has: {one_line(', '.join(missing))}")
@@ -305,15 +311,15 @@ def explanation(record: Mapping[str, Any], *, omitted_lines: Sequence[Sequence[i
     lines.append(f"{_out('strong', 'filled')} {filled}")
     for each in record["windows"]:
         without = "no word of the question, but they stand around it" if each["lexical"] else "only its meaning"
-        terms = one_line(", ".join(each["terms"])) or without
+        terms = one_line(", ".join(_words_in(each, read))) or without
         legs = f"words {each['lexical'] or 0:.2f}, meaning {each['semantic'] or 0:.2f}"
         lines += [
-            f"{_out('good', 'in')}  {_out('path', _where(each, each['lines']))}",
+            f"{_out('good', 'in')}  {_out('path', _where(each))}",
             f"    {each['score']:.2f} ({legs}): {terms}{_marks(each)}",
         ]
-    for each, numbers in zip(record["omitted"][:_MOST_OMITTED], omitted_lines, strict=False):
+    for each in record["omitted"][:_MOST_OMITTED]:
         price = f"; enters at {each['enters_at']:,} tokens" if each["enters_at"] else ""
-        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each, numbers))}")
+        lines.append(f"{_out('faint', 'out')} {_out('path', _where(each))}")
         lines.append(f"    {each['score']:.2f}: {each['reason'].replace('_', ' ')}{price}")
     if len(record["omitted"]) > _MOST_OMITTED:
         lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
@@ -326,9 +332,21 @@ def _marks(window: Mapping[str, Any]) -> str:
     return f"{prior}; fills" if window["filling"] else prior
 
 
-def _where(window: Mapping[str, Any], lines: Sequence[int] | None) -> str:
-    place = f":{_lines(lines)}" if lines else f" bytes {window['start']}-{window['end']}"
-    return shortened(f"{one_line(window['path'])}{place}", width() - 4)
+def _words_in(window: Mapping[str, Any], read: Mapping[str, object]) -> list[str]:
+    """Which words of the question a window holds; one that was read as another is named as it stands there."""
+    text = window["text"].encode()
+    spans = [
+        (each["start"] - window["start"], each["end"] - window["start"])
+        for each in window["matches"]
+        if each["word"] in read
+    ]
+    there = {text[start:end].decode("utf-8", "replace").lower() for start, end in spans}
+    return sorted({term for term in window["terms"] if term not in read} | there)
+
+
+def _where(window: Mapping[str, Any]) -> str:
+    place = f":{_lines(window['lines'])}" if window["lines"] else f" bytes {window['start']}-{window['end']}"
+    return shown_place(one_line(window["path"]), place, width() - 4, stream=sys.stdout)
 
 
 def forecast(record: Mapping[str, Any]) -> str:
@@ -362,8 +380,10 @@ def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def labelled(rows: Iterable[tuple[str, str]]) -> str:
-    """A line each: a label and what it says."""
-    return "".join(f"{_out('strong', label.ljust(_LABEL))} {text}\n" for label, text in rows)
+    """A line each: a label and what it says, one below the other however long a label is."""
+    rows = list(rows)
+    wide = max((len(label) for label, _ in rows), default=0)
+    return "".join(f"{_out('strong', label.ljust(max(wide, _LABEL)))} {text}\n" for label, text in rows)
 
 
 def _out(style: str, text: str) -> str:

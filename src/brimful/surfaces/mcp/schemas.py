@@ -240,6 +240,12 @@ def place(citation: Citation) -> str:
     return f"{where}, {', '.join(map(one_line, citation.origins))}" if citation.origins else where
 
 
+def _spot(window: ExplainedWindow | LeftOut) -> str:
+    """A path with its bytes, and the lines where they are known: by those a model cites."""
+    lines = f", lines {window.lines[0]}-{window.lines[1]}" if window.lines else ""
+    return f"{one_line(window.path)}{lines} (bytes {window.start}-{window.end})"
+
+
 def hits(found: SearchResult) -> str:
     """A search's hits, best first."""
     listed = (
@@ -273,11 +279,10 @@ def _explained(result: ExplainResult) -> Iterator[str]:
         terms = ", ".join(map(one_line, window.terms)) or "no word of the question"
         prior = f"; {window.prior.kind}: counts {window.prior.counts:g}" if window.prior else ""
         marks = f"{prior}; fills" if window.filling else prior
-        yield f"in  {one_line(window.path)} bytes {window.start}-{window.end}, score {window.score:.3f}: {terms}{marks}"
+        yield f"in  {_spot(window)}, score {window.score:.3f}: {terms}{marks}"
     for omitted in result.omitted:
-        where = f"{one_line(omitted.path)} bytes {omitted.start}-{omitted.end}, score {omitted.score:.3f}"
         price = f", enters at a budget of {omitted.enters_at}" if omitted.enters_at else ""
-        yield f"out {where}: {omitted.reason}{price}"
+        yield f"out {_spot(omitted)}, score {omitted.score:.3f}: {omitted.reason}{price}"
     if result.omitted_total > len(result.omitted):
         yield f"out {result.omitted_total - len(result.omitted)} more"
     for finding in result.findings:

@@ -20,11 +20,11 @@ export async function openDocument(window) {
 
 async function view(body, { path, start, end }, around) {
   const found = await get(`/v1/documents/text?${new URLSearchParams({ path, start, end, around, partial: true })}`);
-  const isWhole = found.start === 0 && found.end === found.bytes;
+  const isWhole = found.start === 0 && found.end === found.document_bytes;
   const sheet = paper(found, start, end);
   const more = button("Show more around it", () => view(body, { path, start, end }, 8 * around));
   body.replaceChildren(
-    make("p", { class: "aside" }, `${isWhole ? "The whole document" : "A part of the document"}, ${size(found.bytes)}`),
+    make("p", { class: "aside" }, `${isWhole ? "The whole document" : "A part of the document"}, ${size(found.document_bytes)}`),
     sheet,
     isWhole ? "" : more);
   const cited = sheet.querySelector("mark");

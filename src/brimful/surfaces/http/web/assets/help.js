@@ -7,6 +7,7 @@ import { always } from "./kept.js";
 const KEYS = [
   ["/", "go to the question"],
   ["Enter", "ask; on a window, open its document"],
+  ["Shift Enter", "begin a new line in the question"],
   ["j  k", "next window, window before"],
   ["p", "pin this run to compare with it"],
   ["?", "this help"],
@@ -35,12 +36,17 @@ const KNOBS = [
     ["brim", "windows grow until the next sentence would not fit"],
     ["relevant", "stops where what is relevant ends"],
   ]],
+  ["Order", [
+    ["relevance", "documents by their best window"],
+    ["best", "the three best windows first"],
+    ["ends", "the best documents first and last"],
+  ]],
   ["Filters", [
     ["several", "stand behind each other, with ; between them"],
     ["path, not path", "a part of the path, or a pattern: *.md"],
     ["after, before", "a year, month, day or time: 2024-05-12"],
     ["phrase, without", "words side by side that a document has, or has not"],
-    ["signs", 'in the question: "phrases", -words, beginnings*, path:'],
+    ["operators", 'in the question: "phrases", -words, beginnings*, path:'],
   ]],
 ];
 

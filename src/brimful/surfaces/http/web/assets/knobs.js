@@ -89,15 +89,14 @@ export class Knobs {
 
   type(settled) {
     const budget = Number(find("budget").value);
-    if (!Number.isInteger(budget) || budget < 1) return;
+    if (!fits(find("budget"), { say: settled })) return;
     find("slider").value = String(this.position(budget));
     this.say(budget);
     this.turned({ budget }, { settled });
   }
 
   keep(name, field) {
-    const tokens = Number(field.value || 0);
-    if (Number.isInteger(tokens) && tokens >= 0) this.turned({ [name]: tokens }, { settled: true });
+    if (fits(field, { say: true })) this.turned({ [name]: Number(field.value || 0) }, { settled: true });
   }
 
   say(budget) {
@@ -122,6 +121,9 @@ function put(field, value) {
   if (field.value !== value) field.append(option(value)); // a link may hold no choice: the server says so
   field.value = value;
 }
+
+/** Whether a field holds what it may; else the browser says what is wrong with it, once the hand is off. */
+const fits = (field, { say }) => (say ? field.reportValidity() : field.checkValidity());
 
 const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));
 

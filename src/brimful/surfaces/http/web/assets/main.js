@@ -56,7 +56,7 @@ async function arrive() {
   if (!state.status) return; // the token is being asked for; then it starts again
   const { run, pinned, root } = read(location.hash);
   Object.assign(state, { run, pinned, root, before: null });
-  find("question").value = run.question;
+  showQuestion(run.question);
   knobs.show(run);
   await assemble();
 }
@@ -163,7 +163,7 @@ const paths = (answer) => new Set(answer.windows.map((window) => window.path));
 
 function showHeard(answer) {
   const { corrections, relevance } = answer;
-  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` beside ${named(word)}`];
+  const said = ({ term, word }, at) => [at ? "; " : "Searched for ", make("b", {}, named(term)), ` instead of ${named(word)}`];
   const undo = button("As typed", () => turn({ repair: false }, { settled: true }), { class: "quiet", id: "as-typed" });
   const missing = answer.windows.length && relevance?.missing.length ? make("span", { id: "missing" }, lacks(relevance.missing)) : null;
   find("heard").replaceChildren(
@@ -231,6 +231,19 @@ function say(words) {
   find("live").textContent = words;
 }
 
+/** Put a question into its field. */
+function showQuestion(question) {
+  find("question").value = question;
+  fitQuestion();
+}
+
+/** As many lines as the question has: a traceback is pasted as it is. */
+function fitQuestion() {
+  const field = find("question");
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight + field.offsetHeight - field.clientHeight}px`;
+}
+
 // ---- what can be done
 
 function openWindow(window) {
@@ -254,7 +267,7 @@ function unpin() {
 
 function swap() {
   Object.assign(state, { run: state.pinned, pinned: state.run, answer: state.before, before: state.answer });
-  find("question").value = state.run.question;
+  showQuestion(state.run.question);
   knobs.show(state.run);
   note();
   showAnswer();
@@ -302,6 +315,13 @@ function bindAll() {
     note();
     assemble();
   });
+  find("question").addEventListener("input", fitQuestion);
+  find("question").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    find("ask").requestSubmit();
+  });
+  addEventListener("resize", fitQuestion);
   find("skip").addEventListener("click", (event) => {
     event.preventDefault();
     find("windows").focus();

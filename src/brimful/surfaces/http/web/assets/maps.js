@@ -36,7 +36,7 @@ function row(path, bytes, { windows, omitted, before }, { pinned, go }) {
   }
   return make("li", {},
     make("p", { class: "map-head" },
-      button(named(path), () => go(windows[0]), { class: "plain path", title: named(path), disabled: !windows.length }),
+      button(make("bdi", { dir: "ltr" }, named(path)), () => go(windows[0]), { class: "plain path", title: named(path), disabled: !windows.length }),
       make("span", { class: "share" }, windows.length ? `${number(share)} %` : "–")),
     ...rows);
 }

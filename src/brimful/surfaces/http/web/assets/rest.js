@@ -1,6 +1,6 @@
 // What did not get in, why, and at which budget would it?
 
-import { button, bytes, citation, find, make, number, plural } from "./dom.js";
+import { button, citation, find, make, number, place, plural } from "./dom.js";
 
 const FIRST = 8;
 const MORE = 50;
@@ -47,7 +47,7 @@ export class Rest {
     const { total, available } = this.answer.account;
     const budget = each.enters_at && each.enters_at + total - available;
     return make("li", {},
-      citation(each, bytes(each), () => this.open(each)),
+      citation(each, place(each), () => this.open(each)),
       make("p", { class: "why" }, `${each.score.toFixed(2)}: ${REASONS[each.reason] || each.reason}`),
       budget && button(`Enters at ${number(budget)} tokens`, () => this.enter(budget), { class: "enter" }));
   }

@@ -4,7 +4,7 @@ import { find } from "./dom.js";
 import { always } from "./kept.js";
 
 const STORED = "brimful.theme";
-const THEMES = { system: "Auto", light: "Light", dark: "Dark" };
+const THEMES = { system: "auto", light: "light", dark: "dark" };
 
 const theme = () => (always.get(STORED) in THEMES ? always.get(STORED) : "system");
 
@@ -19,6 +19,5 @@ export function nextTheme() {
 export function showTheme() {
   if (theme() === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme();
-  find("theme").textContent = THEMES[theme()];
-  find("theme").setAttribute("aria-label", `Theme: ${THEMES[theme()]}`);
+  find("theme").textContent = `Theme: ${THEMES[theme()]}`;
 }

@@ -1,7 +1,7 @@
 // What does the model read? The windows, the best first or as they are read, each with citation, score and words.
 
 import { button, bytes, citation, find, key, make, named, place, plural } from "./dom.js";
-import { marked } from "./marks.js";
+import { cut, marked } from "./marks.js";
 
 const LONG = 24; // lines; a longer window is folded until it is asked for
 
@@ -29,6 +29,7 @@ export class Windows {
     const best = Math.max(...answer.windows.map((window) => window.score), 0);
     const ranks = ranked(answer.windows);
     const held = document.activeElement?.closest?.("article")?.dataset.key;
+    const read = new Set(answer.corrections.map(({ word }) => word));
     const shown = new Map();
     const nodes = [];
     let path = null;
@@ -36,7 +37,7 @@ export class Windows {
       const name = `${answer.root}\u0000${key(window)}\u0000${JSON.stringify(window.matches)}`;
       const card = this.known.get(name) || new Card(window, this.open);
       const rank = `${ordinal(ranks.get(window))} of ${answer.windows.length}`;
-      card.update({ window, at, rank, best, change: changes?.get(key(window)) });
+      card.update({ window, at, rank, best, change: changes?.get(key(window)), read });
       card.element.classList.toggle("follows", window.path === path);
       path = window.path;
       shown.set(name, card);
@@ -106,7 +107,7 @@ class Card {
     if (folds) this.label();
   }
 
-  update({ window, at, rank, best, change }) {
+  update({ window, at, rank, best, change, read }) {
     this.element.id = `window-${at + 1}`;
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "meter-fill" }));
     meter.firstChild.style.width = `${best ? Math.round((100 * window.score) / best) : 0}%`;
@@ -114,7 +115,7 @@ class Card {
       make("span", {}, bytes(window)),
       make("span", { class: "score" }, meter, `score ${window.score.toFixed(2)}`),
     );
-    this.why.replaceChildren(...reasons(window, rank));
+    this.why.replaceChildren(...reasons(window, rank, read));
     this.change.textContent = change?.said || "";
     this.change.hidden = !change?.said;
     this.fills.hidden = !window.filling;
@@ -138,9 +139,10 @@ function ranked(windows) {
   return new Map(order.map((window, at) => [window, at + 1]));
 }
 
-/** Why a window is in. */
-function reasons(window, rank) {
-  const held = [...new Set(window.matches.map((match) => match.word))].sort();
+/** Why a window is in; a word that was `read` as another is named as it stands there. */
+function reasons(window, rank, read) {
+  const there = ({ start, end }) => cut(window.text, start - window.start, end - window.start).toLowerCase();
+  const held = [...new Set(window.matches.map((match) => (read.has(match.word) ? there(match) : match.word)))].sort();
   const words = held.length
     ? ["holds ", ...held.flatMap((word, at) => [at ? ", " : "", make("b", {}, named(word))])]
     : ["holds no word of the question, but stands near them or is close in meaning"];
