@@ -265,7 +265,7 @@ def test_older_tables_get_room_for_answers(before, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     owner, team, readers = before
-    with pytest.raises(StoreAccessError, match="version 1, this program needs 2; their owner"):
+    with pytest.raises(StoreAccessError, match="version 1, this program needs 3; their owner"):
         brimful.open(team)
     brimful.open(owner).close()
     with brimful.open(team) as engine:

@@ -100,7 +100,8 @@ class Document(_WorkedOut):
     def read(cls, path: str, content: bytes, *, time: int | None, kind: Kind, language: str | None) -> Document:
         """A document of a file that was read: its text is UTF-8, and its kind and time are known to be such.
 
-        >>> Document.read("a.md", b"Tea.", time=None, kind="prose", language=None) == Document("a.md", "Tea.")
+        >>> read = Document.read("a.md", b"Tea.", time=None, kind="prose", language="markdown")
+        >>> read == Document("a.md", "Tea.")
         True
         """
         name = check_path(path)

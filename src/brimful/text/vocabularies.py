@@ -130,7 +130,7 @@ def tokens_for(model: str) -> TokenCounter:
     False
     >>> tokens_for("gpt-4p")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    brimful.errors.UnknownModelError: no vocabulary is known for model 'gpt-4p'; did you mean 'gpt-4' or ...
+    brimful.errors.UnknownModelError: no vocabulary is known for model 'gpt-4p'; did you mean 'gpt-4', ...
     """
     return _COUNTERS[_vocabulary(model)]
 

@@ -403,7 +403,7 @@ def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str
 
 def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
     """The book's title, and the names of its pages in reading order."""
-    said = re.search(r"<(?:dc:)?title[^>]*>([^<]{1,500})<", package)
+    said = re.search(r"<(?:dc:)?title[^<>]{0,500}>([^<]{1,500})<", package)
     places: dict[str, str] = {}
     order: list[str] = []
     for name, attributes in _tags(package):

@@ -130,7 +130,7 @@ FIRST_TURN = 16
 
 _THIRD = """
 INSERT INTO all_counters (corpus, number, segments)
-    SELECT corpus, row.number, 0 FROM all_counters, (VALUES (1), (2)) AS row (number);
+    SELECT corpus, row.number, 0 FROM all_counters, (VALUES (1), (2)) AS row (number) ON CONFLICT DO NOTHING;
 DO $$
 DECLARE known record;
 BEGIN
