@@ -67,7 +67,8 @@ def together(path, *programs):
         for program in programs
     ]
     for each in started:
-        assert each.stdout.readline() == b"ready\n"
+        line = each.stdout.readline()
+        assert line == b"ready\n", each.communicate()[1].decode()
     for each in started:
         each.stdin.write(b"\n")
         each.stdin.flush()
