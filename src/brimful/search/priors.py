@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -95,6 +96,7 @@ TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), (
 # A language in a path: `en-US/`, `pt_BR/`, `de/`, `guide.fr.md`.
 _LANGUAGE = compiled(rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
 _LONGEST_LANGUAGE = 7  # bytes
+_KEPT_LANGUAGES = 8
 
 
 def priors_of(path: str) -> tuple[Prior, ...]:
@@ -176,7 +178,8 @@ class Translations:
     One that has none beside `README.fr.md` is in the language of the corpus.
 
     >>> paths = ["de/setup.md", "en/setup.md", "fr/setup.md", "fr/notes.md", "is/even.js", "README.md", "README.fr.md"]
-    >>> Translations(paths, unmarked="en").into_others("en").tolist()
+    >>> rows, _ = Translations(paths, unmarked="en").into_others("en")
+    >>> rows.tolist()
     [0, 2, 6]
     """
 
@@ -184,6 +187,8 @@ class Translations:
         lines = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
         starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
         plain = {line: row for row, line in enumerate(lines)}
+        self._paths = paths
+        self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
         self._texts: dict[bytes, list[tuple[str, int]]] = {}
         for low, high in _short_parts(b"\n".join([*lines, b""])):
             row = int(starts.searchsorted(low, side="right")) - 1
@@ -196,16 +201,16 @@ class Translations:
                 if line[high - start : high - start + 1] == b"." and without in plain:
                     texts.append((unmarked, plain[without]))
 
-    def into_others(self, language: str) -> NDArray[np.int64]:
-        """The rows of those in other languages than this one, ascending, where there is one in this."""
-        others = (
+    def _into_others(self, language: str) -> tuple[NDArray[np.int64], frozenset[str]]:
+        """Rows, ascending, and paths of those in other languages than this one, where there is one in this."""
+        others = {
             row
             for texts in self._texts.values()
             if any(name == language for name, _ in texts)
             for name, row in texts
             if name != language
-        )
-        return np.array(sorted(set(others)), np.int64)
+        }
+        return np.array(sorted(others), np.int64), frozenset(self._paths[row] for row in others)
 
 
 def _short_parts(text: bytes) -> Iterator[tuple[int, int]]:

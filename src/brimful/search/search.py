@@ -309,7 +309,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         lacking=lacking,
         covered=field.covered / MILLION,
         read=read,
-        translations=_translations(asked),
+        translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -528,14 +528,14 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
-    others = _translated_rows(columns, query)
+    others, _ = _translations(columns, query)
     if len(others):
         kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
-def _translated_rows(columns: CorpusColumns, query: Query) -> Numbers:
-    """The documents that are there in the question's own language too, and are not in it.
+def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
+    """The rows and paths of documents that are there in the question's own language too, and are not in it.
 
     A few keywords tell no language: in ASCII they are taken for the commonest one's.
     """
@@ -543,12 +543,6 @@ def _translated_rows(columns: CorpusColumns, query: Query) -> Numbers:
     if language is None and query.text.isascii():
         language = columns.language
     return columns.translations.into_others(language or "")
-
-
-def _translations(asked: Understood) -> frozenset[str]:
-    """The paths of these documents, where they counted for less."""
-    rows = _translated_rows(asked.columns, asked.query).tolist() if asked.settings.priors else ()
-    return frozenset(asked.columns.documents.paths[row] for row in rows)
 
 
 def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Sense, ...]:
