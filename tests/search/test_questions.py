@@ -354,3 +354,12 @@ def test_how_long_and_how_many_are_not_missed(ask):
     assert notes("How long does the ferry take?").relevance.missing == ()
     assert notes("How many minutes does the ferry take?").relevance.missing == ()
     assert notes("Is the ferry long?").relevance.missing == ("long",)
+
+
+@pytest.mark.parametrize(("question", "said"), [("Where did she go?", "went"), ("Who chose the lamp?", "chosen")])
+def test_irregular_forms_of_a_word_are_found_and_not_missed(ask, question, said):
+    """English words whose forms share no stem are one word too; nothing is named as missing."""
+    notes = ask({"a.md": FILLER * 300, "b.md": f"{FILLER * 9}She has {said} as she liked.\n\n{FILLER * 9}"})
+    found = notes(question)
+    assert said in found.text
+    assert found.relevance.missing == ()

@@ -296,12 +296,38 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))
 
 
+# English words whose forms share no stem; not those of which a form is another word (saw, left, felt).
+_FORMS = (
+    "begin began begun/bind bound/break broke broken/bring brought/build built/buy bought/catch caught"
+    "/choose chose chosen/draw drew drawn/drive drove driven/eat ate eaten/fall fell fallen/feed fed/fight fought"
+    "/fly flew flown/forget forgot forgotten/freeze froze frozen/give gave given/go went gone/grow grew grown"
+    "/hide hid hidden/hold held/keep kept/know knew known/lose lost/make made/mean meant/meet met/override overrode"
+    " overridden/overwrite overwrote overwritten/pay paid/rebuild rebuilt/rewrite rewrote rewritten/ride rode ridden"
+    "/run ran/say said/see seen/seek sought/sell sold/send sent/shake shook shaken/shrink shrank shrunk/sing sang sung"
+    "/sink sank sunk/sleep slept/speak spoke spoken/spend spent/spin spun/steal stole stolen/stick stuck"
+    "/swim swam swum/take took taken/teach taught/tell told/think thought/throw threw thrown"
+    "/understand understood/wake woke woken/wear wore worn/win won/withdraw withdrew withdrawn/write wrote written"
+    "/analysis analyses/appendix appendices/axis axes/child children/crisis crises/criterion criteria/foot feet"
+    "/half halves/hypothesis hypotheses/index indices/knife knives/matrix matrices/mouse mice/person people"
+    "/thesis theses/tooth teeth/vertex vertices"
+)
+_IRREGULAR: Final = {
+    one: tuple(other for other in family if other != one)
+    for family in (line.encode().split() for line in _FORMS.split("/"))
+    for one in family
+}
+
+
 def is_inflection(one: bytes, other: bytes) -> bool:
-    """Whether two English words with one stem are forms of one word, not derived from each other.
+    """Whether two English words of one stem, or of one family, are forms of one word, not derived from each other.
 
     >>> is_inflection(b"copies", b"copy"), is_inflection(b"running", b"run"), is_inflection(b"parental", b"parents")
     (True, True, False)
+    >>> is_inflection(b"broke", b"break")
+    True
     """
+    if other in _IRREGULAR.get(one, ()):
+        return True
     shared = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     size = sum(1 for _ in shared)
     last = one[size - 1 : size]
@@ -329,8 +355,10 @@ def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[For
 def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
     """The words with the same stem in any of the languages, and those that differ in accents only."""
     text = term.decode("utf-8", "replace")
+    others = _IRREGULAR.get(term, ()) if not languages or "en" in languages else ()
+    irregular = [Form((name,), "inflection", weights.inflection) for name in others if words.census(name)]
     if len(text) < _LEAST_LETTERS or not _is_word(term):
-        return []
+        return irregular
     chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
     stems = {language: stems_of([term], language)[0] for language in chosen}
     candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
@@ -342,7 +370,7 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
         for name, stem in zip(candidates, stems_of(candidates, language), strict=True):
             if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
                 found.setdefault(name, Form((name,), how, weight))
-    return list(found.values())
+    return list({form.terms[0]: form for form in (*irregular, *found.values())}.values())
 
 
 def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
