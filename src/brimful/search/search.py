@@ -453,14 +453,14 @@ def _named(
 
     `parental` where there are `parents`: what is found may speak of something else, though it decides nothing.
     """
-    lost = {each.word for each in missing}
+    lost, measures = {each.word for each in missing}, _measures(query)
     if columns.languages[:1] in ((), ("en",)):
         lost |= {
             word.words[0]
             for word in forms
             if word.forms
             and not is_stop_word(word.words[0], columns.languages)
-            and word.words[0] not in _measures(query)
+            and word.words[0] not in measures
             and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
         }
     named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)

@@ -19,7 +19,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from brimful.classes import Closing
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.reading import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError
@@ -34,13 +33,12 @@ from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Heads, Row
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
+    ComparedElsewhere,
     StoredSegment,
     StoredSnapshot,
     expect_terms,
-    near_elsewhere,
     parts_of,
     places_in,
-    scores_elsewhere,
 )
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
@@ -72,7 +70,7 @@ class ShardView(StoredSegment):
         return [card._replace(number=card.number * self._shards + self._shard) for card in self._view.cards()]
 
 
-class ShardedSnapshot(Closing):
+class ShardedSnapshot(ComparedElsewhere):
     """What all shards hold, each at its newest moment, or all but those that are missing.
 
     A document's number is that in its shard, times the count of shards, plus the shard.
@@ -227,16 +225,6 @@ class ShardedSnapshot(Closing):
     def expect_terms(self, terms: Sequence[bytes]) -> None:
         """Be told which terms will be looked for, or beginnings of terms."""
         expect_terms(self._segments, terms)
-
-    def near_elsewhere(
-        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
-    ) -> list[tuple[Numbers, Numbers]] | None:
-        """What is alike to a question, where whoever holds the segments compares their codes: all shards at once."""
-        return near_elsewhere(views, meaning, least=least, limit=limit)
-
-    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
-        """The same for the scores of some units."""
-        return scores_elsewhere(wanted, meaning)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

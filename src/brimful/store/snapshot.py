@@ -437,31 +437,6 @@ def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None
     at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
 
 
-def near_elsewhere(
-    views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None
-) -> list[tuple[Numbers, Numbers]] | None:
-    """The units of each segment that are alike to a question, and their scores; None where codes are compared here."""
-    rounds = _rounds_of(views)
-    if rounds is None:
-        return None
-    if any(view.is_part for view in views):  # some of the best may be documents that count as deleted here alone
-        limit = None
-    begun = {shelf: each.begin_near(meaning, least=least, limit=limit) for shelf, each in rounds.items()}
-    return [begun[view.shelf](view.number) for view in views]
-
-
-def scores_elsewhere(wanted: Sequence[tuple[StoredSegment, Numbers]], meaning: Numbers) -> list[Numbers] | None:
-    """How alike some units of each segment are to a question; None where codes are compared here."""
-    rounds = _rounds_of([view for view, _ in wanted])
-    if rounds is None:
-        return None
-    own: dict[BlobReader, dict[int, Numbers]] = {}
-    for view, units in wanted:
-        own.setdefault(view.shelf, {})[view.number] = units
-    begun = {shelf: rounds[shelf].begin_scores(units, meaning) for shelf, units in own.items()}
-    return [begun[view.shelf](view.number) for view, _ in wanted]
-
-
 def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
     """Who compares the codes of segments; None where one of them is compared here."""
     found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
@@ -501,7 +476,36 @@ def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
     return Places(found.documents[order], found.starts[order])
 
 
-class StoredSnapshot(Closing):
+class ComparedElsewhere(Closing):
+    """A snapshot of segments whose codes may be compared by whoever holds them: all shards at once."""
+
+    def near_elsewhere(
+        self, views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None
+    ) -> list[tuple[Numbers, Numbers]] | None:
+        """The units of each segment that are alike to a question, with scores; None where codes are compared here."""
+        rounds = _rounds_of(views)
+        if rounds is None:
+            return None
+        if any(view.is_part for view in views):  # some of the best may be documents that count as deleted here alone
+            limit = None
+        begun = {shelf: each.begin_near(meaning, least=least, limit=limit) for shelf, each in rounds.items()}
+        return [begun[view.shelf](view.number) for view in views]
+
+    def scores_elsewhere(
+        self, wanted: Sequence[tuple[StoredSegment, Numbers]], meaning: Numbers
+    ) -> list[Numbers] | None:
+        """How alike some units of each segment are to a question; None where codes are compared here."""
+        rounds = _rounds_of([view for view, _ in wanted])
+        if rounds is None:
+            return None
+        own: dict[BlobReader, dict[int, Numbers]] = {}
+        for view, units in wanted:
+            own.setdefault(view.shelf, {})[view.number] = units
+        begun = {shelf: rounds[shelf].begin_scores(units, meaning) for shelf, units in own.items()}
+        return [begun[view.shelf](view.number) for view, _ in wanted]
+
+
+class StoredSnapshot(ComparedElsewhere):
     """One generation, held by a read transaction."""
 
     missing: tuple[str, ...] = ()
@@ -682,16 +686,6 @@ class StoredSnapshot(Closing):
         """Be told which terms will be looked for, or beginnings of terms."""
         if self._cursor.is_far:
             expect_terms(self._segments.values(), terms)
-
-    def near_elsewhere(
-        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
-    ) -> list[tuple[Numbers, Numbers]] | None:
-        """What is alike to a question, where whoever holds the segments compares their codes."""
-        return near_elsewhere(views, meaning, least=least, limit=limit)
-
-    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
-        """The same for the scores of some units."""
-        return scores_elsewhere(wanted, meaning)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
