@@ -11,7 +11,6 @@ import ast
 import importlib
 import pkgutil
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import IgnoreRules
 from brimful.densify.plan import squeeze
 from brimful.densify.transport import shown
+from tests.properties.growth import growth, seconds
 
 BOUND = 40
 SMALL, LARGE = 1_000, 10_000  # characters
@@ -199,22 +199,14 @@ def parts_of(item: tuple[object, object]) -> list[list[tuple[object, object]]]:
     return []
 
 
-def seconds(work: Callable[[], object], tries: int = 3) -> float:
-    """Processor time, the least of some tries."""
-    taken = []
-    for _ in range(tries):
-        start = time.process_time()
-        work()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
 def ratio(make: Callable[[int], Callable[[], object]]) -> float:
     """How much longer ten times as much takes; 0 where even that takes no time worth speaking of."""
-    large = seconds(make(LARGE), tries=1)
-    if large < NOTICED_SECONDS:
-        return 0.0
-    return seconds(make(LARGE)) / max(seconds(make(SMALL)), 1e-6)
+
+    def measure() -> float:
+        large = seconds(make(LARGE))
+        return large / max(seconds(make(SMALL)), 1e-6) if large >= NOTICED_SECONDS else 0.0
+
+    return growth(measure, BOUND)
 
 
 FOUND = patterns()

@@ -1,12 +1,13 @@
 """What holds of the structure of any bytes, read by any rules."""
 
-import time
+import itertools
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.text.structure import structure
+from tests.properties.growth import growth, seconds
 from tests.text.test_definitions_by_rules import SOURCES
 
 PROSE = [
@@ -85,13 +86,12 @@ WORST = [
 
 
 SMALL = 4_000
+BOUND = 30
 
 
 def _work(rule, content: bytes) -> float:
     kind, language, path = rule
-    began = time.process_time()
-    structure(content, kind=kind, language=language, path=path)
-    return max(time.process_time() - began, 2e-4)
+    return max(seconds(lambda: structure(content, kind=kind, language=language, path=path)), 2e-4)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule[1]}{rule[2]}")
@@ -100,10 +100,13 @@ def test_work_grows_with_the_text_and_no_faster(rule):
     slow = {}
     for piece in WORST:
         content = (piece * (8 * SMALL // len(piece) + 1))[: 8 * SMALL]
-        for size in (SMALL // 4, SMALL // 2, SMALL):  # what looks slow is looked at again, longer
-            ratio = _work(rule, content[: 8 * size]) / _work(rule, content[:size])
-            if ratio < 30:
-                break
-        else:
+        sizes = itertools.chain((SMALL // 4, SMALL // 2), itertools.repeat(SMALL))  # what looks slow, again and longer
+
+        def measure(content=content, sizes=sizes):
+            size = next(sizes)
+            return _work(rule, content[: 8 * size]) / _work(rule, content[:size])
+
+        ratio = growth(measure, BOUND)
+        if ratio >= BOUND:
             slow[piece] = round(ratio)
     assert not slow
