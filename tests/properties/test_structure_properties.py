@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.structure import structure
+from brimful.text.layout import definition_blocks
+from brimful.text.structure import definitions_in, structure
 from tests.properties.growth import growth, seconds
 from tests.text.test_definitions_by_rules import SOURCES
 
@@ -30,6 +31,25 @@ PIECES = st.sampled_from(
     ).split(" ")
 )
 TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=60).map(" ".join).map(str.encode)
+
+
+C_PIECES = st.sampled_from(
+    (
+        "int f(int a); int g(int a,\n b); struct A { }; enum B { x, y } typedef struct C { int z; } D; class E : F { "
+        'public: ~E(); } namespace N { extern "C" { } { ( ) [ ] ; = , \n \n\n // doc\n /* doc */ #define A\\\n1\n '
+        "#define B(x) x\n #if 0\n #else\n #endif\n int a[] = {1}; 'c' \" template<class T> operator()(int) try catch "
+        "(...) return const"
+    ).split(" ")
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(("c", "cpp", "java", "csharp", "dart")), st.lists(C_PIECES, max_size=60).map(" ".join))
+def test_definitions_of_a_single_line_change_no_block(language, text):
+    """Blocks are the same whether declarations and macros of a single line were read or not."""
+    content = text.encode()
+    some, every = (definitions_in(content, language, several_lines=each) for each in (True, False))
+    assert definition_blocks(content, some) == definition_blocks(content, every)
 
 
 @settings(max_examples=300, deadline=None)

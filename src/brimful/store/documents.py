@@ -20,7 +20,7 @@ from brimful.text.markup import sections_of
 from brimful.text.outline import Block, Outline, outline
 from brimful.text.prose import heading_blocks
 from brimful.text.spans import Span, merge_spans
-from brimful.text.structure import Structure, structure
+from brimful.text.structure import Definition, Structure, definitions_in, structure
 
 # ---- partly: How is a document read that is too long to be held? Only around the places that are shown.
 #
@@ -356,10 +356,17 @@ class _StoredOutline(Outline):
         return structure(self._content, kind=row.kind, language=row.language, path=row.path)
 
     @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        row = self._row
+        if row.kind != "code" or row.length > LARGEST:
+            return ()
+        return definitions_in(self._content, row.language, several_lines=True)
+
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         row = self._row
         if row.kind != "prose":
-            return definition_blocks(self._content, self.structure)
+            return definition_blocks(self._content, self.definitions)
         if row.length <= LARGEST:
             return heading_blocks(self.structure.headings)
         columns = (column.tolist() for column in self._snapshot.heads(row.number))

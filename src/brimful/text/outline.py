@@ -21,7 +21,7 @@ from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
-    from brimful.text.structure import Structure
+    from brimful.text.structure import Definition, Structure
 
 
 # ---- cuts: Which byte positions are safe to cut at, and where is a stretch cut that offers none of its own?
@@ -270,6 +270,11 @@ class Outline:
         return (
             Structure(self.kind, self.language, self.length) if self._read_structure is None else self._read_structure()
         )
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions of code; those of a single line, in which nothing else stands, may be left out."""
+        return self.structure.definitions
 
     @cached_property
     def _parents(self) -> tuple[int, ...]:

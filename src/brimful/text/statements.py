@@ -61,12 +61,19 @@ class _Scope:
     name: str
 
 
-def read_statements(source: Source, directives: tuple[list[int], list[int]]) -> list[Found]:
-    """Every definition at the level of the file and its classes, with the macros of the preprocessor."""
-    reader = _Reader(source)
+def read_statements(
+    source: Source, directives: tuple[list[int], list[int]], *, several_lines: bool = False
+) -> list[Found]:
+    """Every definition at the level of the file and its classes, with the macros of the preprocessor.
+
+    For `several_lines`, declarations and macros of a single line are left out; nothing else begins in one.
+    """
+    reader = _Reader(source, several_lines=several_lines)
     reader.read()
     found = reader.found
     for start, end in zip(*directives, strict=True):
+        if several_lines and source.content.find(b"\n", start, end) < 0:
+            continue
         macro = _DEFINE.match(source.content, start, end)
         if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
             stop = start + len(source.content[start:end].rstrip())
@@ -85,9 +92,10 @@ def read_statements(source: Source, directives: tuple[list[int], list[int]]) -> 
 class _Reader:
     """A walk over the statements of a source, from brace to brace."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, several_lines: bool) -> None:
         self.found: list[Found] = []
         self._code, self._pairs, self._language = source.code, source.pairs, source.language
+        self._content, self._several_lines = source.content, several_lines
         codes = np.frombuffer(source.code, np.uint8)
         self._signs: list[int] = np.flatnonzero((codes == _SEMICOLON) | (codes == _OPEN) | (codes == _CLOSE)).tolist()
         self._places = np.array(self._signs, np.int64)
@@ -317,6 +325,10 @@ class _Reader:
         code = self._code
         if end - begin > _LONGEST_HEAD:
             return
+        if self._several_lines:
+            first = end - len(code[begin:end].lstrip())
+            if self._content.find(b"\n", first, end) < 0:
+                return
         if self._wanted.search(code, begin, end) is None:
             return
         text = code[begin:end]

@@ -84,21 +84,31 @@ def structure(content: bytes, *, kind: Kind, language: str | None = None, path: 
 def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
     if language is None or not has_rules(language):
         return (), ()
-    masked = mask(content, language)
-    if language in _STATEMENTS:
-        masked = one_branch(content, masked)
-    source = Source(content, masked.code, Brackets(masked.code), language)
+    source, masked = _masked(content, language)
     return _nested(source, masked, _found(source, masked)), imports_in(source, masked)
 
 
-def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
+def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
+    masked = mask(content, language)
+    if language in _STATEMENTS:
+        masked = one_branch(content, masked)
+    return Source(content, masked.code, Brackets(masked.code), language), masked
+
+
+def definitions_in(content: bytes, language: str | None, *, several_lines: bool = False) -> tuple[Definition, ...]:
     r"""The definitions of a source, in order; none in a language without rules.
+
+    For `several_lines`, prototypes and macros of a single line are not read: in C those are most of the work, and no
+    window begins or ends in one.
 
     >>> code = b"class Pot:\n    def pour(self):\n        return 1\n"
     >>> [(found.qualified, found.kind) for found in definitions_in(code, "python")]
     [('Pot', 'class'), ('Pot.pour', 'method')]
     """
-    return _read_code(content, language)[0]
+    if language is None or not has_rules(language):
+        return ()
+    source, masked = _masked(content, language)
+    return _nested(source, masked, _found(source, masked, several_lines=several_lines))
 
 
 def has_rules(language: str) -> bool:
@@ -107,12 +117,12 @@ def has_rules(language: str) -> bool:
     return is_known(language) and (is_read or rule_of(language) is not None or is_form(language))
 
 
-def _found(source: Source, masked: Masked) -> list[Found]:
+def _found(source: Source, masked: Masked, *, several_lines: bool = False) -> list[Found]:
     language = source.language
     if language == "python":
         return declared_in_python(source)
     if language in _STATEMENTS:
-        return read_statements(source, masked.directives)
+        return read_statements(source, masked.directives, several_lines=several_lines)
     if language in _SCRIPTS:
         return declared_in_script(source)
     if is_form(language):
