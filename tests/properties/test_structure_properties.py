@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.text.layout import definition_blocks
-from brimful.text.structure import definitions_in, structure
+from brimful.text.structure import PartedSource, definitions_in, structure
 from tests.properties.growth import growth, seconds
 from tests.text.test_definitions_by_rules import SOURCES
 
@@ -44,12 +44,18 @@ C_PIECES = st.sampled_from(
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.sampled_from(("c", "cpp", "java", "csharp", "dart")), st.lists(C_PIECES, max_size=60).map(" ".join))
-def test_definitions_of_a_single_line_change_no_block(language, text):
-    """Blocks are the same whether declarations and macros of a single line were read or not."""
+@given(
+    st.sampled_from(("c", "cpp", "java", "csharp", "dart")),
+    st.lists(C_PIECES, max_size=80).map(" ".join),
+    st.integers(1, 200),
+)
+def test_blocks_of_a_source_read_in_parts_are_those_of_the_whole(language, text, size):
+    """Wherever a source is parted, and though declarations and macros of a single line are passed over."""
     content = text.encode()
-    some, every = (definitions_in(content, language, several_lines=each) for each in (True, False))
-    assert definition_blocks(content, some) == definition_blocks(content, every)
+    parted = PartedSource(content, language, part_bytes=size)
+    parts = range(parted.part_of(len(content)) + 1)
+    found = [block for part in parts for block in definition_blocks(content, parted.definitions(part))]
+    assert tuple(found) == definition_blocks(content, definitions_in(content, language))
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,10 +17,10 @@ from brimful.index.segments import Numbers
 from brimful.store.protocol import Row, Snapshot
 from brimful.text.layout import LARGEST, definition_blocks
 from brimful.text.markup import sections_of
-from brimful.text.outline import Block, Outline, outline
+from brimful.text.outline import Block, Outline, outline, parents_of
 from brimful.text.prose import heading_blocks
 from brimful.text.spans import Span, merge_spans
-from brimful.text.structure import Definition, Structure, definitions_in, structure
+from brimful.text.structure import Definition, PartedSource, Structure, structure
 
 # ---- partly: How is a document read that is too long to be held? Only around the places that are shown.
 #
@@ -347,6 +347,7 @@ class _StoredOutline(Outline):
         units, sections = snapshot.units(row.number), snapshot.sections(row.number)
         super().__init__(row.kind, row.language, row.length, units, sections)
         self._snapshot, self._row, self._content = snapshot, row, content
+        self._blocks_of: dict[int, tuple[tuple[Block, ...], tuple[int, ...]]] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -356,17 +357,27 @@ class _StoredOutline(Outline):
         return structure(self._content, kind=row.kind, language=row.language, path=row.path)
 
     @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
-        row = self._row
-        if row.kind != "code" or row.length > LARGEST:
-            return ()
-        return definitions_in(self._content, row.language, several_lines=True)
+    def _source(self) -> PartedSource:
+        return PartedSource(self._content, self._row.language if self._row.length <= LARGEST else None)
+
+    def definitions_at(self, position: int) -> tuple[Definition, ...]:
+        return self._source.definitions(self._source.part_of(position)) if self._row.kind == "code" else ()
+
+    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+        """Of code only the part around the byte is read."""
+        if self._row.kind != "code":
+            return super()._blocks_at(position)
+        part = self._source.part_of(position)
+        if part not in self._blocks_of:
+            found = definition_blocks(self._content, self._source.definitions(part))
+            self._blocks_of[part] = found, parents_of(found)
+        return self._blocks_of[part]
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         row = self._row
         if row.kind != "prose":
-            return definition_blocks(self._content, self.definitions)
+            return definition_blocks(self._content, self.structure.definitions)
         if row.length <= LARGEST:
             return heading_blocks(self.structure.headings)
         columns = (column.tolist() for column in self._snapshot.heads(row.number))

@@ -479,6 +479,14 @@ class Brackets:
         at = bisect_left(opened, position) - 1
         return opened[at] if at >= 0 else None
 
+    def outermost(self, positions: NDArray[np.int64], *, since: int = 0) -> NDArray[np.int64]:
+        """Those of some bytes at which no bracket is open that was opened since, however often others were closed."""
+        places, _, depths = self._turns
+        first = int(places.searchsorted(since))
+        at = places[first:].searchsorted(positions)
+        found: NDArray[np.int64] = positions[depths[first:][at] == np.minimum.accumulate(depths[first:])[at]]
+        return found
+
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
         places, _, depths = self._turns

@@ -7,7 +7,7 @@ made by the rules of the text's kind when a window is cut.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -271,20 +271,17 @@ class Outline:
             Structure(self.kind, self.language, self.length) if self._read_structure is None else self._read_structure()
         )
 
-    @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
-        """The definitions of code; those of a single line, in which nothing else stands, may be left out."""
+    def definitions_at(self, position: int) -> tuple[Definition, ...]:  # noqa: ARG002  (some are read in parts)
+        """Definitions of code, those around a byte among them, with all that those stand in."""
         return self.structure.definitions
+
+    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:  # noqa: ARG002  (likewise)
+        """Blocks, those around a byte among them, and for each the one around it."""
+        return self.blocks, self._parents
 
     @cached_property
     def _parents(self) -> tuple[int, ...]:
-        parents: list[int] = []
-        for number, block in enumerate(self.blocks):
-            around = number - 1
-            while around >= 0 and self.blocks[around].end < block.end:
-                around = parents[around]
-            parents.append(around)
-        return tuple(parents)
+        return parents_of(self.blocks)
 
     def unit_at(self, position: int) -> int:
         """The index of the unit that holds the byte at `position` (the nearest one outside the text)."""
@@ -310,13 +307,25 @@ class Outline:
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
-        at = bisect_right(self.blocks, start, key=lambda block: block.start) - 1
+        blocks, parents = self._blocks_at(start)
+        at = bisect_right(blocks, start, key=lambda block: block.start) - 1
         while at >= 0:
-            block = self.blocks[at]
+            block = blocks[at]
             if block.end >= end and block.end > start:
                 found.append(block)
-            at = self._parents[at]
+            at = parents[at]
         return tuple(reversed(found))
+
+
+def parents_of(blocks: Sequence[Block]) -> tuple[int, ...]:
+    """For each of some blocks in order the place of the one that it stands in, or -1."""
+    parents: list[int] = []
+    for number, block in enumerate(blocks):
+        around = number - 1
+        while around >= 0 and blocks[around].end < block.end:
+            around = parents[around]
+        parents.append(around)
+    return tuple(parents)
 
 
 def outline(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Outline:

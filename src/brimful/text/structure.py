@@ -16,12 +16,17 @@ from brimful.text.outline import Record
 from brimful.text.passages import Heading, Passage
 from brimful.text.records import records_in
 from brimful.text.scripts import declared_in_script
-from brimful.text.statements import read_statements
+from brimful.text.statements import Statements
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",
     "type", "constant", "property", "macro", "table", "view", "index", "key", "target", "stage", "block",
 ]  # fmt: skip
+
+_Places = tuple[list[int], list[int]]  # starts and ends
+
+PART_BYTES = 6_000
+"""About so long are the parts that a source is read in."""
 
 _STATEMENTS = frozenset(("c", "cpp", "java", "csharp", "dart", "cuda", "objc"))
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
@@ -85,7 +90,7 @@ def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, 
     if language is None or not has_rules(language):
         return (), ()
     source, masked = _masked(content, language)
-    return _nested(source, masked, _found(source, masked)), imports_in(source, masked)
+    return _nested(source, _remarks(source, masked), _found(source, masked)), imports_in(source, masked)
 
 
 def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
@@ -95,20 +100,55 @@ def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
     return Source(content, masked.code, Brackets(masked.code), language), masked
 
 
-def definitions_in(content: bytes, language: str | None, *, several_lines: bool = False) -> tuple[Definition, ...]:
+def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
     r"""The definitions of a source, in order; none in a language without rules.
-
-    For `several_lines`, prototypes and macros of a single line are not read: in C those are most of the work, and no
-    window begins or ends in one.
 
     >>> code = b"class Pot:\n    def pour(self):\n        return 1\n"
     >>> [(found.qualified, found.kind) for found in definitions_in(code, "python")]
     [('Pot', 'class'), ('Pot.pour', 'method')]
     """
-    if language is None or not has_rules(language):
-        return ()
-    source, masked = _masked(content, language)
-    return _nested(source, masked, _found(source, masked, several_lines=several_lines))
+    return _read_code(content, language)[0]
+
+
+class PartedSource:
+    r"""The definitions of a source, read part by part where somebody asks for what stands around a byte.
+
+    Sources of the C family are parted where a statement surely ends and no bracket is open; others have one part.
+    Prototypes and macros of a single line are not read: in C those are most of the work, and no window begins or ends
+    in one.
+
+    >>> source = PartedSource(b"int f(void) {\n  return 1;\n}\n", "c")
+    >>> [found.name for found in source.definitions(source.part_of(20))]
+    ['f']
+    """
+
+    def __init__(self, content: bytes, language: str | None, *, part_bytes: int = PART_BYTES) -> None:
+        self._bounds = [0]  # where parts begin
+        self._read: dict[int, tuple[Definition, ...]] = {}
+        if language is None or not has_rules(language):
+            self._read[0] = ()
+            return
+        self._source, self._masked = _masked(content, language)
+        self._remarks = _remarks(self._source, self._masked)
+        if language in _STATEMENTS:
+            self._statements = Statements(self._source, self._masked.directives, several_lines=True)
+            self._bounds += self._statements.parts(part_bytes) if len(content) >= 2 * part_bytes else []
+
+    def part_of(self, position: int) -> int:
+        """The number of the part that a byte stands in."""
+        return bisect_right(self._bounds, position) - 1
+
+    def definitions(self, part: int) -> tuple[Definition, ...]:
+        """The definitions of a part, in order."""
+        if part not in self._read:
+            source, masked = self._source, self._masked
+            if source.language in _STATEMENTS:
+                end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
+                found = self._statements.found(self._bounds[part], end)
+            else:
+                found = _found(source, masked)
+            self._read[part] = _nested(source, self._remarks, found)
+        return self._read[part]
 
 
 def has_rules(language: str) -> bool:
@@ -117,12 +157,12 @@ def has_rules(language: str) -> bool:
     return is_known(language) and (is_read or rule_of(language) is not None or is_form(language))
 
 
-def _found(source: Source, masked: Masked, *, several_lines: bool = False) -> list[Found]:
+def _found(source: Source, masked: Masked) -> list[Found]:
     language = source.language
     if language == "python":
         return declared_in_python(source)
     if language in _STATEMENTS:
-        return read_statements(source, masked.directives, several_lines=several_lines)
+        return Statements(source, masked.directives).found()
     if language in _SCRIPTS:
         return declared_in_script(source)
     if is_form(language):
@@ -133,12 +173,15 @@ def _found(source: Source, masked: Masked, *, several_lines: bool = False) -> li
     return declared(source)
 
 
-def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definition, ...]:
+def _remarks(source: Source, masked: Masked) -> tuple[_Places, _Places]:
+    """Where comments stand, and strings where those may be docstrings."""
+    return masked.comments, masked.strings if source.language in _DOCSTRINGS else ([], [])
+
+
+def _nested(source: Source, remarks: tuple[_Places, _Places], found: list[Found]) -> tuple[Definition, ...]:
     """Put every definition into the one that holds it, and what stands in front of it before it."""
-    content = source.content
-    comments = masked.comments
-    has_docstrings = source.language in _DOCSTRINGS
-    strings = masked.strings if found and has_docstrings else ([], [])
+    content, code = source.content, source.code
+    comments, strings = remarks
     ordered = sorted(found, key=lambda each: (each.start, -each.end, each.name, each.kind))
     result: list[Definition] = []
     around: list[int] = []
@@ -153,16 +196,14 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
         low = result[parent].signature_end if parent >= 0 else 0
         if source.language in _ATTRIBUTED:
             each = _attributed(source, each, low)
-        front = _front(content, masked.code, comments, each.start, low)
+        front = _front(content, code, comments, each.start, low)
         owner = result[parent] if parent >= 0 else None
         kind = "method" if each.kind == "function" and owner is not None and owner.kind in _OWNERS else each.kind
         kind = "method" if kind == "function" and each.owner else kind
         name = f"{each.owner}.{each.name}" if each.owner else each.name
         qualified = name if owner is None else f"{owner.qualified}.{name}"
         signature_end = min(max(each.signature_end, each.start), end)
-        doc = (
-            (front, each.start) if front < each.start else _docstring(content, masked.code, strings, signature_end, end)
-        )
+        doc = (front, each.start) if front < each.start else _docstring(content, code, strings, signature_end, end)
         around.append(len(result))
         result.append(
             Definition(
