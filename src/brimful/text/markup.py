@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -220,13 +219,12 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     while (found := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
-    found_passages = [
-        replace(passage, parts=tuple(reading.items[at])) if at in reading.items else passage
-        for at, passage in enumerate(reading.passages)
-    ]
-    return sections_of(reading.headings, len(content)), tuple(
-        sorted(found_passages, key=lambda each: (each.start, -each.end, each.kind))
-    )
+    found_passages = reading.passages
+    for at, items in reading.items.items():
+        begun = found_passages[at]
+        found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
+    found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
+    return sections_of(reading.headings, len(content)), tuple(found_passages)
 
 
 def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
