@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimful.text.layout import definition_blocks
@@ -43,15 +43,24 @@ C_PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    st.sampled_from(("c", "cpp", "java", "csharp", "dart")),
-    st.lists(C_PIECES, max_size=80).map(" ".join),
-    st.integers(1, 200),
+PYTHON_PIECES = st.sampled_from(
+    (
+        "def f(x):\n|class A:\n|@b\n|async def g(x=[1],\n y={}):\n|return 1\n|X = 1\n|Y = (\n|)|(|[|]|}|'''|# doc\n"
+        "|\n|\n\n|\n\t|\n\f|'|:|;|=|if a:\n|pass\n| |  "
+    ).split("|")
 )
-def test_blocks_of_a_source_read_in_parts_are_those_of_the_whole(language, text, size):
+PARTED = st.one_of(
+    st.tuples(st.sampled_from(("c", "cpp", "java", "csharp", "dart")), st.lists(C_PIECES, max_size=80).map(" ".join)),
+    st.tuples(st.just("python"), st.lists(PYTHON_PIECES, max_size=80).map("".join)),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(PARTED, st.integers(1, 200))
+@example(("python", "def e(]\n ,\n):"), 1)
+def test_blocks_of_a_source_read_in_parts_are_those_of_the_whole(source, size):
     """Wherever a source is parted, and though declarations and macros of a single line are passed over."""
-    content = text.encode()
+    language, content = source[0], source[1].encode()
     parted = PartedSource(content, language, part_bytes=size)
     parts = range(parted.part_of(len(content)) + 1)
     found = [block for part in parts for block in definition_blocks(content, parted.definitions(part))]

@@ -493,6 +493,17 @@ class Brackets:
         return depths[places.searchsorted(positions)]
 
 
+_BLANKS = 4_096  # bytes that are looked through at once
+
+
+def before_blanks(code: bytes, end: int) -> int:
+    """Where the words before a place of a masked source end; comments are blanks there, of any length."""
+    start = end
+    while start and not (words := code[max(start - _BLANKS, 0) : start].rstrip()):
+        start = max(start - _BLANKS, 0)
+    return max(start - _BLANKS, 0) + len(words) if start else 0
+
+
 _BLANKS_OF = methodcaller("span", 1)
 
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, Found, Source
+from brimful.text.masking import before_blanks
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
-_BLANKS = 4_096  # bytes that are looked through at once
 _MOST_INNER = 100  # braces in a head
 _SEMICOLON, _OPEN, _CLOSE = b";{}"
 _ROUND = compiled(rb"\([^()]*+\)")
@@ -85,13 +85,13 @@ class Statements:
         a semicolon. Only the handlers of a function that is tried may be looked for beyond all that.
         """
         code, pairs = self._source.code, self._source.pairs
-        before = (_before_blanks(code, tried.start()) for tried in _TRIED.finditer(code))
+        before = (before_blanks(code, tried.start()) for tried in _TRIED.finditer(code))
         if any(end and code[end - 1] not in b";{}" for end in before):
             return []
         places = np.flatnonzero(np.frombuffer(code, np.uint8) == _SEMICOLON)
         stops = pairs.outermost(places)
         for linkage in _LINKAGE.finditer(code) if self._reader.is_c else ():
-            ahead = _before_blanks(code, linkage.start()) - 1
+            ahead = before_blanks(code, linkage.start()) - 1
             if ahead < 0 or _holds(stops, ahead):
                 begin = linkage.end()
                 inside = pairs.outermost(places[places >= begin], since=begin)
@@ -119,14 +119,6 @@ class Statements:
                 head = macro.end(2) if macro["args"] else macro.end(1)
                 name, filled = macro[1].decode(errors="replace"), len(content[start:stop].rstrip())
                 yield Found(start, name, "macro", head, start + filled)
-
-
-def _before_blanks(code: bytes, end: int) -> int:
-    """Where the words before a place end; comments and directives are blanks here, of any length."""
-    start = end
-    while start and not (words := code[max(start - _BLANKS, 0) : start].rstrip()):
-        start = max(start - _BLANKS, 0)
-    return max(start - _BLANKS, 0) + len(words) if start else 0
 
 
 def _holds(ascending: NDArray[np.int64], value: int) -> bool:

@@ -9,7 +9,14 @@ from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source, declared, rule_of
 from brimful.text.kinds import Kind
-from brimful.text.languages import declared_by_column, declared_in_forms, declared_in_python, imports_in, is_form
+from brimful.text.languages import (
+    declared_by_column,
+    declared_in_forms,
+    declared_in_python,
+    imports_in,
+    is_form,
+    parts_of_python,
+)
 from brimful.text.markup import Message, format_of, read_markup, read_messages
 from brimful.text.masking import Brackets, Masked, is_known, mask, one_branch
 from brimful.text.outline import Record
@@ -113,9 +120,9 @@ def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ..
 class PartedSource:
     r"""The definitions of a source, read part by part where somebody asks for what stands around a byte.
 
-    Sources of the C family are parted where a statement surely ends and no bracket is open; others have one part.
-    Prototypes and macros of a single line are not read: in C those are most of the work, and no window begins or ends
-    in one.
+    Python and sources of the C family are parted where a statement surely ends and no bracket is open; others have
+    one part. Prototypes and macros of a single line are not read: in C those are most of the work, and no window
+    begins or ends in one.
 
     >>> source = PartedSource(b"int f(void) {\n  return 1;\n}\n", "c")
     >>> [found.name for found in source.definitions(source.part_of(20))]
@@ -132,7 +139,10 @@ class PartedSource:
         self._remarks = _remarks(self._source, self._masked)
         if language in _STATEMENTS:
             self._statements = Statements(self._source, self._masked.directives, several_lines=True)
-            self._bounds += self._statements.parts(part_bytes) if len(content) >= 2 * part_bytes else []
+        if len(content) >= 2 * part_bytes and language in _STATEMENTS:
+            self._bounds += self._statements.parts(part_bytes)
+        elif len(content) >= 2 * part_bytes and language == "python":
+            self._bounds += parts_of_python(self._source, part_bytes)
 
     def part_of(self, position: int) -> int:
         """The number of the part that a byte stands in."""
@@ -142,9 +152,12 @@ class PartedSource:
         """The definitions of a part, in order."""
         if part not in self._read:
             source, masked = self._source, self._masked
+            begin = self._bounds[part]
+            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
             if source.language in _STATEMENTS:
-                end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
-                found = self._statements.found(self._bounds[part], end)
+                found = self._statements.found(begin, end)
+            elif source.language == "python":
+                found = declared_in_python(source, begin, end)
             else:
                 found = _found(source, masked)
             self._read[part] = _nested(source, self._remarks, found)
