@@ -75,7 +75,8 @@ class KeptContexts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, Context] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[Context, int]] = OrderedDict()  # with what each holds
+        self._held = 0  # bytes
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -83,23 +84,26 @@ class KeptContexts:
     def get(self, key: Key) -> Context | None:
         """One of them."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
 
     def keep(self, key: Key, context: Context) -> Context:
         """Remember one, and let go of the oldest that are too many."""
         with self._lock:
-            self._kept[key] = context
-            held = sum(each.held_bytes for each in self._kept.values())
-            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
-                held -= self._kept.popitem(last=False)[1].held_bytes
+            _, before = self._kept.pop(key, (None, 0))
+            self._kept[key] = context, context.held_bytes
+            self._held += self._kept[key][1] - before
+            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or self._held > KEPT_CONTEXT_BYTES):
+                self._held -= self._kept.popitem(last=False)[1][1]
         return context
 
     def clear(self) -> None:
         """Remember none."""
         with self._lock:
             self._kept.clear()
+            self._held = 0
 
 
 # ---- readers: Who compares a question with the corpus beside its words?

@@ -257,8 +257,11 @@ def own_trail(before: Window | None, window: Window) -> tuple[Seam, ...] | None:
     """The seams to write above a window: none (None) where the window before has the same."""
     if before is None:
         return window.seams or None
-    same = [(seam.start, seam.text) for seam in before.seams] == [(seam.start, seam.text) for seam in window.seams]
-    return None if same else window.seams
+    above, own = before.seams, window.seams
+    if len(above) != len(own):
+        return own
+    same = not own or [(seam.start, seam.text) for seam in above] == [(seam.start, seam.text) for seam in own]
+    return None if same else own
 
 
 _LINE = compiled(r"[^\n]*\n|[^\n]+")
