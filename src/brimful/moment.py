@@ -432,9 +432,8 @@ class Corpus:
         if (kept := self.contexts.get(key)) is not None:
             return kept
         context, found = self.asked(ask).fullest(room)
-        unpriced = tuple(each.without_price() for each in context.omitted)
-        made = self.contexts.keep(key, self.receipted(ask, replace(context, omitted=unpriced), found))
-        del context, found, unpriced  # a question's columns are long
+        made = self.contexts.keep(key, self.receipted(ask, context.without_prices(), found))
+        del context, found  # a question's columns are long
         give_back()
         return made
 

@@ -266,7 +266,7 @@ class Page:
             return start, end
         if end - start > self._cap:
             outline = stretch.source.outline
-            start, end = outline.section_before(start), outline.section_after(end)
+            start, end = outline.sections_around(start, end)
             if not (stretch.low <= start and end <= stretch.high):
                 return None
         first = stretch.before.window.start if stretch.before and stretch.before.window.end == start else start
@@ -286,6 +286,8 @@ class Page:
         """Windows of one block that have grown together become one, without markers between."""
         at = {stretch.place: stretch for stretch in stretches}
         for block, held in enumerate(self._blocks):
+            if len(held) < 2:
+                continue
             slots = {window.id: (block, slot) for slot, window in held.items()}
             for run in touching([held[slot] for slot in sorted(held)], cap=self._cap):
                 if len(run) > 1:

@@ -322,7 +322,7 @@ class _Prepared:
             made = completed(
                 made, self.left, digests, candidates=self.candidates, pack=pack, taken=taken, counter=counter
             )
-        return replace(made, omitted=tuple(each.without_price() for each in made.omitted))
+        return made.without_prices()
 
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +86,17 @@ class TokenTable:
         """The number of the token that a text is."""
         found: int = self._find(text, len(text), *self._words)
         return found if found >= 0 else None
+
+    def single(self, texts: Iterable[bytes]) -> list[int] | None:
+        """The tokens that some texts are, of those that are one; None where the tokens of a text are not known."""
+        found = []
+        for text in texts:
+            count = self.count(text)
+            if count is None:
+                return None
+            token = self.find(text) if count == 1 else None
+            found += [] if token is None else [token]
+        return found
 
 
 class WordTokens:

@@ -29,8 +29,8 @@ from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
 from brimful.search.spelling import Spellings
-from brimful.search.terms import Form, FormWeights, forms_of
-from brimful.store.format import Room
+from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
+from brimful.store.far import StoredTerms
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.stems import telling_words
@@ -137,10 +137,10 @@ class CorpusColumns:
         self.sizes = Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
         self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
-        self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self.places = Room(_KEPT_PLACES_BYTES).keep(
-            self._places, size=lambda found: sum(column.nbytes for column in found)
-        )
+        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], kept_bytes=_KEPT_PLACES_BYTES)
+        self.census = lru_cache(_KEPT_TERMS)(terms.census)
+        self.names = terms.names
+        self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
 
@@ -235,11 +235,6 @@ class CorpusColumns:
 
     # ---- words
 
-    def names(self, prefix: bytes) -> list[bytes]:
-        """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        self.snapshot.expect_terms([prefix])
-        return _merged([segment.view.live_names(prefix) for segment in self.segments])
-
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
@@ -267,18 +262,10 @@ class CorpusColumns:
         """The words of the corpus, sorted, a newline behind each; those of text that was deleted included."""
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
-    def _census(self, term: bytes) -> int:
-        self.snapshot.expect_terms([term])
-        return self.snapshot.census(term)
-
-    def _places(self, term: bytes) -> tuple[Numbers, ...]:
-        """Where a term stands on the axis of each segment."""
-        self.snapshot.expect_terms([term])
-        return Columns([segment.view.positions(term) for segment in self.segments])
-
-    def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
+    def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
-        return forms_of(asked, self, languages=self.languages or ("en",), weights=weights)
+        asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
+        return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
@@ -520,6 +507,11 @@ class CorpusColumns:
         return self._called[1]
 
     @cached_property
+    def titled(self) -> Callable[[tuple[bytes, ...]], Numbers]:
+        """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
+        return lru_cache(_KEPT_TERMS)(self.titles.of_all)
+
+    @cached_property
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
@@ -554,10 +546,6 @@ def union(columns: Sequence[Numbers]) -> Numbers:
     if len(columns) < 2:
         return columns[0] if columns else np.zeros(0, np.int64)
     return kernels.unite(columns)
-
-
-def _merged(found: Sequence[list[bytes]]) -> list[bytes]:
-    return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
 
 
 def _joined(columns: Sequence[Numbers]) -> Numbers:
@@ -606,8 +594,8 @@ class Headings:
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many headings above each unit have one of these positions."""
-        positions = Columns(places[segment] for segment in self._segments)
-        return kernels.count_above(self._chains, self._heads.count(positions))
+        held = places if len(self._segments) == len(places) else [places[segment] for segment in self._segments]
+        return self._heads.count_above(self._chains, held)
 
 
 # ---- phrases: Where do words stand side by side?

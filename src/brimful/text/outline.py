@@ -302,6 +302,15 @@ class Outline:
         """The smallest section cut at or after `position`."""
         return _after(self.sections, position)
 
+    def sections_around(self, start: int, end: int) -> tuple[int, int]:
+        """The smallest range from one section cut to another that holds `[start, end)`."""
+        return self.section_before(start), self.section_after(end)
+
+    def cuts_at(self, *edges: int) -> tuple[int, int]:
+        """How many of some positions are cuts of units, and how many are cuts of sections."""
+        units = sum(self.cut_before(edge) == edge for edge in edges)
+        return units, sum(self.section_before(edge) == edge for edge in edges)
+
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
