@@ -58,13 +58,13 @@ if TYPE_CHECKING:
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
-KEPT_CONTEXT_BYTES = 12 << 20
+_KEPT_CONTEXT_BYTES = 12 << 20
 """Of the documents that the contexts which are kept hold."""
 _MAPPED = 50
 """Documents that a map for a question opens at most."""
 _CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
-Key = tuple[object, ...]
+_Key = tuple[object, ...]
 
 
 # ---- contexts: Which answers are remembered? The last ones, whichever moment they are of.
@@ -75,24 +75,24 @@ class KeptContexts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, Context] = OrderedDict()
+        self._kept: OrderedDict[_Key, Context] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Key) -> Context | None:
+    def get(self, key: _Key) -> Context | None:
         """One of them."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def keep(self, key: Key, context: Context) -> Context:
+    def keep(self, key: _Key, context: Context) -> Context:
         """Remember one, and let go of the oldest that are too many."""
         with self._lock:
             self._kept[key] = context
             held = sum(each.held_bytes for each in self._kept.values())
-            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
+            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > _KEPT_CONTEXT_BYTES):
                 held -= self._kept.popitem(last=False)[1].held_bytes
         return context
 
@@ -451,7 +451,7 @@ class Corpus:
             self._readers.reranker,
         )
 
-    def key(self, ask: Ask, room: Budget) -> Key:
+    def key(self, ask: Ask, room: Budget) -> _Key:
         """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
         return (self.snapshot.generation, self.snapshot.missing, room, ask)
 

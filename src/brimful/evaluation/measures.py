@@ -69,7 +69,7 @@ class Cited(NamedTuple):
     end: int
 
 
-class Filled(NamedTuple):
+class _Filled(NamedTuple):
     """What a budget bought: tokens in the order in which they were taken."""
 
     tokens: NDArray[np.int64]
@@ -117,7 +117,7 @@ class TokenAxis:
         first, last = self.span(at.path, at.start, at.end)
         return first + np.flatnonzero(~self.is_blank[first:last])
 
-    def fill(self, ranked: Sequence[Range], *, budget: int) -> Filled:
+    def fill(self, ranked: Sequence[Range], *, budget: int) -> _Filled:
         """Take ranges in order until the budget is spent; the last one is cut, a token taken twice is free."""
         valid = [cited for cited in ranked if self.holds(cited)]
         bases = [self._bases[cited.path] for cited in valid]
@@ -138,7 +138,7 @@ class TokenAxis:
                 break
         together = np.concatenate([*taken, np.zeros(0, np.int64)])
         self._seen[together] = False
-        return Filled(together, frozenset(reached), _union(firsts, lasts), len(ranked) - len(valid))
+        return _Filled(together, frozenset(reached), _union(firsts, lasts), len(ranked) - len(valid))
 
     def share(self, wanted: NDArray[np.int64], held: NDArray[np.int64]) -> int:
         """How many of the wanted tokens are held; neither has a token twice."""
@@ -241,7 +241,7 @@ class Difference(NamedTuple):
         return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 
 
-def score(axis: TokenAxis, question: Question, filled: Filled) -> Scores:
+def score(axis: TokenAxis, question: Question, filled: _Filled) -> Scores:
     """Measure one filled context.
 
     >>> from brimful.corpus.documents import Document

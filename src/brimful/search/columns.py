@@ -44,10 +44,10 @@ from brimful.text.terms import query_terms
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
-BEYOND_CHANCE = 4
+_BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
-DEEPEST = 6
+_DEEPEST = 6
 """Levels of headings."""
 
 _LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
@@ -61,7 +61,7 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SegmentUnits:
+class _SegmentUnits:
     """The live units of one segment."""
 
     view: SegmentView
@@ -87,7 +87,7 @@ class SegmentUnits:
         return at[is_live], scores[is_live]
 
 
-class Column:
+class _Column:
     """A number for each unit, worked out for those that are asked for: units are millions, a question needs few."""
 
     def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
@@ -114,7 +114,7 @@ class CorpusColumns:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
-        self.segments: list[SegmentUnits] = []
+        self.segments: list[_SegmentUnits] = []
         self._rows: list[Numbers] = []  # of each segment, the document of every extent
         count = 0
         for view in snapshot.segments():
@@ -124,7 +124,7 @@ class CorpusColumns:
                 self._rows.append(self.documents.rows_of(view.extents.documents))
                 count += len(segment)
         self._size = count
-        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its segment
+        self.starts = _Column(count, self._starts_of)  # where each begins on the axis of its segment
         sizes = _joined([segment.counts for segment in self.segments])
         self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
         self.extent_firsts = self._behind - sizes
@@ -132,10 +132,10 @@ class CorpusColumns:
         self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
         shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
         self._shifts = _joined(shifts)
-        self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
-        self.rows = Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
-        self.sizes = Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
-        self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
+        self.extents = _Column(count, self._extents_of)  # which extent each unit is in, of those that have any
+        self.rows = _Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
+        self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
+        self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], kept_bytes=_KEPT_PLACES_BYTES)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)
@@ -417,7 +417,7 @@ class CorpusColumns:
         Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
-        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
+        units, scores, least = [], [], _BEYOND_CHANCE * chance_score(meaning)
         for segment, alike in self._near_in(meaning, least, limit if allowed is None else None):
             found, likeness = alike
             if allowed is not None:
@@ -434,7 +434,7 @@ class CorpusColumns:
 
     def _near_in(
         self, meaning: Numbers, least: int, limit: int | None
-    ) -> Iterator[tuple[SegmentUnits, tuple[Numbers, Numbers]]]:
+    ) -> Iterator[tuple[_SegmentUnits, tuple[Numbers, Numbers]]]:
         """The units of each segment that are alike to a question, by their place in it, and their scores.
 
         The `limit` best of them are enough, with those that are as good as the last.
@@ -520,7 +520,7 @@ class CorpusColumns:
         return PathNames(self.documents.paths, called), postings
 
 
-def _plot(view: SegmentView, first: int) -> SegmentUnits:
+def _plot(view: SegmentView, first: int) -> _SegmentUnits:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
     starts = view.unit_starts
@@ -528,10 +528,10 @@ def _plot(view: SegmentView, first: int) -> SegmentUnits:
     live = np.flatnonzero(highs > lows)
     counts = (highs - lows)[live]
     if int(counts.sum()) == len(starts):
-        return SegmentUnits(view, first, starts, live, counts, None)
+        return _SegmentUnits(view, first, starts, live, counts, None)
     steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     stored = np.repeat(lows[live], counts) + steps
-    return SegmentUnits(view, first, starts[stored], live, counts, stored)
+    return _SegmentUnits(view, first, starts[stored], live, counts, stored)
 
 
 def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
@@ -552,14 +552,14 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _parents(segment: SegmentUnits) -> Numbers:
+def _parents(segment: _SegmentUnits) -> Numbers:
     """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
     numbers = np.arange(count, dtype=np.int32)
     above = np.full(count, -1, np.int32)
     last = above
-    for level in range(1, DEEPEST + 1):
+    for level in range(1, _DEEPEST + 1):
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
     bases = segment.view.extents.bases
@@ -578,7 +578,7 @@ class Headings:
     """The headings above some units."""
 
     def __init__(self, columns: CorpusColumns, chosen: Candidates) -> None:
-        self._chains = np.full((len(chosen), DEEPEST), -1, np.int32)
+        self._chains = np.full((len(chosen), _DEEPEST), -1, np.int32)
         self._segments: list[int] = []  # those that have any
         starts, ends, bounds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
         for number, (low, high) in enumerate(pairwise(chosen.bounds)):

@@ -120,7 +120,7 @@ class Units(Protocol):
         """What a unit says."""
 
 
-class RelatedVectors(Protocol):
+class _RelatedVectors(Protocol):
     """Vectors of terms in whole numbers, as `index.embedders.StaticEmbedder` has them."""
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
@@ -151,7 +151,7 @@ def related_terms(
     total: int,
     most: int = _MOST_RELATED,
     languages: Sequence[str] = (),
-    vectors: RelatedVectors | None = None,
+    vectors: _RelatedVectors | None = None,
     synonyms: Synonyms | None = None,
 ) -> tuple[Related, ...]:
     """The terms that belong to this one, the closest first; `total` is the number of all occurrences of all terms.
@@ -235,7 +235,7 @@ def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:
     return round(2_000 * ratio)
 
 
-def _fused(term: bytes, scores: dict[bytes, int], vectors: RelatedVectors) -> dict[bytes, int]:
+def _fused(term: bytes, scores: dict[bytes, int], vectors: _RelatedVectors) -> dict[bytes, int]:
     """Both orders in one: by company and by vectors, each by rank; equals share theirs (ruling 11)."""
     names = sorted(scores)
     alike = dict(zip(names, _likeness(vectors.vectors_of([term, *names])), strict=True))

@@ -24,8 +24,8 @@ from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, pl
 # and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
 # ASCII whose trigrams collide in pg_trgm's checksum).
 
-LEAST_LETTERS: Final = 3
-_MOST_LETTERS: Final = 24
+_SHORTEST: Final = 3
+_LONGEST: Final = 24
 _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
@@ -34,7 +34,7 @@ _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so 
 _BLANK = 0x20
 
 
-class Spelling(NamedTuple):
+class _Spelling(NamedTuple):
     """A known word that is spelled alike."""
 
     term: bytes
@@ -47,11 +47,11 @@ class Spellings:
 
     >>> spellings = Spellings([b"conscience", b"consciousness", b"limerence", b"limerick"])
     >>> spellings.near("limerance", edits=2)
-    [Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
+    [_Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
     """
 
     def __init__(self, names: Iterable[bytes]) -> None:
-        groups: list[list[_Group]] = [[] for _ in range(_MOST_LETTERS + 1)]  # by length; names are let go of behind it
+        groups: list[list[_Group]] = [[] for _ in range(_LONGEST + 1)]  # by length; names are let go of behind it
         left = iter(names)
         while batch := list(islice(left, _BATCH)):
             kept, sizes = _words(batch)
@@ -68,13 +68,13 @@ class Spellings:
     def __len__(self) -> int:
         return len(self._signatures)
 
-    def near(self, word: str, *, edits: int) -> list[Spelling]:
+    def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
 
         The word itself is not among them.
         """
         size = len(word)
-        lowest, highest = max(LEAST_LETTERS, size - edits), min(_MOST_LETTERS, size + edits)
+        lowest, highest = max(_SHORTEST, size - edits), min(_LONGEST, size + edits)
         if lowest > highest:
             return []
         first, last = int(self._firsts[lowest]), int(self._firsts[highest + 1])
@@ -84,7 +84,7 @@ class Spellings:
         starts, ends = self._offsets[rows].tolist(), self._offsets[[row + 1 for row in rows]].tolist()
         names = [self._letters[start:end].decode() for start, end in zip(starts, ends, strict=True)]
         found = [
-            Spelling(name.encode(), _similarity(word, name), distance)
+            _Spelling(name.encode(), _similarity(word, name), distance)
             for name, distance in _within(word, names, edits)
             if distance
         ]
@@ -107,11 +107,11 @@ def _group(words: list[bytes], size: int) -> _Group:
 
 def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:
     """The names that are words of letters, and how many letters each has: first those in ASCII."""
-    kept = [name for name in names if LEAST_LETTERS <= len(name) <= _MOST_LETTERS and name.isalpha()]
+    kept = [name for name in names if _SHORTEST <= len(name) <= _LONGEST and name.isalpha()]
     sizes = bytearray(map(len, kept))
     for name in names:
         text = "" if name.isascii() else name.decode("utf-8", "replace")
-        if LEAST_LETTERS <= len(text) <= _MOST_LETTERS and text.isalpha():
+        if _SHORTEST <= len(text) <= _LONGEST and text.isalpha():
             kept.append(name)
             sizes.append(len(text))
     return kept, np.frombuffer(bytes(sizes), np.uint8)
@@ -301,7 +301,7 @@ def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction,
 def _can_be_completed(word: bytes) -> bool:
     """Whether it may be the beginning of a word: three letters do."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_COMPLETED <= len(text) <= _MOST_LETTERS and text.isalpha()
+    return _LEAST_COMPLETED <= len(text) <= _LONGEST and text.isalpha()
 
 
 def _is_short_word(word: bytes) -> bool:
@@ -315,10 +315,10 @@ def _is_short_word(word: bytes) -> bool:
 def _can_be_misspelt(word: bytes) -> bool:
     """Numbers, codes, short words and very long ones are taken at their word."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_LETTERS <= len(text) <= _MOST_LETTERS and text.isalpha()
+    return _LEAST_LETTERS <= len(text) <= _LONGEST and text.isalpha()
 
 
-def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[Spelling, How]]:
+def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[_Spelling, How]]:
     """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
 
     pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
@@ -326,7 +326,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
         if words.census(name.encode()):
-            yield Spelling(name.encode(), similarity(text, name), 1), "swap"
+            yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
     # Spellings may know words that are no longer in the corpus: they take nobody's place.
@@ -334,7 +334,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     yield from ((each, "spelling") for each in islice(plausible, _LOOKED_UP))
 
 
-def _is_plausible(text: str, spelling: Spelling) -> bool:
+def _is_plausible(text: str, spelling: _Spelling) -> bool:
     """What attested misspellings look like: short words lose a letter, and seldom is the first letter wrong."""
     name = spelling.term.decode()
     if spelling.distance > 1 and spelling.similarity < _LEAST_SIMILARITY_OF_TWO_EDITS:

@@ -83,7 +83,7 @@ def is_common(census: int, total: int) -> bool:
 # spelled correctly is known as such though no document has it.
 
 VOCABULARY: Final = "o200k_base"
-SIZE: Final = 200_000
+_SIZE: Final = 200_000
 KNOWN: Final = 120_000
 """Behind this place common misspellings (`recieve`, `lenght`) stand beside rare words."""
 _LEAST_KNOWN_LETTERS = 5  # shorter tokens are beginnings of longer words as often as words
@@ -117,7 +117,7 @@ def tells(word: bytes) -> float:
     (0.46, 0.61, 1.0)
     """
     place = place_of(word)
-    return 1.0 if place is None else round(log(max(place, 2)) / log(SIZE), 6)
+    return 1.0 if place is None else round(log(max(place, 2)) / log(_SIZE), 6)
 
 
 # ---- stopping: Which words of a question only ask, and say nothing about what is asked for?

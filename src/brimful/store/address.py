@@ -19,7 +19,7 @@ from brimful.errors import InputError
 from brimful.patterns import compiled
 
 _SCHEMES = ("postgresql", "postgres")
-CORPUS, SCHEMA = "main", "brimful"
+_MAIN, _SCHEMA = "main", "brimful"
 _NAME = compiled(r"[a-z_][a-z0-9_]{0,40}")
 _CORPUS = compiled(r"\S(?:.{0,98}\S)?")
 _SECRET = compiled(r"(?i)(^|[?&])((?:ssl)?password)=[^&]*")
@@ -52,7 +52,7 @@ class Address:
         asked = dict(given)
         if parts.scheme not in _SCHEMES or parts.fragment or len(asked) != len(given):
             raise InputError(f"{masked(text)!r:.200} is no address; {_SHAPE}")
-        corpus, schema = asked.pop("corpus", CORPUS), asked.pop("schema", SCHEMA)
+        corpus, schema = asked.pop("corpus", _MAIN), asked.pop("schema", _SCHEMA)
         if not _CORPUS.fullmatch(corpus) or not corpus.isprintable():
             raise InputError(f"corpus {corpus!r:.200} can't be used; a name has 1 to 100 visible characters")
         if not _NAME.fullmatch(schema):

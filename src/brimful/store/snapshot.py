@@ -401,7 +401,7 @@ class StoredSegment:
         return list(map(self.text, starts, ends))
 
 
-class PartView(StoredSegment):
+class _PartView(StoredSegment):
     """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
 
     def __init__(self, view: StoredSegment, documents: Numbers) -> None:
@@ -423,7 +423,7 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
         if np.isin(view.extents.documents, wanted).all():
             found.append(view)
         elif np.isin(view.extents.documents, wanted).any():
-            found.append(PartView(view, wanted))
+            found.append(_PartView(view, wanted))
     return found
 
 

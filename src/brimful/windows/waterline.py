@@ -37,8 +37,6 @@ _CODE_TIMES = 5
 """Of code so many times as much: a function says little in part."""
 _STEP_TIMES = 3
 """And of numbered steps: whoever follows them needs those before and after."""
-SCRAP_BYTES = 140
-"""A shorter piece of a paragraph is shown with what stands beside it."""
 _HEAD_SHARE = 50
 """Percent of what is shown of a function that its head may add: signature and doc comment."""
 EDGE_BYTES = 300
@@ -216,6 +214,7 @@ BRIDGED_BYTES = 80
 LARGE_TOKENS = 12_000
 """From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
 SCRAP_BYTES = 150
+"""A shorter window is a scrap; a shorter piece of a paragraph is shown with what stands beside it."""
 _SCRAP_BRIDGE_BYTES = 400
 """So far from its neighbour a scrap is joined with it."""
 RUNNERS_UP = 16

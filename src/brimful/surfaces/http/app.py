@@ -35,7 +35,7 @@ from brimful.text.vocabularies import KNOWN_MODELS
 # ---- description: What does the OpenAPI description say? What FastAPI knows, with problems as they are sent.
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def _describe(app: FastAPI) -> dict[str, Any]:
     """The description of an application; the same one for the same routes."""
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     for path in found["paths"].values():
@@ -189,7 +189,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
     def openapi() -> dict[str, Any]:
         if not described:
-            described.update(describe(app))
+            described.update(_describe(app))
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to change the description

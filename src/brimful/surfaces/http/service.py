@@ -182,14 +182,14 @@ _CHECK_BYTES = 6
 def _cursor_after(name: str, *, of: str) -> str:
     """The cursor for what comes after a name in a list.
 
-    >>> after_cursor(_cursor_after("a.md", of="documents"), of="documents")
+    >>> _after_cursor(_cursor_after("a.md", of="documents"), of="documents")
     'a.md'
     """
     raw = name.encode()
     return base64.urlsafe_b64encode(_check(raw, of) + raw).decode().rstrip("=")
 
 
-def after_cursor(cursor: str, *, of: str) -> str:
+def _after_cursor(cursor: str, *, of: str) -> str:
     """The name that a cursor comes after; one that was made elsewhere, or for another list, is refused."""
     try:
         found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -201,7 +201,7 @@ def after_cursor(cursor: str, *, of: str) -> str:
     raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is none of this list; begin without one")
 
 
-def paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
+def _paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
     """A page of a list with the cursor of the one after it, in place of the last name."""
     last = record["last"]
     rest = {name: value for name, value in record.items() if name != "last"}
@@ -219,7 +219,7 @@ Answer = TypeVar("Answer")
 _Task = tuple[Future[Any], Callable[[], Any]]
 
 
-class Executor:
+class _Executor:
     """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then.
 
     The threads are daemons: a process that was told to stop does not wait for them.
@@ -346,9 +346,9 @@ class Service:
     def __init__(self, engine: Engine, settings: ServeSettings) -> None:
         self.engine, self.settings = engine, settings
         self.metrics = Metrics()
-        self.workers = Executor(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
-        self.runs = Executor(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
-        self.health = Executor(threads=1, waiting=settings.waiting, name="brimful-health")
+        self.workers = _Executor(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
+        self.runs = _Executor(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
+        self.health = _Executor(threads=1, waiting=settings.waiting, name="brimful-health")
         self.receipts = Receipts(settings.receipts)
 
     def close(self) -> None:
@@ -384,8 +384,8 @@ class Service:
     ) -> Response:
         """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
         self.check_results(limit, most=self.settings.page_items)
-        after = None if cursor is None else after_cursor(cursor, of=of)
-        return await self.tagged(request, lambda: paged(made(self.engine, after=after, limit=limit, **more), of=of))
+        after = None if cursor is None else _after_cursor(cursor, of=of)
+        return await self.tagged(request, lambda: _paged(made(self.engine, after=after, limit=limit, **more), of=of))
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""
