@@ -41,7 +41,7 @@ def mentioned(tree: ast.Module) -> Iterator[str]:
 def users() -> dict[str, set[Path]]:
     """Who mentions each name: modules, tests, scripts, benchmarks, and what is written about the package."""
     found: dict[str, set[Path]] = defaultdict(set)
-    for path in (each for place in PLACES for each in (ROOT / place).rglob("*.py")):
+    for path in (*ROOT.glob("*.py"), *(each for place in PLACES for each in (ROOT / place).rglob("*.py"))):
         for name in mentioned(ast.parse(path.read_bytes())):
             found[name].add(path)
     for path in (
