@@ -21,8 +21,19 @@ from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, proj
 from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
-from brimful.text.lines import Heads, Lines, definitions_in, headings_in, joined, lines_of
-from brimful.text.outline import SECTION_AIM, UNIT_AIM, UNIT_LIMIT, Cuts, divide, gather, inner_cuts, merged, settle
+from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_of
+from brimful.text.outline import (
+    SECTION_AIM,
+    UNIT_AIM,
+    UNIT_LIMIT,
+    Cuts,
+    Heads,
+    divide,
+    gather,
+    inner_cuts,
+    merged,
+    settle,
+)
 from brimful.text.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import terms_of

@@ -253,7 +253,7 @@ class StaticEmbedder:
                 raise ValueError("the numbers of tokens have gaps")
             return WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), "\n".join(pairs).encode(), byte_tokens)
         except (ValueError, KeyError, TypeError) as error:
-            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
+            raise MissingPartError(f"{self._tokens} is not a tokenizer; {_INSTALL}") from error
 
     def _token(self, word: str) -> int:
         """The token that is this very word, or else the one that is it with a capital; -1 without either."""
@@ -282,7 +282,7 @@ class StaticEmbedder:
             vocabulary, added = _value_in(text, "vocab", "{"), _value_in(text, "added_tokens", "[")
             return {**vocabulary, **{each["content"]: each["id"] for each in added}}
         except (ValueError, KeyError, TypeError) as error:
-            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
+            raise MissingPartError(f"{self._tokens} is not a tokenizer; {_INSTALL}") from error
 
     def _read(self) -> Any:
         return json.loads(read_part(self._tokens, remedy=_INSTALL))

@@ -137,7 +137,7 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
     if len(scores) != count:
         raise EndpointError(f"{who} gave {len(scores)} scores for {count} texts")
     if not all(isfinite(score) and abs(score) * _THOUSAND < _MOST for score in scores):
-        raise EndpointError(f"{who} gave a score that is no number; look at its model")
+        raise EndpointError(f"{who} gave a score that is not a number; look at its model")
     return [round(score * _THOUSAND) for score in scores]
 
 

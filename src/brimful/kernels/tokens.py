@@ -126,7 +126,7 @@ class WordTokens:
         given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
         read = library().index_pairs(pairs, len(pairs), *given)
         if read < lines:
-            raise ValueError(f"pair {read} of a list is none of two tokens that become one, or is there twice")
+            raise ValueError(f"pair {read} of a list is not two tokens that become one, or is there twice")
         self._kept = (codes, offsets, slots, table, joined, byte_tokens)
         self._given = (*given, byte_tokens.ctypes.data)
 

@@ -30,7 +30,7 @@ from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt
 from brimful.store.far import at_once
 from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
-from brimful.store.protocol import Card, Documents, Extents, Heads, Row
+from brimful.store.protocol import Card, Documents, Extents, Row
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     ComparedElsewhere,
@@ -43,6 +43,7 @@ from brimful.store.snapshot import (
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
+from brimful.text.outline import Heads
 
 _LOOKS, _LOOK_SECONDS = 20, 0.05
 """How often shards are looked at again while documents move between them."""

@@ -48,8 +48,9 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
-from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Heads, Row
+from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
 from brimful.text.characters import TERM_RULES
+from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:

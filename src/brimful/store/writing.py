@@ -42,9 +42,10 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
-from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
+from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
 from brimful.zstd import packer, stored
 
@@ -110,11 +111,10 @@ class Packed:
 def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
     """Pack and compress all that a segment holds."""
     sizes = np.array([len(each.extent.content) for each in laid], np.int64)
-    heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
-        *_cut_blobs(segment.units, segment.sections, heads),
+        *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
         *_block_blobs(segment.axis),
     ]

@@ -132,7 +132,7 @@ def _said(error: Mapping[str, object]) -> str:
     expected, given = (error.get("ctx") or {}), error.get("input")
     if error["type"] == "literal_error" and isinstance(expected, Mapping) and isinstance(given, str):
         choices = _QUOTED.findall(str(expected.get("expected", "")))
-        return f"{given[:60]!r} is none of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
+        return f"{given[:60]!r} is not one of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
     return said
 
 
@@ -198,7 +198,7 @@ def _after_cursor(cursor: str, *, of: str) -> str:
             return raw.decode()
     except (binascii.Error, ValueError):
         pass
-    raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is none of this list; begin without one")
+    raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is not one of this list; begin without one")
 
 
 def _paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
