@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "brimful"
 PLACES = ("src", "tests", "scripts", "benchmarks")
 MODULES = sorted(PACKAGE.rglob("*.py"))
+_SET = re.compile(r"\w\.([A-Z_]{2,})\b")  # a constant that a test sets: "brimful.store.sharding.SLICE_BYTES"
 
 
 def defined(tree: ast.Module) -> Iterator[str]:
@@ -33,8 +34,8 @@ def mentioned(tree: ast.Module) -> Iterator[str]:
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.Attribute):
             yield node.attr
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            yield node.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from [node.value] if node.value.isidentifier() else _SET.findall(node.value)
 
 
 @pytest.fixture(scope="module")

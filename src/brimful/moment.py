@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
-_KEPT_CONTEXT_BYTES = 12 << 20
+KEPT_CONTEXT_BYTES = 12 << 20
 """Of the documents that the contexts which are kept hold."""
 _MAPPED = 50
 """Documents that a map for a question opens at most."""
@@ -92,7 +92,7 @@ class KeptContexts:
         with self._lock:
             self._kept[key] = context
             held = sum(each.held_bytes for each in self._kept.values())
-            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > _KEPT_CONTEXT_BYTES):
+            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
                 held -= self._kept.popitem(last=False)[1].held_bytes
         return context
 

@@ -44,7 +44,7 @@ from brimful.text.terms import query_terms
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
-_BEYOND_CHANCE = 4
+BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
 _DEEPEST = 6
@@ -417,7 +417,7 @@ class CorpusColumns:
         Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
-        units, scores, least = [], [], _BEYOND_CHANCE * chance_score(meaning)
+        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
         for segment, alike in self._near_in(meaning, least, limit if allowed is None else None):
             found, likeness = alike
             if allowed is not None:

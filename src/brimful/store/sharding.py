@@ -689,7 +689,7 @@ class ShardedStore(Store):
 # The first shard marks the buckets as leaving: they are read there still, and nobody changes them. The second one takes
 # their documents and holds them, in one commit: from now on it answers for them. The first one forgets them.
 
-_SLICE_BYTES = 32 << 20
+SLICE_BYTES = 32 << 20
 """Text that is moved in one commit, unless a bucket has more."""
 
 
@@ -698,7 +698,7 @@ def _slices(moves: Iterable[Move], weights: Sequence[Mapping[int, int]]) -> Iter
     some: list[Move] = []
     size = 0
     for move in moves:
-        if some and (move[1:] != some[0][1:] or size >= _SLICE_BYTES):
+        if some and (move[1:] != some[0][1:] or size >= SLICE_BYTES):
             yield some[0].source, some[0].target, frozenset(each.bucket for each in some)
             some, size = [], 0
         some.append(move)
