@@ -212,7 +212,7 @@ def _check(raw: bytes, of: str) -> bytes:
     return blake3(raw, derive_key_context=f"brimful 2026 cursor of {of}").digest(_CHECK_BYTES)
 
 
-# ---- working: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
+# ---- executor: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
 # queue.
 
 Answer = TypeVar("Answer")

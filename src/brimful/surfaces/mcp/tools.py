@@ -37,7 +37,7 @@ from brimful.surfaces.schemas import Texts, typed
 from brimful.surfaces.serving import Receipts
 from brimful.text.spans import Span
 
-# ---- checked: What does a model get that called a tool wrongly? A message that names the value and the remedy.
+# ---- tool errors: What does a model get that called a tool wrongly? A message that names the value and the remedy.
 #
 # Errors are results with `isError`, as the protocol wants them: the model reads `code: message` and calls again.
 
