@@ -355,14 +355,7 @@ def nearest_units(
 
 def beside_model(settings: FieldSettings) -> FieldSettings:
     """What counts how much where a model reads the best places: it sees their surroundings itself."""
-    around, whole = settings.late_around, settings.late_document
-    return replace(
-        settings,
-        near=settings.near * around,
-        wide=settings.wide * around,
-        document=settings.document * whole,
-        called=settings.called * whole,
-    )
+    return replace(settings, near=settings.near * settings.late_around, wide=settings.wide * settings.late_around)
 
 
 def read_late(
