@@ -16,6 +16,7 @@ from brimful.patterns import compiled
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import (
     FILLED,
+    LARGEST,
     SECTION_AIM,
     SECTION_LIMIT,
     UNIT_LIMIT,
@@ -41,8 +42,6 @@ _STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""
 _DEEPEST = 12
 """Statements nested deeper than this are gathered as if they were at this depth."""
-LARGEST = 2_000_000
-"""Of code with more bytes than this only the lines are read: it is generated."""
 
 _BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
     **dict.fromkeys(("function", "method", "macro", "target"), "function"),

@@ -34,6 +34,8 @@ UNIT_LIMIT = 800
 """No unit of valid UTF-8 is longer than this many bytes."""
 SECTION_AIM = 1_800
 """Small neighbours (records, chat lines, loose statements) are gathered into sections up to this size."""
+LARGEST = 2_000_000
+"""Of a text with more bytes than this no structure is read, of code only the lines: it is generated."""
 SECTION_LIMIT = 3_600
 """A paragraph longer than this many bytes is divided at its units."""
 
@@ -329,6 +331,51 @@ class Outline:
                 found.append(block)
             at = self._parents[at]
         return tuple(reversed(found))
+
+
+class KnownOutline(Outline):
+    """The cuts that a text was stored with; what it is made of is read when it is first asked for.
+
+    Of one that is very long that would take too long: its headings are the `heads` that were found when it was stored.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        units: Cuts,
+        sections: Cuts,
+        *,
+        kind: Kind,
+        language: str | None,
+        path: str,
+        heads: Heads | None = None,
+    ) -> None:
+        super().__init__(kind, language, len(content), units, sections)
+        self._content, self._path, self._heads = content, path, heads
+
+    @cached_property
+    def structure(self) -> Structure:
+        """What the text is made of."""
+        from brimful.text.structure import Structure, structure
+
+        if self.length > LARGEST:
+            return Structure(self.kind, self.language, self.length)
+        return structure(self._content, kind=self.kind, language=self.language, path=self._path)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its definitions, or its sections."""
+        from brimful.text.layout import definition_blocks
+        from brimful.text.markup import sections_of
+        from brimful.text.prose import heading_blocks
+
+        if self.kind != "prose":
+            return definition_blocks(self._content, self.structure)
+        if self._heads is None:
+            return heading_blocks(self.structure.headings)
+        columns = (column.tolist() for column in self._heads)
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return heading_blocks(sections_of(heads, self.length))
 
 
 def outline(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Outline:

@@ -1,12 +1,16 @@
-"""Which names does the package have? Only those that somebody else asks for, and each once."""
+"""Which names does the package have, and which way does a question take through it?"""
 
 import ast
+import importlib.util
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import brimful
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "brimful"
@@ -76,3 +80,26 @@ def test_no_module_gives_a_name_twice():
             f"{path.relative_to(PACKAGE)}: {name}" for name in sorted({each for each in names if names.count(each) > 1})
         ]
     assert again == []
+
+
+def test_the_way_of_a_question_never_turns_round(tmp_path):
+    """No package calls one above it, by a callback or a generator neither: the layers hold when the program runs."""
+    spec = importlib.util.spec_from_file_location("walk", ROOT / "scripts" / "walk.py")
+    walk = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(walk)
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    layers = [each.removeprefix("brimful.") for each in reversed(contract["layers"])]
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add_text("tea.md", "# Tea\n\nTea is served at four. The kettle sings.\n\n" * 40)
+        engine.add_text("pot.py", "def pour(cup):\n    # Pour tea.\n    return cup.fill('tea')\n\n\n" * 9)
+        engine.add_text("cups.csv", "cup,tea\n" + "".join(f"{n},green tea\n" for n in range(99)))
+    _, calls = walk.walk(str(tmp_path / "store.db"), 'who pours "tea" at foor?', before="kettle", budget=400)
+    assert calls.total() > 100
+    up = [call for call in calls if _rank(call[0], layers) < _rank(call[2], layers)]
+    assert up == []
+
+
+def _rank(module, layers):
+    """How high a module of the package stands; what no layer names is below all."""
+    package = module.partition("/")[0].removesuffix(".py")
+    return layers.index(package) if package in layers else -1
