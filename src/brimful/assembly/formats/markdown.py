@@ -99,7 +99,8 @@ def _fenced(inside: list[Fragment], info: str, *, role: Role = "headers") -> lis
 def _longest_run(inside: list[Fragment], *, least: int) -> int:
     """How many backticks stand together, as a reader sees them."""
     text = "".join(fragment.text for fragment in inside)
-    return max(least, *(run.count("`") for run in _TICKS.findall(text)), 0)
+    runs: list[str] = _TICKS.findall(text)
+    return max([least, *(run.count("`") for run in runs)])
 
 
 def _tail(last: Window, _showing: Showing) -> list[Fragment]:
