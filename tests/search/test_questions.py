@@ -363,3 +363,37 @@ def test_irregular_forms_of_a_word_are_found_and_not_missed(ask, question, said)
     found = notes(question)
     assert said in found.text
     assert found.relevance.missing == ()
+
+
+SETTINGS = {
+    "settings.rst": f"{FILLER * 9}\n\n``task_always_eager``\n~~~~~~~~~~~~~~~~~~~~~\n\nJobs run at once.\n\n{FILLER}",
+    "task.rst": f"{FILLER * 9}\n\nA task is always a function. {FILLER * 9}",
+    "eager.rst": f"{FILLER * 9}\n\nAn eager beaver, an eager reader. {FILLER * 9}",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"),
+    [("CELERY_TASK_ALWAYS_EAGER", ("celery_task_always_eager",)), ("taskAlwaysEager", ()), ("task-always-eager", ())],
+)
+def test_a_name_is_found_by_most_of_its_parts_in_a_row(ask, asked, missing):
+    """A setting is found with another prefix or written in another way, and what is not the whole name is named."""
+    context = ask(SETTINGS)(asked)
+    assert context.windows[0].path == "settings.rst"
+    assert "``task_always_eager``" in context.text
+    assert context.relevance.missing == missing
+
+
+def test_a_longer_name_is_found_by_a_shorter_one(ask):
+    """Where the documents write a name with a prefix, it is found without."""
+    code = f"{FILLER * 9}\n\n    CELERY_TASK_ALWAYS_EAGER = True\n\n{FILLER * 9}"
+    context = ask({**SETTINGS, "settings.rst": code})("what does task_always_eager do?")
+    assert context.windows[0].path == "settings.rst"
+    assert context.relevance.missing == ()
+
+
+@pytest.mark.parametrize("asked", ["is_in_list", "eager_list_of_names", "at_once_if"])
+def test_a_scrap_of_a_name_is_not_the_name(ask, asked):
+    """Little words, or half of a name's parts, in a row are not what was asked for."""
+    context = ask(SETTINGS)(asked)
+    assert asked in context.relevance.missing
