@@ -423,7 +423,8 @@ def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form
         if asked.is_part or _stands(columns, asked.term):
             continue
         pieces = query_terms(content[asked.start : asked.end].decode("utf-8", "replace"))
-        parts = [one.term for one, after in pairwise((*pieces, None)) if after is None or after.start >= one.end]
+        begins = [each.start for each in pieces[1:]]
+        parts = [each.term for each, after in zip(pieces, (*begins, inf), strict=True) if after >= each.end]
         if run := longest_run(parts, stands):
             found[asked.term] = [Form(run, "split", _WEIGHTS.split)]
     return found
