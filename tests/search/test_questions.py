@@ -397,3 +397,23 @@ def test_a_scrap_of_a_name_is_not_the_name(ask, asked):
     """Little words, or half of a name's parts, in a row are not what was asked for."""
     context = ask(SETTINGS)(asked)
     assert asked in context.relevance.missing
+
+
+PRICES = "product,price in euros,supplier,country\nGreen tea,4.20,Hayashi,Japan\nBlack tea,3.10,Assam Ltd,India\n"
+ROWS = "".join(f"Blend {n},{n}.00,Supplier {n},Country {n}\n" for n in range(60))
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv"])
+def test_the_row_that_has_the_value_stands_above_the_names_of_columns(ask, end):
+    """A question names columns and one value: the row with it is shown, with the header above it."""
+    table = PRICES + ROWS + "Mate,5.50,Rosamonte,Argentina\n" + ROWS
+    table = table.replace(",", "\t") if end == "tsv" else table
+    context = ask({f"prices.{end}": table})("What is the price of Mate in euros, and the country?", budget=70)
+    assert any("Mate" in window.text and "5.50" in window.text for window in context.windows[:1])
+    assert "price in euros" in context.text
+
+
+def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
+    """Where no row has a word of the question, the table is shown from its header on."""
+    context = ask({"prices.csv": PRICES + ROWS})("price in euros by supplier and country", budget=70)
+    assert context.windows[0].start == 0

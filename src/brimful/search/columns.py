@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from brimful.search.terms import Form, FormWeights, forms_of
 from brimful.store.format import Room
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
+from brimful.text.records import records_in
 from brimful.text.stems import telling_words
 from brimful.text.terms import query_terms
 
@@ -43,6 +45,9 @@ from brimful.text.terms import query_terms
 
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
+
+_TABLES = frozenset({"csv", "tsv"})
+_TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
@@ -143,6 +148,7 @@ class CorpusColumns:
         )
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
+        self._headers: dict[int, TableHeader | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
         if not units.ndim:
@@ -509,6 +515,22 @@ class CorpusColumns:
         """Which documents are tests, lock files and the like."""
         return FileKinds(self.documents.paths)
 
+    @cached_property
+    def tables(self) -> NDArray[np.bool_]:
+        """Which documents are tables, by row."""
+        return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
+
+    def header_of(self, row: int) -> TableHeader | None:
+        """The header row of a table; None where it has none."""
+        if row not in self._headers:
+            length = int(self.documents.lengths[row])
+            content = self.snapshot.read(int(self.documents.numbers[row]), 0, min(length, _TABLE_BYTES))
+            _, found = records_in(content, language=self.documents.languages[row])
+            header = b"" if found is None else content[found[0] : found[1]]
+            words = frozenset(each.term for each in query_terms(header.decode("utf-8", "replace")))
+            self._headers[row] = None if found is None else TableHeader(found[1], words)
+        return self._headers[row]
+
     @property
     def path_names(self) -> PathNames:
         """The words of the documents' paths, and what each says."""
@@ -584,6 +606,13 @@ def _parents(segment: SegmentUnits) -> Numbers:
 #
 # What a passage is about is often said above it only: in the chapter's heading, the class of a method, the session of
 # a chat. A word there counts as if it stood, for a part, in every unit below.
+
+
+class TableHeader(NamedTuple):
+    """Where the header row of a table ends, and its terms."""
+
+    end: int
+    words: frozenset[bytes]
 
 
 class Headings:

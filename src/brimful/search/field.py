@@ -196,7 +196,32 @@ def _weighed(
         has[at] = found > 0
         counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
         told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
+    _tell_columns(columns, chosen, term_hits, counts, told, round(settings.heading * THOUSAND))
     return has, WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
+
+
+def _tell_columns(
+    columns: CorpusColumns,
+    chosen: Candidates,
+    term_hits: Sequence[TermHits],
+    counts: Numbers,
+    told: Numbers,
+    share: int,
+) -> None:
+    """The names of a table's columns count for every row as a heading does, and for no more where they stand.
+
+    They are shown above each row. What is asked for is the row that has the value.
+    """
+    for row in np.unique(chosen.rows[columns.tables[chosen.rows]]).tolist():
+        header = columns.header_of(row)
+        if header is None:
+            continue
+        units = np.flatnonzero(chosen.rows == row)
+        top = units[chosen.offsets[units] < header.end]
+        named = [at for at, each in enumerate(term_hits) if not header.words.isdisjoint((each.word, *each.names))]
+        told[np.ix_(named, units)] += share
+        told[:, top] = 0
+        counts[:, top] = np.minimum(counts[:, top], share)
 
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
