@@ -217,10 +217,11 @@ def _tell_columns(
         if header is None:
             continue
         units = np.flatnonzero(chosen.rows == row)
-        top = units[chosen.offsets[units] < header.end]
-        named = [at for at, each in enumerate(term_hits) if not header.words.isdisjoint((each.word, *each.names))]
-        told[np.ix_(named, units)] += share
-        told[:, top] = 0
+        is_top = chosen.offsets[units] < header.end
+        top, below = units[is_top], units[~is_top]
+        for at, each in enumerate(term_hits):
+            if not header.words.isdisjoint((each.word, *each.names)):
+                told[at, below] += share
         counts[:, top] = np.minimum(counts[:, top], share)
 
 
