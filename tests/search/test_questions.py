@@ -417,3 +417,38 @@ def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
     """Where no row has a word of the question, the table is shown from its header on."""
     context = ask({"prices.csv": PRICES + ROWS})("price in euros by supplier and country", budget=70)
     assert context.windows[0].start == 0
+
+
+TITLES = ("Installing the server", "Restoring a backup", "Rotating the signing key", "Removing a user", "Adding a node")
+
+
+def manual(entry):
+    """A manual whose contents are listed at its top, each entry written in this way."""
+    contents = "".join(
+        entry.format(title=title, anchor=title.lower().replace(" ", "-"), at=n) for n, title in enumerate(TITLES, 4)
+    )
+    sections = "".join(
+        f"## {title}\n\n{FILLER * 4}Step {n} is to turn the wheel.\n\n{FILLER * 4}\n\n"
+        for n, title in enumerate(TITLES)
+    )
+    return f"# Manual\n\n## Contents\n\n{contents}\n{sections}"
+
+
+@pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
+@pytest.mark.parametrize("entry", ["- [{title}](#{anchor})\n", "* {title}\n", "{at}. {title} ........ {at}\n"])
+def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
+    """A table of contents has the words of every section and says nothing: the section itself is shown first."""
+    context = ask({"manual.md": manual(entry)})(question, budget=100)
+    wanted = next(title for title in TITLES if title.split()[-1] in question)
+    best = max(context.windows, key=lambda window: window.score)
+    assert f"## {wanted}\n" in best.text
+    assert "## Contents" not in best.text
+
+
+def test_a_list_of_links_to_elsewhere_is_no_table_of_contents(ask):
+    """What leads out of the corpus is what is there to be found."""
+    links = "".join(f"- [{title}](https://example.org/{n})\n" for n, title in enumerate(TITLES))
+    context = ask({"links.md": f"# Links\n\n{links}", "notes.md": f"{FILLER * 9}A backup is large. {FILLER * 9}"})(
+        "restoring a backup", budget=60
+    )
+    assert context.windows[0].path == "links.md"

@@ -28,7 +28,7 @@ from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.patterns import compiled
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
-from brimful.search.signals import Candidates, NamedDocuments, PathNames
+from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import Form, FormWeights, forms_of
 from brimful.store.format import Room
@@ -148,6 +148,7 @@ class CorpusColumns:
         )
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
+        self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
         self._headers: dict[int, TableHeader | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
@@ -497,6 +498,31 @@ class CorpusColumns:
             found.append(bytes(segment.view.text(int(starts[lowest]), int(ends[lowest]))))
             lowest = int(parents[lowest])
         return found[::-1]
+
+    def repeats_heading(self, number: int, start: int, end: int, text: bytes) -> bool:
+        """Whether a unit of a segment, which is no heading itself, says the words of one of its document's headings."""
+        tree = self.heading_tree(number)
+        if tree is None or not (words := words_of_title(text)):
+            return False
+        bases = self.segments[number].view.extents.bases
+        extent = int(bases.searchsorted(start, side="right"))
+        behind = int(bases[extent]) if extent < len(bases) else None
+        first = int(tree.starts.searchsorted(bases[extent - 1]))
+        last = len(tree.starts) if behind is None else int(tree.starts.searchsorted(behind))
+        heads = tree.starts[first:last]
+        at = int(heads.searchsorted(start))
+        if (at < len(heads) and heads[at] < end) or not len(heads):
+            return False
+        return words in self._titles_in(number, first, last)
+
+    def _titles_in(self, number: int, first: int, last: int) -> frozenset[tuple[bytes, ...]]:
+        """The words of each of some headings of a segment."""
+        if (number, first) not in self._titles:
+            tree = self.heading_tree(number)
+            assert tree is not None
+            texts = self.segments[number].view.texts(tree.starts[first:last].tolist(), tree.ends[first:last].tolist())
+            self._titles[number, first] = frozenset(map(words_of_title, texts))
+        return self._titles[number, first]
 
     # ---- names
 
