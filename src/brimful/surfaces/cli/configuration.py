@@ -39,7 +39,7 @@ _MODELS = ("densify", "condenser")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class _Setting:
     """A value and where it comes from: `default`, an environment variable, or a file."""
 
     key: str
@@ -47,23 +47,23 @@ class Setting:
     origin: str
 
 
-def settings() -> list[Setting]:
+def settings() -> list[_Setting]:
     """Every setting as it stands without options."""
     places = [*files()]
     return [setting(key, places) for key in DEFAULTS]
 
 
-def setting(key: str, places: Iterable[Path] | None = None) -> Setting:
+def setting(key: str, places: Iterable[Path] | None = None) -> _Setting:
     """The value that counts where no option is given, checked; from the files that are there, or from these."""
     choose(key, DEFAULTS, what="setting")
     variable = f"{PREFIX}{key.upper()}"
     if given := os.environ.get(variable):
-        return Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
+        return _Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
     for file in files() if places is None else places:
         table = _table(file)
         if key in table:
-            return Setting(key, _from_file(file, key, table[key]), os.fspath(file))
-    return Setting(key, DEFAULTS[key], DEFAULT)
+            return _Setting(key, _from_file(file, key, table[key]), os.fspath(file))
+    return _Setting(key, DEFAULTS[key], DEFAULT)
 
 
 def files() -> Iterator[Path]:
