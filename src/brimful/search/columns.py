@@ -47,6 +47,7 @@ _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
 _TABLES = frozenset({"csv", "tsv"})
+_RECORDS = _TABLES | {"log", "jsonl"}
 _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
@@ -532,6 +533,11 @@ class CorpusColumns:
     def tables(self) -> NDArray[np.bool_]:
         """Which documents are tables, by row."""
         return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
+
+    @cached_property
+    def records(self) -> NDArray[np.bool_]:
+        """Which documents are made of records, one a line, by row."""
+        return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
 
     def header_of(self, row: int) -> TableHeader | None:
         """The header row of a table; None where it has none."""
