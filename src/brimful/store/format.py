@@ -411,11 +411,12 @@ class ByteLru(Generic[_Key, _Held]):
     def keep(self, key: _Key, value: _Held, *, size: int) -> _Held:
         """Keep one, and let go of the oldest that are too many; where another thread was faster, its value stays."""
         with self._lock:
-            if key not in self._values:
-                self._values[key] = value, size
+            before = len(self._values)
+            kept, _ = self._values.setdefault(key, (value, size))
+            if len(self._values) > before:
                 self.held += size
-            self._values.move_to_end(key)
-            kept = self._values[key][0]
+            else:
+                self._values.move_to_end(key)
             while self._is_over() and len(self._values) > (self.most_bytes > 0):
                 self.held -= self._values.popitem(last=False)[1][1]
             return kept
