@@ -88,7 +88,7 @@ class _Stretch:
             hit for hit in self.offered.hits if start <= hit.start - self.offset and hit.end - self.offset <= end
         )
         if self.window.document is not None:
-            return self.window.resized(start, end).changed(is_inflated=True, hits=hits)
+            return self.window.resized(start, end, is_inflated=True, hits=hits)
         return replace(
             self.window,
             text=self.source.text(start, end),

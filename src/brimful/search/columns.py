@@ -150,7 +150,7 @@ class CorpusColumns:
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
-        self._headers: dict[int, TableHeader | None] = {}
+        self._headers: dict[int, _TableHeader | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
         if not units.ndim:
@@ -539,7 +539,7 @@ class CorpusColumns:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
 
-    def header_of(self, row: int) -> TableHeader | None:
+    def header_of(self, row: int) -> _TableHeader | None:
         """The header row of a table; None where it has none."""
         if row not in self._headers:
             length = int(self.documents.lengths[row])
@@ -547,7 +547,7 @@ class CorpusColumns:
             _, found = records_in(content, language=self.documents.languages[row])
             header = b"" if found is None else content[found[0] : found[1]]
             words = frozenset(each.term for each in query_terms(header.decode("utf-8", "replace")))
-            self._headers[row] = None if found is None else TableHeader(found[1], words)
+            self._headers[row] = None if found is None else _TableHeader(found[1], words)
         return self._headers[row]
 
     @property
@@ -628,7 +628,7 @@ def _parents(segment: _SegmentUnits) -> Numbers:
 # a chat. A word there counts as if it stood, for a part, in every unit below.
 
 
-class TableHeader(NamedTuple):
+class _TableHeader(NamedTuple):
     """Where the header row of a table ends, and its terms."""
 
     end: int

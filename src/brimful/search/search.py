@@ -693,16 +693,18 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
         places = columns.places(form.terms[0]) if len(form.terms) == 1 else following(columns, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in columns.segments)
+    held: tuple[Numbers, ...] = ()
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
-        groups = [held, *by_weight[weight]]
-        held = Columns(
-            [
-                union([places[number] for places in groups if len(places[number])])
-                for number in range(len(columns.segments))
-            ]
-        )
+        groups = [held, *by_weight[weight]] if placed else by_weight[weight]
+        held = groups[0]
+        if len(groups) > 1:
+            held = Columns(
+                [
+                    union([places[number] for places in groups if len(places[number])])
+                    for number in range(len(columns.segments))
+                ]
+            )
         placed.append((weight - lighter, held))
     return tuple(placed)
 

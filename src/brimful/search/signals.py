@@ -260,12 +260,12 @@ _ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+)\s")
 _TITLE_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]+")
 
 
-def leads_elsewhere(text: bytes) -> bool:
+def _leads_elsewhere(text: bytes) -> bool:
     """Whether a unit is an entry of a table of contents: it names what stands elsewhere, and says nothing of it.
 
-    >>> leads_elsewhere(b"- [Restoring a backup](#restore)"), leads_elsewhere(b"4.2 Backups ........ 17")
+    >>> _leads_elsewhere(b"- [Restoring a backup](#restore)"), _leads_elsewhere(b"4.2 Backups ........ 17")
     (True, True)
-    >>> leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), leads_elsewhere(b"- See [backups](#b) for more.")
+    >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
     return _LEADS.fullmatch(text) is not None
@@ -290,7 +290,7 @@ def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> N
         starts, ends = chosen.starts[here].tolist(), chosen.ends[here].tolist()
         texts = columns.segments[number].view.texts(starts, ends) if starts else ()
         for at, start, end, text in zip(here.tolist(), starts, ends, texts, strict=True):
-            if leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
+            if _leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
                 found.append(at)
     return np.array(found, np.int64)
 

@@ -290,11 +290,11 @@ def field_cuts(
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
-        runs = [well_begun(known[path], run) for run in runs]
+        runs = [_well_begun(known[path], run) for run in runs]
         cuts += [_cut(known[path], run) for run in runs]
         shown[path] = runs
     for hit in line.below:
-        start, end, _ = well_begun(known[hit.path], (*spans.of(known[hit.path], hit), [hit]))
+        start, end, _ = _well_begun(known[hit.path], (*spans.of(known[hit.path], hit), [hit]))
         if not any(start < other[1] and other[0] < end for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], (start, end, [hit])))
             shown.setdefault(hit.path, []).append((start, end, [hit]))
@@ -461,7 +461,7 @@ def _announces(document: Document, end: int) -> bool:
     return document.language == "rst" and _DIRECTIVE.search(said) is not None
 
 
-def well_begun(document: Document, run: Run) -> Run:
+def _well_begun(document: Document, run: Run) -> Run:
     """A run from its first line with words on; without a scrap of the section before a heading that is worth more.
 
     A sentence or two from the end of another section, without its heading, help nobody to read what follows.
