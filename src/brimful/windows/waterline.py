@@ -473,7 +473,7 @@ def well_begun(document: Document, run: Run) -> Run:
     """
     start, end, hits = run
     start = with_words(document.content, start, end)
-    edge = next_beginning(document, start, min(end, start + _MOST_ABOVE_BYTES)) if start else None
+    edge = _next_beginning(document, start, min(end, start + _MOST_ABOVE_BYTES)) if start else None
     if edge is None:
         return start, end, hits
     above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
@@ -483,12 +483,13 @@ def well_begun(document: Document, run: Run) -> Run:
     return (edge, end, below) if is_worth_less and (size < SCRAP_BYTES or not new) else (start, end, hits)
 
 
-def begins_with_tail(document: Document, start: int, edge: int) -> bool:
-    """Whether code from here up to a place where something begins is the end of another function."""
-    return document.kind == "code" and start < edge and next_beginning(document, start, edge + 1) == edge
+def without_tail(document: Document, start: int, end: int) -> int:
+    """Where code begins in a range that begins with the end of a function: with the next one, if there is one."""
+    begins = _next_beginning(document, start, end + 1) if document.kind == "code" and start < end else None
+    return start if begins is None else begins
 
 
-def next_beginning(document: Document, start: int, end: int) -> int | None:
+def _next_beginning(document: Document, start: int, end: int) -> int | None:
     """Where the first heading begins, or behind the end of a function, below a blank line, the next one or a class."""
     if document.kind == "prose":
         headings = document.outline.structure.headings
