@@ -496,18 +496,18 @@ def _next_beginning(document: Document, start: int, end: int) -> int | None:
         at = bisect_right(headings, start, key=lambda heading: heading.start)
         is_tail = at < len(headings) and headings[at].start < end and not (at and headings[at - 1].end > start)
         return headings[at].start if is_tail else None
-    inside = _defined_at(document, start, end)[-1:] if document.kind == "code" else []
+    inside = _defined_at(document, start)[-1:] if document.kind == "code" else []
     if not inside or inside[0].kind != "function" or inside[0].start >= start:
         return None
     for blank in _BLANK_LINE.finditer(document.content, start, end - 1):
-        if any(block.start >= blank.end() for block in _defined_at(document, blank.end(), end)):
+        if any(block.start >= blank.end() for block in _defined_at(document, blank.end())):
             return blank.end()
     return None
 
 
-def _defined_at(document: Document, start: int, end: int) -> list[Block]:
-    """The functions and classes around the first word of a range."""
-    said = _SAID.search(document.content, start, end)
+def _defined_at(document: Document, start: int) -> list[Block]:
+    """The functions and classes around the first word from here on."""
+    said = _SAID.search(document.content, start)
     found = document.outline.enclosing(said.start(), said.start() + 1) if said else ()
     return [block for block in found if block.kind in ("function", "class")]
 
