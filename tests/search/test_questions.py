@@ -437,7 +437,10 @@ def manual(entry):
 
 
 @pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
-@pytest.mark.parametrize("entry", ["- [{title}](#{anchor})\n", "* {title}\n", "{at}. {title} ........ {at}\n"])
+@pytest.mark.parametrize(
+    "entry",
+    ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"],
+)
 def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
     """A table of contents has the words of every section and says nothing: the section itself is shown first."""
     context = ask({"manual.md": manual(entry)})(question, budget=100)
