@@ -10,7 +10,7 @@ import re
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,10 @@ class Postings:
         if at < 0 or self.names[at] != name:
             return np.zeros(0, np.int64)
         return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
+
+    def of_all(self, names: Iterable[bytes]) -> Numbers:
+        """The positions of several terms, one after the other."""
+        return np.concatenate([np.zeros(0, np.int64), *map(self.of, names)])
 
 
 class OpenPage:

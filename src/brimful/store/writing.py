@@ -42,9 +42,10 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
-from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
+from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
 from brimful.zstd import packer, stored
 
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 SEGMENT_BYTES = 16 << 20
 """Text that is indexed and committed at once."""
 
-LEVEL = 1
+_LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
 _WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _MORE_BEYOND = 3
@@ -92,7 +93,7 @@ def _weight(content: bytes) -> int:
     return len(content) + _MORE_BEYOND * beyond
 
 
-Blob = tuple[int, int, bytes]
+_Blob = tuple[int, int, bytes]
 """What a segment keeps: the kind of blob, its place in the sequence of that kind, the bytes."""
 
 
@@ -104,17 +105,16 @@ class Packed:
     bases: Numbers  # where each extent begins on the axis
     ends: Numbers
     starts: Numbers  # where each begins in its document
-    blobs: list[Blob]
+    blobs: list[_Blob]
 
 
 def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
     """Pack and compress all that a segment holds."""
     sizes = np.array([len(each.extent.content) for each in laid], np.int64)
-    heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
-        *_cut_blobs(segment.units, segment.sections, heads),
+        *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
         *_block_blobs(segment.axis),
     ]
@@ -157,13 +157,13 @@ def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
     write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
 
-def _page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
+def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
     """Postings, and the first term of each page."""
     firsts = []
     for place, page in enumerate(pages):
         yield PAGE, place, page.data
         firsts.append(page.first)
-    yield FIRSTS, 0, packer(LEVEL)(b"\n".join(firsts))
+    yield FIRSTS, 0, packer(_LEVEL)(b"\n".join(firsts))
 
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
@@ -176,31 +176,31 @@ def _little_in(postings: Postings) -> dict[bytes, int]:
     return found
 
 
-def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
+def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blob]:
     """Where units, sections and headings stand."""
     yield UNITS, 0, pack_sorted(units)
     yield SECTIONS, 0, pack_sorted(sections)
     yield HEADS, 0, pack_table(heads)
 
 
-def _code_blobs(codes: Codes | None) -> Iterator[Blob]:
+def _code_blobs(codes: Codes | None) -> Iterator[_Blob]:
     """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        packed = packer(LEVEL)
+        packed = packer(_LEVEL)
         for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
             raw = codes[first : first + BLOB_CODES].tobytes()
             shorter = packed(raw)
             yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
 
 
-def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
+def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[_Blob]:
     """Blocks of text, from a place on."""
-    packed = packer(LEVEL)
+    packed = packer(_LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
         yield TEXT, place, packed(text[at : at + BLOCK_BYTES])
 
 
-def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
+def write_blobs(cursor: Cursor, number: int, blobs: Iterable[_Blob]) -> None:
     """Whatever a segment keeps."""
     keyed = ((key_of(number, kind, place), data) for kind, place, data in blobs)
     cursor.write_blobs((key, data, seal_of(key, data)) for key, data in keyed)
