@@ -256,7 +256,7 @@ _LEADS = compiled(
 
 
 _LONGEST_ENTRY = 200
-_ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+)\s")
+_ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+\.?)\s")
 _TITLE_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]+")
 
 
