@@ -12,7 +12,7 @@ from brimful.corpus.skips import SourceSettings
 from brimful.errors import SettingError
 from brimful.ingest import workers
 from brimful.ingest.folders import ingest
-from brimful.ingest.workers import prepare, threads_for
+from brimful.ingest.workers import index, threads_for
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from tests.store.test_sqlite import dump
@@ -61,15 +61,15 @@ def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path,
     """An error keeps its kind, what was committed before stays, no thread is left, and adding again completes it."""
     asked = []
 
-    def failing(entries, embedder, *, parts):
-        asked.append(entries)
+    def failing(outlines, embedder):
+        asked.append(outlines)
         if len(asked) == 5:
             raise ZeroDivisionError("tea")
-        return prepare(entries, embedder, parts=parts)
+        return index(outlines, embedder)
 
     with SqliteStore(tmp_path / "store.db") as store:
         with monkeypatch.context() as patched:
-            patched.setattr(workers, "prepare", failing)
+            patched.setattr(workers, "index", failing)
             with pytest.raises(ZeroDivisionError, match="tea"):
                 ingest(store, folder, settings=SourceSettings(workers=number))
         assert not indexers()

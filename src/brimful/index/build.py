@@ -380,15 +380,25 @@ class Extent(NamedTuple):
     language: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Extents on one axis, with everything that is looked up by position."""
+class Outlined(NamedTuple):
+    """Extents on one axis, with where they can be cut."""
 
     axis: bytes
     bases: Numbers  # where each extent begins
     units: Numbers  # cut points of all extents, on the axis
     sections: Numbers
     heads: Heads  # headings and first lines of definitions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Extents on one axis, with everything that is looked up by position."""
+
+    axis: bytes
+    bases: Numbers
+    units: Numbers
+    sections: Numbers
+    heads: Heads
     postings: Postings
 
 
@@ -426,20 +436,23 @@ def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     yield start, held
 
 
-def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:
-    """Extents on an axis, and where each begins."""
+def outline_extents(extents: Sequence[Extent]) -> Outlined:
+    """Lay extents on an axis, and find where they can be cut."""
     sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
-    return GAP.join(extent.content for extent in extents), np.cumsum(sizes) - sizes
+    axis, bases = GAP.join([extent.content for extent in extents]), np.cumsum(sizes) - sizes
+    divided = divide_texts(axis, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
+    return Outlined(axis, bases, divided.units, divided.sections, divided.heads)
+
+
+def index_terms(outlined: Outlined) -> Segment:
+    """Find the terms of what is laid on an axis."""
+    terms = terms_of(outlined.axis)
+    return Segment(*outlined, with_plain_forms(Postings(terms.names, terms.offsets, terms.starts)))
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
-    axis, bases = _laid(extents)
-    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
-    divided = divide_texts(axis, bases, texts)
-    terms = terms_of(axis)
-    postings = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
-    return Segment(axis, bases, divided.units, divided.sections, divided.heads, postings)
+    return index_terms(outline_extents(extents))
 
 
 # ---- coding: Which code does each unit of a segment get?

@@ -16,7 +16,7 @@ from brimful.corpus.sources import Found
 from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
-from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, prepare, split
+from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -63,7 +63,9 @@ def index_batch(
 ) -> Taken:
     """Read files and index what they hold."""
     outcomes, entries = _read(files, settings)
-    return Taken(outcomes, prepare(entries, embedder, parts=parts) if entries else None)
+    outlines = lay_out(entries, parts=parts)
+    del entries  # the outlines have their text
+    return Taken(outcomes, index(outlines, embedder) if outlines.rows else None)
 
 
 def _read(files: Iterable[File], settings: SourceSettings) -> tuple[list[Outcome], list[Entry]]:
@@ -158,8 +160,9 @@ def taken_in(
     try:
         for batch in batches:
             outcomes, entries = _read(batch, settings)
-            waiting.append((outcomes, pool.submit(prepare, entries, embedder, parts=parts) if entries else None))
-            del entries  # the thread lets go of them when they are indexed
+            outlines = lay_out(entries, parts=parts)
+            del entries
+            waiting.append((outcomes, pool.submit(index, outlines, embedder) if outlines.rows else None))
             if len(waiting) > threads:
                 yield _finished(*waiting.popleft())
         while waiting:

@@ -14,7 +14,16 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
-from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
+from brimful.index.build import (
+    GAP,
+    Extent,
+    Outlined,
+    code_units,
+    extents_from,
+    extents_of,
+    index_terms,
+    outline_extents,
+)
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
 from brimful.index.vectors import Codes
@@ -107,19 +116,37 @@ class Packed:
     blobs: list[Blob]
 
 
-def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
-    """Pack and compress all that a segment holds."""
-    sizes = np.array([len(each.extent.content) for each in laid], np.int64)
+class Outline(NamedTuple):
+    """A segment of which all is known but where its terms stand."""
+
+    texts: Outlined
+    ends: Numbers  # of each extent on the axis
+    starts: Numbers  # where each begins in its document
+    documents: Numbers
+    blocks: list[Blob]  # its text
+
+
+def outline(group: Sequence[Laid]) -> Outline:
+    """Lay a group of extents on an axis, find where they can be cut, and compress their text."""
+    texts = outline_extents([each.extent for each in group])
+    ends = texts.bases + np.array([len(each.extent.content) for each in group], np.int64)
+    starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
+    return Outline(texts, ends, starts, documents, list(_block_blobs(texts.axis)))
+
+
+def pack_outline(given: Outline, embedder: Embedder | None) -> Packed:
+    """Find the terms of a segment and what its units mean; pack and compress all that it holds."""
+    segment = index_terms(given.texts)
+    codes = code_units(segment, embedder) if embedder is not None else None
     heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *_cut_blobs(segment.units, segment.sections, heads),
         *_code_blobs(codes),
-        *_block_blobs(segment.axis),
+        *given.blocks,
     ]
-    starts = np.array([each.start for each in laid], np.int64)
-    return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
+    return Packed(len(segment.axis), segment.bases, given.ends, given.starts, blobs)
 
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
@@ -306,15 +333,23 @@ class Scattered:
     parts: dict[int, Any]  # what stands for the `Prepared` of each
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
-    """Index a batch; of documents with the same path the last one is taken.
+class Outlines(NamedTuple):
+    """A batch of documents that are read and laid out; their own objects are no longer needed."""
+
+    rows: list[Row]
+    maps: dict[int, bytes]
+    segments: list[Outline]
+
+
+def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> Outlines:
+    """Lay a batch out in segments; of documents with the same path the last one is taken.
 
     For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
     """
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
     rows = [row_of(entry) for entry in entries]
-    segments = []
+    segments: list[Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
@@ -322,9 +357,24 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts
             if parts[rows[number].bucket] == part
             for start, piece in pieces(entry.document)
         )
-        segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
+        segments += map(outline, grouped(laid))
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
-    return Prepared(rows, maps, segments, model_of(embedder))
+    return Outlines(rows, maps, segments)
+
+
+def index(given: Outlines, embedder: Embedder | None) -> Prepared:
+    """Find the terms of a batch and what its units mean; an outline is let go of when that is done."""
+    segments = []
+    while given.segments:
+        outlined = given.segments.pop(0)
+        segments.append((pack_outline(outlined, embedder), outlined.documents))
+        del outlined
+    return Prepared(given.rows, given.maps, segments, model_of(embedder))
+
+
+def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
+    """Lay a batch out and index it."""
+    return index(lay_out(entries, parts=parts), embedder)
 
 
 def part_of(path: str, parts: Parts) -> int:
@@ -378,8 +428,7 @@ def row_of(entry: Entry) -> Row:
 
 def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
     """A segment of extents, packed."""
-    segment = build_segment([each.extent for each in group])
-    return _pack_segment(group, segment, code_units(segment, embedder) if embedder is not None else None)
+    return pack_outline(outline(group), embedder)
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
