@@ -265,6 +265,7 @@ class CorpusColumns:
 
     def _words(self) -> bytes:
         """The words of the corpus, sorted, a newline behind each; those of text that was deleted included."""
+        self.snapshot.expect_words()
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
     def _census(self, term: bytes) -> int:

@@ -39,6 +39,7 @@ from brimful.store.format import (
     SECTIONS,
     TEXT,
     UNITS,
+    WORDS,
     BlobReader,
     Cursor,
     key_of,
@@ -185,12 +186,14 @@ def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
 
 
 def _page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
-    """Postings, and the first term of each page."""
-    firsts = []
+    """Postings, the first term of each page, and the words among all terms: what is misspelt is compared with these."""
+    firsts, words = [], []
     for place, page in enumerate(pages):
         yield PAGE, place, page.data
         firsts.append(page.first)
+        words.append(page.words)
     yield FIRSTS, 0, packer(LEVEL)(b"\n".join(firsts))
+    yield WORDS, 0, packer(LEVEL)(b"".join(words))
 
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
