@@ -19,13 +19,14 @@ from brimful.classes import dataclass
 from brimful.index.segments import Numbers, Postings, Whole
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
+from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
-from brimful.text.lines import Heads, Lines, definitions_in, headings_in, joined, lines_of
+from brimful.text.lines import Heads, Lines, definitions_in, headings_in, joined, lines_in
 from brimful.text.outline import SECTION_AIM, UNIT_AIM, UNIT_LIMIT, Cuts, divide, gather, inner_cuts, merged, settle
 from brimful.text.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
-from brimful.text.terms import terms_of
+from brimful.text.terms import terms_in
 
 if TYPE_CHECKING:
     from brimful.index.embedders import Embedder
@@ -66,7 +67,7 @@ class Divided:
 class _Axis:
     """Texts on an axis, and their lines."""
 
-    content: bytes
+    content: bytes  # and NEWLINES behind it
     bases: Cuts
     ends: Cuts  # where each text ends
     kinds: NDArray[np.int8]
@@ -92,7 +93,11 @@ def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, s
     >>> found.units.tolist(), found.sections.tolist(), found.heads.ends.tolist()
     ([0, 7, 12, 23, 27], [0, 23], [5])
     """
-    axis = _axis(content, bases, texts)
+    return _divided(content + NEWLINES, bases, texts)
+
+
+def _divided(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> Divided:
+    axis = _axis(padded, bases, texts)
     filled = axis.ends > bases
     walls = merged(bases[filled], axis.ends[filled])
     if not len(walls):
@@ -104,8 +109,8 @@ def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, s
     return Divided(_within(axis, units), _within(axis, sections), joined([part.heads for part in parts]))
 
 
-def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Axis:
-    lines = lines_of(content)
+def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Axis:
+    lines = lines_in(padded)
     sizes = np.array([size for size, _, _ in texts], np.int64)
     first = np.append(lines.starts.searchsorted(bases), len(lines.starts))
     bounds = np.stack((first[:-1], first[1:]), axis=1)
@@ -116,7 +121,7 @@ def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | No
     after_blank[1:] &= lines.blank[:-1]
     after_blank[:1] = False
     return _Axis(
-        content,
+        padded,
         bases,
         bases + sizes,
         kinds,
@@ -272,7 +277,7 @@ def _shortened(axis: _Axis, units: Cuts) -> Cuts:
     for by_line, long in ((False, is_prose & (sizes > UNIT_AIM)), (True, ~is_prose & (sizes > UNIT_LIMIT))):
         which = np.flatnonzero(long)
         added.append(inner_cuts(axis.content, units[which], units[which + 1], by_line=by_line))
-    return settle(axis.content, np.concatenate((units, *added)))
+    return settle(memoryview(axis.content)[: axis.lines.size], merged(units, *added))
 
 
 # ---- accents: Which terms are also found without their accents? `cafe` finds `café`; `café` finds only itself.
@@ -383,7 +388,7 @@ class Extent(NamedTuple):
 class Outlined(NamedTuple):
     """Extents on one axis, with where they can be cut."""
 
-    axis: bytes
+    padded: bytes  # the axis, and NEWLINES behind it: lines and terms are both found there
     bases: Numbers  # where each extent begins
     units: Numbers  # cut points of all extents, on the axis
     sections: Numbers
@@ -394,12 +399,17 @@ class Outlined(NamedTuple):
 class Segment:
     """Extents on one axis, with everything that is looked up by position."""
 
-    axis: bytes
+    padded: bytes
     bases: Numbers
     units: Numbers
     sections: Numbers
     heads: Heads
     postings: Postings
+
+    @property
+    def length(self) -> int:
+        """Of the axis."""
+        return len(self.padded) - len(NEWLINES)
 
 
 def extents_of(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -439,14 +449,15 @@ def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 def outline_extents(extents: Sequence[Extent]) -> Outlined:
     """Lay extents on an axis, and find where they can be cut."""
     sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
-    axis, bases = GAP.join([extent.content for extent in extents]), np.cumsum(sizes) - sizes
-    divided = divide_texts(axis, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
-    return Outlined(axis, bases, divided.units, divided.sections, divided.heads)
+    padded = GAP.join([*(extent.content for extent in extents), NEWLINES.removesuffix(GAP)])
+    bases = np.cumsum(sizes) - sizes
+    divided = _divided(padded, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
+    return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
 def index_terms(outlined: Outlined) -> Segment:
     """Find the terms of what is laid on an axis."""
-    terms = terms_of(outlined.axis)
+    terms = terms_in(outlined.padded)
     return Segment(*outlined, with_plain_forms(Postings(terms.names, terms.offsets, terms.starts)))
 
 
@@ -476,8 +487,8 @@ def code_units(segment: Segment, embedder: Embedder) -> Codes:
         return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder))
     codes = np.zeros((len(segment.units), CODE_BYTES), np.uint8)
     # A unit ends with its extent, one byte before the next one begins; what stands between is no text.
-    ends = np.append(segment.units[1:], len(segment.axis)).tolist()
-    texts = [segment.axis[start:end] for start, end in zip(segment.units.tolist(), ends, strict=True)]
+    ends = np.append(segment.units[1:], segment.length).tolist()
+    texts = [segment.padded[start:end] for start, end in zip(segment.units.tolist(), ends, strict=True)]
     for first in range(0, len(texts), _UNITS_AT_ONCE):
         batch = [text.decode("utf-8", "replace") for text in texts[first : first + _UNITS_AT_ONCE]]
         codes[first : first + len(batch)] = codes_of(project(embedder.embed(batch)))

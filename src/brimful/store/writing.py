@@ -132,7 +132,7 @@ def outline(group: Sequence[Laid]) -> Outline:
     texts = outline_extents([each.extent for each in group])
     ends = texts.bases + np.array([len(each.extent.content) for each in group], np.int64)
     starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
-    return Outline(texts, ends, starts, documents, list(_block_blobs(texts.axis)))
+    return Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
 
 
 def pack_outline(given: Outline, embedder: Embedder | None) -> Packed:
@@ -147,7 +147,7 @@ def pack_outline(given: Outline, embedder: Embedder | None) -> Packed:
         *_code_blobs(codes),
         *given.blocks,
     ]
-    return Packed(len(segment.axis), segment.bases, given.ends, given.starts, blobs)
+    return Packed(segment.length, segment.bases, given.ends, given.starts, blobs)
 
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
@@ -223,7 +223,7 @@ def _code_blobs(codes: Codes | None) -> Iterator[Blob]:
             yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
 
 
-def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[Blob]:
+def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[Blob]:
     """Blocks of text, from a place on."""
     packed = packer(LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):

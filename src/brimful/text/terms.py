@@ -119,7 +119,12 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
-    clumps, text, bounds = _clumped(content)
+    return terms_in(content + ROOM)
+
+
+def terms_in(padded: bytes) -> Terms:
+    """The same of a text that has ROOM behind it already, or more of what is part of no term."""
+    clumps, text, bounds = _clumped(padded)
     names, numbers, origins = _named(text)
     offsets, places = kernels.place_terms(clumps, bounds, origins, numbers, named=len(names))
     return Terms(names, offsets, places)
@@ -128,9 +133,8 @@ def terms_of(content: bytes) -> Terms:
 # What only one step needs is let go of behind it: a segment's text is long.
 
 
-def _clumped(content: bytes) -> tuple[Clumps, bytes, Places]:
+def _clumped(padded: bytes) -> tuple[Clumps, bytes, Places]:
     """The clumps of a text, the different ones as one text, and where each of those begins in it."""
-    padded = content + ROOM
     clumps = clumps_of(padded)
     different = clumps.strings
     return clumps, *kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
