@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from brimful.corpus.sources import Found
 from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
+from brimful.kernels import cores
 from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
@@ -133,14 +133,7 @@ def threads_for(size: int, *, workers: int | None) -> int:
     """How many threads index so many bytes beside this one: by the cores that there are, unless the caller says."""
     if workers is not None:
         return workers - 1
-    return 1 if size > _WORTH_BYTES and _cores() > 1 else 0
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+    return 1 if size > _WORTH_BYTES and cores() > 1 else 0
 
 
 def taken_in(
