@@ -24,8 +24,7 @@ import brimful
 from brimful import render
 from brimful.assembly.context import Context
 from brimful.engine import Engine
-from brimful.evaluation.measures import Cited, TokenAxis, score
-from brimful.evaluation.properties import LEAST_COVERAGE, coverage
+from brimful.evaluation.measures import LEAST_COVERAGE, Cited, TokenAxis, coverage, score
 from brimful.evaluation.sets import EvaluationSet, Question
 from brimful.settings import Ask, AskSettings, FieldSettings
 from brimful.text.vocabularies import tokens_for

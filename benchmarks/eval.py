@@ -1,7 +1,9 @@
 """How much of the evidence stands in a context? The shared evaluation sets, beside their peers: `make eval`.
 
 Means go to standard output as they come, and to benchmarks/results as Markdown, JSON and SVG named by the commit.
-`--answerer module:function` measures anything else: a function from documents to an answerer.
+`--embedder minilm` lets a model read the best places, `--warm` all of them before the first question; `--answerer
+shared.answerers:by_model` ranks by the model alone, `--answerer module:function` measures anything else: a function
+from documents to an answerer.
 """
 
 import argparse
@@ -27,6 +29,7 @@ On your own documents: brimful.evaluation.sets and docs/evaluation.md."""
 def main(arguments: list[str] | None = None) -> int:
     """Ask every set, print as it goes, and keep the results."""
     options = _options(arguments)
+    os.environ["BRIMFUL_EMBEDDER"] = options.embedder
     shared = find_shared()
     if shared is None:
         print(NOT_HERE)
@@ -34,10 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
     facts = {  # the commit as it is now: it may change while this runs
         "commit": commit(),
         "answerer": options.answerer,
+        "embedder": options.embedder,
+        "warm": options.warm,
+        "ending": "".join(f"-{each}" for each in _ways(options)),
         "limit": options.limit,
         "budgets": list(BUDGETS),
     }
-    make = maker_of(options.answerer)
+    make = maker_of(options.answerer, warm=options.warm)
     measured = []
     for asked in ASKED:
         if options.sets and asked.name not in options.sets:
@@ -60,6 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _ways(options: argparse.Namespace) -> list[str]:
+    """What sets results of a model apart from those by words."""
+    alone = options.answerer.rpartition(":")[2].removesuffix("_answerer")
+    named = [] if options.embedder == "none" else [options.embedder, *(["warm"] if options.warm else [])]
+    return [*named, *([alone] if named and alone != "engine" else [])]
+
+
 def _beside(peers: dict[int, report.Peer]) -> list[str]:
     return [f"{budget:>8} less {peer.name}: {peer.difference}\n" for budget, peer in peers.items()]
 
@@ -67,6 +80,8 @@ def _beside(peers: dict[int, report.Peer]) -> list[str]:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure recall of evidence on the shared evaluation sets.")
     parser.add_argument("--answerer", default="engine", help="engine, or module:function (documents to an answerer)")
+    parser.add_argument("--embedder", default="none", help="the model that reads, as BRIMFUL_EMBEDDER names it (none)")
+    parser.add_argument("--warm", action="store_true", help="let it read everything before the first question")
     parser.add_argument("--sets", nargs="*", help=f"some of {', '.join(asked.name for asked in ASKED)} (all)")
     parser.add_argument("--limit", type=int, help="ask only so many questions of each set")
     parser.add_argument("--dry", action="store_true", help="print only, write no results")
@@ -79,7 +94,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("BRIMFUL_EMBEDDER", "none")  # words alone; people.py --late measures a model
     try:
         sys.exit(main())
     except BrimfulError as error:

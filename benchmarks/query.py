@@ -63,7 +63,7 @@ def _told(stages: Sequence[measures.Stage], systems: Sequence[str]) -> tuple[lis
         corpora.append(f"{stage.label}: {stage.corpus.files:,} files{copies}")
     answers, lines = measures.answers(stages, systems)
     memory, more = measures.memory(stages, systems)
-    tables = [answers, measures.stages_of(stages), measures.starts(stages, systems), memory]
+    tables = [answers, measures.stages_of(stages), measures.starts(stages, systems), memory, measures.read_late(stages)]
     return tables, [*corpora, *lines, *more]
 
 

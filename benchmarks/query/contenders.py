@@ -13,6 +13,7 @@ from ingest.contenders import texts_in
 
 PIECE = 1_600  # characters
 DIMENSIONS = 128
+STORE = "brimful.db"
 _TOKENS_PER_PIECE = 250  # fewer than most pieces have: so many pieces are asked for
 
 
@@ -74,13 +75,13 @@ class Brimful:
     def build(self, folder: Path, where: Path) -> None:
         import brimful
 
-        with brimful.open(where / "brimful.db") as engine:
+        with brimful.open(where / STORE) as engine:
             engine.add(folder)
 
     def open(self, where: Path) -> Callable[[str, int], str]:
         import brimful
 
-        engine = brimful.open(where / "brimful.db")
+        engine = brimful.open(where / STORE, late="none")  # words alone; a model is measured apart
         return lambda question, budget: engine.context(question, budget=budget).text
 
 

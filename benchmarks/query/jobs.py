@@ -62,6 +62,23 @@ def warm(
     return {"rows": rows, "peak": most}
 
 
+def late(*, where: str, before: str, asked: Sequence[tuple[str, str]], budget: int) -> dict[str, Any]:
+    """Questions by words, with a model that has not read their passages, and with one that has."""
+    import brimful
+
+    rows = [{"kind": kind} for kind, _ in asked]
+    for way in ("words", "new", "known"):
+        with brimful.open(Path(where), late="none" if way == "words" else "minilm") as engine:
+            engine.context(before, budget=budget)
+            for row, (_, question) in zip(rows, asked, strict=True):
+                clock = Clock()
+                context = engine.context(question, budget=budget)
+                wall, cpu = clock.stop()
+                read = {"passages": context.read.passages, "embedded": context.read.embedded} if context.read else {}
+                row[way] = {"wall_s": wall, "cpu_s": cpu, **read}
+    return {"rows": rows, "peak": peak()}
+
+
 class _Stages:
     """Processor time of the engine's stages, each without those that it calls."""
 
@@ -99,4 +116,4 @@ class _Stages:
         return timed
 
 
-JOBS: dict[str, Callable[..., Any]] = {"build": build, "cold": cold, "warm": warm}
+JOBS: dict[str, Callable[..., Any]] = {"build": build, "cold": cold, "warm": warm, "late": late}

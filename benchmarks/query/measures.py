@@ -10,7 +10,7 @@ from core.report import Table, milliseconds, percent, times
 from ingest.texts import Corpus
 
 from ingest import jobs
-from query.contenders import CONTENDERS
+from query.contenders import CONTENDERS, STORE
 from query.jobs import STAGES
 from query.questions import KINDS, questions
 
@@ -20,6 +20,7 @@ BEFORE = 3  # questions of each kind that warm a process up
 COLD_BUDGET = 8_000
 AIMS_MS = {100: 10, 1_000: 30}
 _MEGABYTE = 1_000_000
+_PASSAGE_BYTES = 600  # that a model reads together
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Stage:
     built: dict[str, dict[str, Any]] = field(default_factory=dict)
     cold: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     warm: dict[str, dict[str, Any]] = field(default_factory=dict)
+    late: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -69,6 +71,18 @@ def measure(stage: Stage, systems: Sequence[str], *, each: int) -> None:
             )
         except jobs.JobError as error:
             stage.failed[system] = str(error)
+    if "Brimful" in stage.built:
+        _read_by_a_model(stage, each=each)
+
+
+def _read_by_a_model(stage: Stage, *, each: int) -> None:
+    """The same with a model, whose passages are kept in the store: the last that is asked of it."""
+    first, *asked = [(kind, question) for kind in KINDS for question in stage.questions[kind][: each + 1]]
+    where = str(stage.where / "Brimful" / STORE)
+    try:
+        stage.late = jobs.run("late", script=SCRIPT, where=where, before=first[1], asked=asked, budget=BUDGETS[0])
+    except jobs.JobError as error:
+        stage.failed["a model"] = str(error)
 
 
 def answers(stages: Sequence[Stage], systems: Sequence[str]) -> tuple[Table, list[str]]:
@@ -154,6 +168,32 @@ def starts(stages: Sequence[Stage], systems: Sequence[str]) -> Table:
         found = {name: [row["cpu_s"] for row in stage.cold[name]] for name in systems if stage.cold.get(name)}
         cells = [milliseconds(median(found[name])) if name in found else "" for name in systems]
         table.add(stage.label, *cells, **{name: {"cpu_s": rows} for name, rows in found.items()})
+    return table
+
+
+def read_late(stages: Sequence[Stage]) -> Table:
+    """What a model that reads the best places costs."""
+    table = Table(
+        "5 With a model that reads the best places",
+        ("corpus, kind of question", "words ms", "new ms", "new wall s", "known ms", "known/words", "read", "all/read"),
+        f"MiniLM in int8, {BUDGETS[0]:,} tokens, medians of processor time: by words alone, where the model meets the "
+        "passages of a question for the first time (wall clock too), and where it has read them before. `read` is how "
+        "many passages it read then; `all/read` how many times as many of 600 bytes the corpus has: what has to be "
+        "read before a first answer where a corpus is embedded ahead.",
+    )
+    for stage in stages:
+        for kind in (*KINDS, "all"):
+            rows = [row for row in stage.late.get("rows", []) if kind in (row["kind"], "all")]
+            if not rows:
+                continue
+            words, new, known = (median(row[way]["cpu_s"] for row in rows) for way in ("words", "new", "known"))
+            wall, read = median(row["new"]["wall_s"] for row in rows), median(row["new"]["embedded"] for row in rows)
+            found = {"words": words, "new": new, "new_wall": wall, "known": known, "read": read}
+            every = stage.corpus.megabytes * _MEGABYTE / _PASSAGE_BYTES
+            cells = (milliseconds(words), milliseconds(new), f"{wall:.2f}", milliseconds(known), times(known / words))
+            table.add(f"{stage.label}, {kind}", *cells, f"{read:.0f}", f"{every / max(read, 1):,.0f}x", **found)
+        if "a model" in stage.failed:
+            table.notes += [f"{stage.label}: {stage.failed['a model']}"]
     return table
 
 

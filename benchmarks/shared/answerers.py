@@ -1,18 +1,23 @@
 """Who answers? The engine, or whatever function the command line names."""
 
 import importlib
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 import brimful
 from brimful.corpus.documents import Document
 from brimful.evaluation.measures import Cited
 from brimful.evaluation.run import Answerer
 from brimful.evaluation.sets import Scope
+from brimful.index.named import embedder_named
 
 MOST_DOCUMENTS = 10
+_BATCH = 32  # texts that are embedded together
 
 
 class Maker(Protocol):
@@ -24,17 +29,19 @@ class Maker(Protocol):
 
 
 def engine_answerer(
-    documents: Sequence[Document], scopes: Iterable[Scope], folder: Path, *, whole: bool = False
+    documents: Sequence[Document], scopes: Iterable[Scope], folder: Path, *, whole: bool = False, warm: bool = False
 ) -> Answerer:
     """The one place where the engine is plugged in: a store for each scope, filled before the first question.
 
     It uses `brimful.open(store)`, `.add_documents(documents)` and `.context(question, budget=…).windows`, whose windows
-    have path, start, end and score; they are cited the best first.
+    have path, start, end and score; they are cited the best first. `warm` reads all of it with the model that is set.
     """
     engines: dict[Scope, Any] = {}
     for number, scope in enumerate(dict.fromkeys(scopes)):
         engine = brimful.open(folder / f"scope-{number}.db")
         engine.add_documents(document for document in documents if scope is None or document.path in scope)
+        if warm:
+            engine.warm()
         engines[scope] = engine
 
     def rank(question: str, _budget: int, scope: Scope) -> list[Cited]:
@@ -49,7 +56,22 @@ def engine_answerer(
     return rank if whole else answer
 
 
-def maker_of(name: str) -> Maker:
+def by_model(documents: Sequence[Document]) -> Answerer:
+    """Whole documents in the order of a model alone: that of BRIMFUL_EMBEDDER, what it reads of a text's beginning."""
+    embedder = embedder_named(os.environ["BRIMFUL_EMBEDDER"])
+    assert embedder is not None
+    texts = [document.content.decode("utf-8", "replace") for document in documents]
+    vectors = np.concatenate([embedder.embed(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)])
+
+    def answer(question: str, _budget: int, _scope: Scope) -> list[Cited]:
+        likeness = vectors @ embedder.embed([question])[0]
+        best = np.lexsort((np.arange(len(likeness)), -likeness))[:MOST_DOCUMENTS]
+        return [Cited(documents[at].path, 0, 1) for at in best.tolist()]
+
+    return answer
+
+
+def maker_of(name: str, *, warm: bool = False) -> Maker:
     """`engine`, or `module:function` with a function from documents to an answerer."""
     if name == "engine":
         folder = tempfile.TemporaryDirectory(prefix="brimful-eval-")
@@ -58,7 +80,7 @@ def maker_of(name: str) -> Maker:
         def make(documents: Sequence[Document], scopes: Iterable[Scope], *, whole: bool) -> Answerer:
             place = Path(folder.name) / str(next(count))
             place.mkdir()
-            return engine_answerer(documents, scopes, place, whole=whole)
+            return engine_answerer(documents, scopes, place, whole=whole, warm=warm)
 
         return make
     module, _, function = name.partition(":")

@@ -52,10 +52,16 @@ def _qa(measured: list[Measured]) -> list[Measured]:
     return [one for one in measured if one.result.layout == "qa"]
 
 
+def _reading(facts: dict[str, Any]) -> str:
+    if facts["embedder"] == "none":
+        return ""
+    return f", {facts['embedder']} reading {'everything ahead' if facts['warm'] else 'the best places'}"
+
+
 def as_markdown(measured: list[Measured], facts: dict[str, Any]) -> str:
     """The report to read."""
     budgets = "/".join(map(str, facts["budgets"]))
-    lines = [f"# eval at {facts['commit']}, answered by {facts['answerer']}", ""]
+    lines = [f"# eval at {facts['commit']}, answered by {facts['answerer']}{_reading(facts)}", ""]
     if facts["limit"]:
         lines += [f"Only the first {facts['limit']} questions of each set were asked.", ""]
     lines += [
@@ -147,7 +153,7 @@ def drawing(measured: list[Measured], facts: dict[str, Any]) -> str | None:
 def write(measured: list[Measured], facts: dict[str, Any], folder: Path) -> list[str]:
     """Write the report's files and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"eval-{facts['commit']}"
+    stem = f"eval-{facts['commit']}{facts['ending']}"
     drawn = drawing(measured, facts)
     texts = {".md": as_markdown(measured, facts), ".json": as_json(measured, facts), ".svg": drawn}
     for ending, text in texts.items():

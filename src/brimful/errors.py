@@ -271,7 +271,7 @@ class StoreFullError(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """The file is no store, or one that this version can't read."""
+    """The file is not a store, or one that this version can't read."""
 
     code = "store.version"
 

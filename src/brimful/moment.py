@@ -64,7 +64,7 @@ _MAPPED = 50
 """Documents that a map for a question opens at most."""
 _CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
-Key = tuple[object, ...]
+_Key = tuple[object, ...]
 
 
 # ---- contexts: Which answers are remembered? The last ones, whichever moment they are of.
@@ -75,19 +75,19 @@ class KeptContexts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, Context] = OrderedDict()
+        self._kept: OrderedDict[_Key, Context] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Key) -> Context | None:
+    def get(self, key: _Key) -> Context | None:
         """One of them."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def keep(self, key: Key, context: Context) -> Context:
+    def keep(self, key: _Key, context: Context) -> Context:
         """Remember one, and let go of the oldest that are too many."""
         with self._lock:
             self._kept[key] = context
@@ -432,9 +432,8 @@ class Corpus:
         if (kept := self.contexts.get(key)) is not None:
             return kept
         context, found = self.asked(ask).fullest(room)
-        unpriced = tuple(each.without_price() for each in context.omitted)
-        made = self.contexts.keep(key, self.receipted(ask, replace(context, omitted=unpriced), found))
-        del context, found, unpriced  # a question's columns are long
+        made = self.contexts.keep(key, self.receipted(ask, context.without_prices(), found))
+        del context, found  # a question's columns are long
         give_back()
         return made
 
@@ -452,7 +451,7 @@ class Corpus:
             self._readers.reranker,
         )
 
-    def key(self, ask: Ask, room: Budget) -> Key:
+    def key(self, ask: Ask, room: Budget) -> _Key:
         """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
         return (self.snapshot.generation, self.snapshot.missing, room, ask)
 

@@ -30,7 +30,7 @@ Fusion = Literal["field", "rrf"]
 Meaning = Literal["auto", "late", "full", "words"]
 LineNumbers = Literal["ranges", "every", "none"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
-DensifyProfile = Literal["computed", "seed"]
+_DensifyProfile = Literal["computed", "seed"]
 
 SIZINGS: tuple[Sizing, ...] = get_args(Sizing)
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -143,9 +143,8 @@ class FieldSettings:
     meaning: float = _weight(0.1, "Likeness in meaning, for each standard deviation; 0 leaves it out.")
     document_meaning: float = _weight(4.0, "The same of whole documents.")
     model_meaning: float = _weight(0.4, "The same where a model has read units and question.")
-    late: float = _weight(0.6, "The same where a model reads the best places when they are asked for.")
-    late_around: float = _weight(0.6, "Of `near` and `wide`, how much counts beside such a model.")
-    late_document: float = _weight(0.8, "The same of `document` and `called`.")
+    late: float = _weight(0.5, "The same where a model reads the best places when they are asked for.")
+    late_around: float = _weight(0.8, "Of `near` and `wide`, how much counts beside such a model.")
     late_candidates: int = _weight(200, "How many of the best places it reads.", unit="units")
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
     full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
@@ -171,8 +170,8 @@ class DensifySettings:
     brimful.errors.SettingError: attempts is 0; it must be a whole number from 1 to 100
     """
 
-    profile: DensifyProfile = choice(
-        "computed", "Work out the parts from the model's limit, or take fixed ones.", names=get_args(DensifyProfile)
+    profile: _DensifyProfile = choice(
+        "computed", "Work out the parts from the model's limit, or take fixed ones.", names=get_args(_DensifyProfile)
     )
     target_tokens: int | None = _tokens(None, "How long the digest should be; none: one answer of the model.")
     input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before anything is asked.")
@@ -413,7 +412,7 @@ CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
 """Its search: the fifty best by words and the fifty best by meaning, fused by rank."""
 
 
-PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
+_PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
     "default": (AskSettings(), FieldSettings()),
     "cfs": (CFS, CFS_FIELD),
 }
@@ -457,7 +456,7 @@ class Ask:
 
         `chosen` holds values or the words for them. `more` is the same, or a text: `name=value`, with semicolons
         between them. `windows.name`, `field.name` and `densify.name` are the fields of `WindowSettings`,
-        `FieldSettings` and `DensifySettings`; `profile` is one of `PROFILES`. Reserves are taken from the budget.
+        `FieldSettings` and `DensifySettings`; `profile` is `default` or `cfs`. Reserves are taken from the budget.
 
         >>> ask = Ask.of("Tea?", {"fill": "relevant"}, "order=best; windows.snap=off; field.runs=0.25")
         >>> ask.settings.order, ask.settings.fill, ask.settings.windows.snap, ask.field.runs
@@ -469,13 +468,13 @@ class Ask:
         brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
         """
         given = {**chosen, **(pairs(more) if isinstance(more, str) else more)}
-        profile = choose(str(given.pop("profile", "default")), tuple(PROFILES), what="profile")
+        profile = choose(str(given.pop("profile", "default")), tuple(_PROFILES), what="profile")
         parts: dict[str, dict[str, Any]] = {"": {}, "budget": {}, "windows": {}, "field": {}, "densify": {}}
         for name, value in given.items():
             choice = CHOICES[choose(name, CHOICES, what="setting")]
             part = "budget" if name in _OF_BUDGET else name.partition(".")[0] if "." in name else ""
             parts[part][choice.name] = value if isinstance(value, Budget) else from_text(choice, value, name=name)
-        base, field = PROFILES[profile]
+        base, field = _PROFILES[profile]
         if parts["windows"]:
             parts[""]["windows"] = replace(base.windows or WindowSettings(), **parts["windows"])
         if parts["densify"]:

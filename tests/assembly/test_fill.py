@@ -225,25 +225,20 @@ def test_over_the_cap_windows_grow_by_whole_sections(monkeypatch, budget):
     assert free != [found.start, found.end] or set(free) <= set(page.outline.sections.tolist())
 
 
-def test_growing_stops_before_a_heading_that_nothing_follows():
-    """A window that grows by whole units takes a heading together with the words below it, or not at all."""
-    body = "Some words about tea that fill a line or two of the page. "
-    page = Document("tea.md", f"# Tea\n\n{body}\n\n" + "".join(f"## Part {n}\n\n{body * 12}\n\n" for n in range(4)))
-    hit = Hit.of(page, "Some words about tea", score=1.0)
-    ends = set()
-    for budget in range(60, 600, 6):
-        (window,) = pack(inflate([hit], [page], sizing="field"), budget=budget).windows
-        if window.end in page.outline.units:
-            ends.add(window.end)
-            assert not window.text.rstrip().rpartition("\n")[2].startswith("## ")
-    assert len(ends) > 3
+BODY = "Some words about tea that fill a line or two of the page. "
+HEADED = f"# Tea\n\n{BODY}\n\n" + "".join(f"## Part {n}\n\n{BODY * 12}\n\n" for n in range(4))
+LABELLED = f"Tea\n===\n\n{BODY}\n\n" + "".join(
+    f".. _part-{n}:\n\nPart {n}\n------\n\n.. setting:: TEA_{n}\n\n{BODY * 3}\n\n" for n in range(9)
+)
 
 
-def test_growing_passes_all_that_announces_what_follows():
-    """A label above a heading, and that above a directive: a window takes none of them without words below it."""
-    body = "Some words about tea that fill a line or two of the page. "
-    parts = "".join(f".. _part-{n}:\n\nPart {n}\n------\n\n.. setting:: TEA_{n}\n\n{body * 3}\n\n" for n in range(9))
-    page = Document("tea.rst", f"Tea\n===\n\n{body}\n\n{parts}")
+@pytest.mark.parametrize(
+    ("page", "announcing"),
+    [(Document("tea.md", HEADED), ("## ",)), (Document("tea.rst", LABELLED), (".. ", "---"))],
+    ids=["heading", "label and directive"],
+)
+def test_growing_takes_what_announces_together_with_what_follows(page, announcing):
+    """A window that grows by whole units takes a heading, a label or a directive with words below it, or not at all."""
     hit = Hit.of(page, "Some words about tea", score=1.0)
     ends = set()
     for budget in range(60, 600, 6):
@@ -251,7 +246,7 @@ def test_growing_passes_all_that_announces_what_follows():
         if window.end in page.outline.units:
             ends.add(window.end)
             last = window.text.rstrip().rpartition("\n")[2]
-            assert not last.startswith((".. ", "---")), last
+            assert not last.startswith(announcing), last
     assert len(ends) > 3
 
 

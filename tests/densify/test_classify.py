@@ -54,7 +54,7 @@ def test_the_seeds_phrases_are_overflows(phrase, status):
 @pytest.mark.parametrize("phrase", SEED_PHRASES)
 @pytest.mark.parametrize("veto", SEED_VETOES)
 @pytest.mark.parametrize("status", [400, 429, None, 200])
-@pytest.mark.seed("DENS detection", "rate limits are no overflow", where="densify/failures.py", ruling=15)
+@pytest.mark.seed("DENS detection", "a rate limit is not an overflow", where="densify/failures.py", ruling=15)
 def test_the_seeds_vetoes_hold(phrase, veto, status):
     """Words of a rate limit veto every phrase of an overflow, in any status."""
     assert classify(status, {"error": f"{phrase}: limit 30000 {veto}"}) in {"wait", "quota"}

@@ -3,7 +3,7 @@
 import pytest
 
 from brimful import Document, DocumentError, Hit, Window, inflate, pack, tokens_for
-from brimful.evaluation.properties import (
+from brimful.evaluation.measures import (
     Properties,
     Relations,
     adjacency,
@@ -40,7 +40,7 @@ FERRY, PILOT, TICKETS, RAIN, COAT = (
 )
 
 
-@pytest.mark.seed("CFS property 5", "coverage > 0.9 is measured", where="evaluation/properties.py")
+@pytest.mark.seed("CFS property 5", "coverage > 0.9 is measured", where="evaluation/measures.py")
 def test_coverage_counts_a_source_token_once():
     """Windows that overlap are paid for twice but cover once."""
     once = pack([cut(FERRY, PILOT)], budget=40, trim=False, fill="relevant")
@@ -57,7 +57,7 @@ def test_coverage_of_texts_without_a_document():
     assert coverage(context, counter=WORDS) == 3 / 100
 
 
-@pytest.mark.seed("CFS property 4", "adjacency > 0.7 is measured", where="evaluation/properties.py")
+@pytest.mark.seed("CFS property 4", "adjacency > 0.7 is measured", where="evaluation/measures.py")
 def test_adjacency_is_what_of_the_possible_stands_together():
     """Two of three possible neighbours are neighbours."""
     paths = ["a", "a", "b", "a", "c", "c"]
@@ -85,7 +85,7 @@ def test_best_windows_may_tie():
         ([cut(FERRY), cut(RAIN), cut(FERRY, TICKETS)], Relations(3, 3, 3)),  # told twice, the second time whole
     ],
 )
-@pytest.mark.seed("085b targets", "above 90 % of relations kept is measured", where="evaluation/properties.py")
+@pytest.mark.seed("085b targets", "above 90 % of relations kept is measured", where="evaluation/measures.py")
 def test_relations_by_hand(windows, expected):
     """Three sentences of one section have three relations; one of another section has none with them."""
     evidence = [place(text) for text in (TICKETS, FERRY, PILOT, RAIN)]

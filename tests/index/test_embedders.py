@@ -183,7 +183,7 @@ def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
     numbered = {"model": {"vocab": {"a": 0, "b": 7}, "merges": []}, "added_tokens": []}
     for wrong in ("", "[]", "{}", json.dumps(numbered)):
         (tmp_path / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text(wrong)
-        with pytest.raises(MissingPartError, match="is no tokenizer"):
+        with pytest.raises(MissingPartError, match="is not a tokenizer"):
             StaticEmbedder(tmp_path).vectors_of([b"atom"])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingPartError, match="wordllama is not installed"):

@@ -1,5 +1,6 @@
 """The kernels are built from the source at hand, or the reader is told what to do."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -101,3 +102,15 @@ def test_a_wheel_carries_the_library_for_every_python_of_its_platform(checkout):
     (installed / "brimful/kernels" / building.shipped().name).unlink()
     done = subprocess.run([sys.executable, "-c", ASK], env=given, capture_output=True, text=True, check=False)
     assert "KernelsError: the compiled kernels can't be loaded" in done.stderr
+
+
+def test_the_build_of_a_wheel_finds_what_it_asks_for():
+    """Every name that `hatch_build.py` uses of this module is there: it runs where the package can't be imported."""
+    tree = ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8"))
+    asked = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "building"
+    }
+    assert "ZIG" in asked
+    assert [name for name in sorted(asked) if not hasattr(building, name)] == []

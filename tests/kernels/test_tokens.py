@@ -124,9 +124,9 @@ def test_a_long_piece_is_left_to_the_tokenizer(tables):
 
 def test_the_numbers_of_single_tokens():
     """A text that is one token has its number, whichever way it is counted."""
-    assert bpe.token_of("o200k_base", " people") == bpe.tokenizer_of("o200k_base").encode_ordinary(" people")[0]
-    assert bpe.token_of("o200k_base", " \U000e0fff") is None
-    assert bpe.token_of("llama3", " people") == bpe.tokenizer_of("llama3").encode_ordinary(" people")[0]
+    assert bpe.lowest_token("o200k_base", [" people"]) == bpe.tokenizer_of("o200k_base").encode_ordinary(" people")[0]
+    assert bpe.lowest_token("o200k_base", [" \U000e0fff"]) is None
+    assert bpe.lowest_token("llama3", [" people"]) == bpe.tokenizer_of("llama3").encode_ordinary(" people")[0]
 
 
 def test_vocabularies_that_are_none_are_refused():

@@ -52,9 +52,10 @@ def fill(path):
 
 
 def test_what_is_meant_moves_up(tmp_path, counting):
-    """The passage about locks has hardly a word of the question, and stands among the first all the same."""
+    """The passage about locks has hardly a word of the question, and stands above those that have more all the same."""
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
+        engine.add_documents(brimful.Document(f"{n}.md", f"Once {n} people were running a shop.") for n in range(20))
 
         def place(found):
             texts = [engine.text(hit.path, hit.start, hit.end) for hit in found.hits]

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from brimful.index.trigrams import similarity
 from brimful.search.query import parse_query
-from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair
+from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair, similarity
 from brimful.search.terms import CountedWords
 from tests.search.test_forms import all_forms
 

@@ -636,7 +636,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
 )
 def test_an_address_that_makes_no_sense_is_refused(text):
     """Without showing the password that stands in it."""
-    said = refusal(text, InputError, "can't be used|is no address")
+    said = refusal(text, InputError, "can't be used|is not an address")
     assert "hunter2" not in said.replace("#hunter2", "")
 
 

@@ -56,3 +56,9 @@ def test_every_error_has_its_page(monkeypatch):
     errors = script("error_docs")
     assert set(errors.REMEDIES) == set(errors.classes())
     assert errors.page() == errors.PAGE.read_text(encoding="utf-8")
+
+
+def test_no_page_points_at_a_section_of_a_specification():
+    """What users read stands by itself; docs/conformance.md says which specification asks for what."""
+    pages = [ROOT / "README.md", ROOT / "src/brimful/surfaces/cli/help.txt", *(ROOT / "docs").glob("*.md")]
+    assert [page.name for page in pages if page.name != "conformance.md" and "§" in page.read_text("utf-8")] == []

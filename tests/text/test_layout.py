@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from brimful.text.layout import LARGEST, outline_code
-from brimful.text.outline import UNIT_LIMIT, Outline
+from brimful.text.layout import outline_code
+from brimful.text.outline import LARGEST, UNIT_LIMIT, Outline
 
 # language -> (code, what its functions and classes are: kind, name, signature)
 SAMPLES: dict[str, tuple[str, list[tuple[str, str, str]]]] = {

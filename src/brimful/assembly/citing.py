@@ -49,8 +49,8 @@ class Place:
         return f"{self.path}:{lines}"
 
 
-CitationVerdict = Literal["shown", "outside", "unknown"]
-QuotationVerdict = Literal["stands", "elsewhere", "missing"]
+_CitationVerdict = Literal["shown", "outside", "unknown"]
+_QuotationVerdict = Literal["stands", "elsewhere", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Citation:
 
     said: str
     place: Place
-    verdict: CitationVerdict
+    verdict: _CitationVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Quotation:
     text: str
     places: tuple[Place, ...]
     cited: Place | None
-    verdict: QuotationVerdict
+    verdict: _QuotationVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _citations(answer: str, shown: Sequence[_Shown]) -> Iterator[_Cited]:
             yield _Cited(start, Citation(answer[start : lines.end()], place, _verdict(place, shown)))
 
 
-def _verdict(place: Place, shown: Sequence[_Shown]) -> CitationVerdict:
+def _verdict(place: Place, shown: Sequence[_Shown]) -> _CitationVerdict:
     own = [each.lines for each in shown if each.window.path == place.path]
     if not own:
         return "unknown"

@@ -209,10 +209,6 @@ class Omitted:
         """The same, with a price that was worked out."""
         return replace(self, _price=lambda _window: tokens)
 
-    def without_price(self) -> Omitted:
-        """The same, with none."""
-        return replace(self, _price=_unpriced)
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -413,6 +409,10 @@ class Context:
         windows = (*self.windows, *(each.window for each in self.omitted))
         documents = {id(window.document): window.document for window in windows if window.document is not None}
         return sum(len(document) for document in documents.values() if document.is_whole)
+
+    def without_prices(self) -> Context:
+        """The same, with no price for what is left out."""
+        return replace(self, omitted=tuple(replace(each, _price=_unpriced) for each in self.omitted))
 
     def check_answer(self, answer: str) -> Checked:
         """Which quotations of an answer stand in this context, and which of its citations it shows."""

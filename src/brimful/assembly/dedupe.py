@@ -89,13 +89,13 @@ class _Ranges:
         self._windows: list[Window] = []
 
     def add(self, window: Window) -> None:
-        if window.document:
+        if window.document is not None:
             insort(self._kept[window.document.id], (window.start, window.end, len(self._windows)))
             self._windows.append(window)
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
         """The kept window of the same document that shares the most with this one, if it is enough."""
-        kept = self._kept.get(window.document.id) if window.document else None
+        kept = self._kept.get(window.document.id) if window.document is not None else None
         if not kept:
             return None
         best: tuple[float, int] | None = None
@@ -146,7 +146,8 @@ class Twins:
         if number is None:
             number = self._numbers[text] = self._sets.add(text.casefold().encode())
             found = self._sets.alike(number, most=_MOST_ALIKE)
-            self._alike.append(None if found is None else self._enough([*found, (number, 1.0)]))
+            itself = {number: 1.0} if self._sets.size(number) else {}  # without words it shares nothing
+            self._alike.append(None if found is None else self._enough(found) | itself)
             for other, overlap in self._enough(found or ()).items():
                 if (known := self._alike[other]) is not None:
                     known[number] = overlap
@@ -164,8 +165,8 @@ class Twins:
         return known | self._enough(self._sets.alike(number, crowded) or ()) if crowded else known
 
     def _enough(self, found: Iterable[tuple[int, float]]) -> dict[int, float]:
-        """Those that share enough; a text without words shares nothing, also not with itself."""
-        return {other: overlap for other, overlap in found if overlap > self._threshold and self._sets.size(other)}
+        """Those that share enough."""
+        return {other: overlap for other, overlap in found if overlap > self._threshold}
 
 
 class _Shingles:
@@ -184,7 +185,7 @@ class _Shingles:
             self._numbers.append(number)
             if self._twins.is_crowded(number):
                 self._crowded.append(number)
-        self._kept[number].append((self._count, window, window.document.id if window.document else None))
+        self._kept[number].append((self._count, window, window.document.id if window.document is not None else None))
         self._count += 1
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
@@ -193,7 +194,7 @@ class _Shingles:
         In one document bytes decide, not words.
         """
         best: tuple[float, int, Window] | None = None
-        own = window.document.id if window.document else None
+        own = window.document.id if window.document is not None else None
         alike = self._twins.among(self._twins.number(window.text), self._numbers, self._crowded)
         for number, overlap in alike.items():
             for place, better, document in self._kept.get(number, ()):

@@ -23,7 +23,7 @@ FULL_PERCENT = 98
 _PROMISED_TOKENS = 500
 """From this budget on a context is full where the corpus has more to give (invariant 1)."""
 
-LONGEST_WORD = 32
+_LONGEST_WORD = 32
 """Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
 
 TRIM_TRIES = 8
@@ -266,7 +266,7 @@ class Page:
             return start, end
         if end - start > self._cap:
             outline = stretch.source.outline
-            start, end = outline.section_before(start), outline.section_after(end)
+            start, end = outline.sections_around(start, end)
             if not (stretch.low <= start and end <= stretch.high):
                 return None
         first = stretch.before.window.start if stretch.before and stretch.before.window.end == start else start
@@ -286,6 +286,8 @@ class Page:
         """Windows of one block that have grown together become one, without markers between."""
         at = {stretch.place: stretch for stretch in stretches}
         for block, held in enumerate(self._blocks):
+            if len(held) < 2:
+                continue
             slots = {window.id: (block, slot) for slot, window in held.items()}
             for run in touching([held[slot] for slot in sorted(held)], cap=self._cap):
                 if len(run) > 1:
@@ -414,7 +416,7 @@ def _inside_a_word(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each character of the next word: for words of more tokens than the slack."""
     start, end = stretch.start, stretch.end
     word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are
-    limit = min((word.start() if word else end) + LONGEST_WORD, stretch.high)
+    limit = min((word.start() if word else end) + _LONGEST_WORD, stretch.high)
     found = _CODE_POINT.finditer(stretch.source.content, end + 1, limit)
     return [(start, match.start()) for match in found if match.start() < stretch.high]
 
@@ -423,7 +425,7 @@ def _words(content: bytes, start: int, end: int, edge: re.Pattern[bytes]) -> lis
     """Edges of words strictly inside `[start, end)`; between characters in runs too long to be words."""
     edges = [match.start() for match in edge.finditer(content, start, end) if start < match.start() < end]
     for left, right in pairwise([start, *edges, end]):
-        if right - left > LONGEST_WORD and len(content[left:right].strip()) > LONGEST_WORD:  # blanks are in no word
+        if right - left > _LONGEST_WORD and len(content[left:right].strip()) > _LONGEST_WORD:  # blanks are in no word
             between = _CODE_POINT.finditer(content, left + 1, right)
             edges.extend(match.start() for match in between if left < match.start() < right)
     return sorted(edges)

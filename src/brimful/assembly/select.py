@@ -13,7 +13,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens, together
+from brimful.text.tokens import Measure, TokenCounter, least_tokens, together, tokens_of_all
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -243,7 +243,7 @@ class Layout:
                 lead = self._form.lead(before, window, self._showing)
                 pieces += [self._cost(before), self._written(lead)]
             pieces += [self._cost(block[-1]), self._written(self._form.tail(block[-1], self._showing))]
-        return _sum(*pieces, self._closing).tokens if pieces else 0
+        return tokens_of_all(*pieces, self._closing) if pieces else 0
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
@@ -333,7 +333,7 @@ class Layout:
         return known[1]
 
     def _total(self, total: Measure | None) -> int:
-        return 0 if total is None else _sum(self._opening, total, self._closing).tokens
+        return 0 if total is None else tokens_of_all(self._opening, total, self._closing)
 
     def _literal(self, text: str) -> Measure | None:
         return self._written([Fragment(text)])

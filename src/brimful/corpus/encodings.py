@@ -81,7 +81,7 @@ _BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class _Decoded:
     """Text as valid UTF-8, the rule that made it, and whether it is the file's own bytes."""
 
     content: bytes = field(repr=False)
@@ -90,19 +90,19 @@ class Decoded:
     escaped: int = 0  # bytes that rule "bytes" had to escape
 
 
-def decode(raw: bytes, *, encoding: str | None = None) -> Decoded:
+def decode(raw: bytes, *, encoding: str | None = None) -> _Decoded:
     """Apply the rules above; every input has a result.
 
     >>> decode("naïve".encode())
-    Decoded(rule='utf-8', is_verbatim=True, escaped=0)
+    _Decoded(rule='utf-8', is_verbatim=True, escaped=0)
     >>> decode("naïve".encode("latin-1")).content.decode()
     'naïve'
     """
     if encoding is None and _is_plain(raw):  # what nearly every file is, and rule_of would say
-        return Decoded(raw, "utf-8", True)  # noqa: FBT003
+        return _Decoded(raw, "utf-8", True)  # noqa: FBT003
     rule = rule_of(lambda: (raw,), encoding=encoding)
     content = b"".join(converted((raw,), rule.name))
-    return Decoded(content, rule.name, rule.name in _VERBATIM, rule.escaped)
+    return _Decoded(content, rule.name, rule.name in _VERBATIM, rule.escaped)
 
 
 def _is_plain(raw: bytes) -> bool:
@@ -201,7 +201,7 @@ Source = Callable[[], Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class _Rule:
     """The rule for a source, how many bytes it holds, and how many of them rule "bytes" has to escape."""
 
     name: str
@@ -209,26 +209,26 @@ class Rule:
     escaped: int = 0
 
 
-def rule_of(source: Source, *, encoding: str | None = None) -> Rule:
+def rule_of(source: Source, *, encoding: str | None = None) -> _Rule:
     """The first of the rules above that fits: one pass over the bytes for UTF-8, a few for the others.
 
     >>> rule_of(lambda: [b"caf", b"\\xe9"]), rule_of(lambda: [b"caf\\xc3", b"\\xa9"])
-    (Rule(name='windows-1252', size=4, escaped=0), Rule(name='utf-8', size=5, escaped=0))
+    (_Rule(name='windows-1252', size=4, escaped=0), _Rule(name='utf-8', size=5, escaped=0))
     """
     head, size, is_valid = _first_pass(source())
     named = _named_rule(source, encoding) if encoding is not None else None
     if named is not None:
-        return Rule(named, size)
+        return _Rule(named, size)
     if head.startswith(codecs.BOM_UTF8) and is_valid:
-        return Rule("utf-8-bom", size)
+        return _Rule("utf-8-bom", size)
     for mark, name in MARKS:
         if head.startswith(mark) and _fits(_without(source(), len(mark)), name):
-            return Rule(f"{name}-bom", size)
+            return _Rule(f"{name}-bom", size)
     pattern = _zero_pattern(head, size)
     if pattern and _fits(source(), pattern):
-        return Rule(pattern, size)
+        return _Rule(pattern, size)
     if is_valid:
-        return Rule("utf-8", size)
+        return _Rule("utf-8", size)
     return _single_byte_rule(source, size)
 
 
@@ -321,14 +321,14 @@ def _encoded(encoder: codecs.IncrementalEncoder, text: str, hasher: blake3, *, f
     return True
 
 
-def _single_byte_rule(source: Source, size: int) -> Rule:
+def _single_byte_rule(source: Source, size: int) -> _Rule:
     invalid = beyond = 0
     for text in _decoded(source(), "utf-8", errors="surrogateescape"):
         invalid += len(_INVALID.findall(text))
         beyond += len(_BEYOND_ASCII.findall(text))
     if beyond <= invalid and _is_western(source()) and _fits(source(), "cp1252"):
-        return Rule("windows-1252", size)
-    return Rule("bytes", size, invalid)
+        return _Rule("windows-1252", size)
+    return _Rule("bytes", size, invalid)
 
 
 def _is_western(blocks: Iterable[bytes]) -> bool:

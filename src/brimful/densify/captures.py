@@ -28,9 +28,9 @@ from brimful.settings import DensifySettings
 from brimful.store.format import seal_of
 from brimful.text.spans import Span
 
-CaptureStatus = Literal["pending", "done", "failed"]
+_CaptureStatus = Literal["pending", "done", "failed"]
 CAPTURED = "capture:"
-STATUSES: tuple[CaptureStatus, ...] = get_args(CaptureStatus)
+_STATUSES: tuple[_CaptureStatus, ...] = get_args(_CaptureStatus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Capture:
 
     name: str
     model: str
-    status: CaptureStatus
+    status: _CaptureStatus
     original: Document = field(repr=False)
     message: str = ""
     digest: str = ""
@@ -144,10 +144,10 @@ class Captures:
             raise DocumentError(f"there is no capture {name!r}; list them for the names")
         return _read(row)
 
-    def list(self, status: CaptureStatus | None = None) -> list[Capture]:
+    def list(self, status: _CaptureStatus | None = None) -> list[Capture]:
         """All captures, or those of one status, by name."""
         if status is not None:
-            choose(status, STATUSES, what="status")
+            choose(status, _STATUSES, what="status")
         return [capture for capture in map(_read, self.memory.captures()) if status in (None, capture.status)]
 
     def purge(self, stored: Collection[str]) -> None:

@@ -83,7 +83,7 @@ class Rest:
         return tuple(merge_spans(span for _, span in self.placed(spans)))
 
 
-def rests(
+def _rests(
     base: Context, candidates: Candidates, *, available: int, most: int | None, counter: TokenCounter
 ) -> list[Rest]:
     """What the candidates say that a context does not show, by document, as many as there is room for.
@@ -322,7 +322,7 @@ class _Prepared:
             made = completed(
                 made, self.left, digests, candidates=self.candidates, pack=pack, taken=taken, counter=counter
             )
-        return replace(made, omitted=tuple(each.without_price() for each in made.omitted))
+        return made.without_prices()
 
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
@@ -330,8 +330,8 @@ def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
     most, counter = None if is_free else _MOST_DIGESTS, asked.counter
     base, found = asked.fullest(room)
     candidates = asked.candidates(room)
-    left = rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
+    left = _rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
     if left:
         base, found = asked.fullest(budget_of(_share_for(room.available, asked.settings.densify_percent)))
-        left = rests(base, candidates, available=room.available, most=most, counter=counter)
+        left = _rests(base, candidates, available=room.available, most=most, counter=counter)
     return _Prepared(asked, room, base, found, candidates, left)

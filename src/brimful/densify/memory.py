@@ -311,7 +311,7 @@ class _File:
         cursor = self._connection.cursor()
         found = cursor.execute("PRAGMA application_id").fetchall()[0][0]
         if found not in (0, _APPLICATION_ID) or (not found and fetch(cursor, "SELECT 1 FROM sqlite_schema LIMIT 1")):
-            raise StoreVersionError(f"{self.path} is no memory of this package; give another path")
+            raise StoreVersionError(f"{self.path} is not a memory of this package; give another path")
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         with self._connection:
@@ -370,5 +370,5 @@ def _translated(error: apsw.Error, path: Path | str | None) -> StoreError:
     if isinstance(error, apsw.BusyError):
         return StoreBusyError(f"another process is writing to {path}; try again")
     if isinstance(error, apsw.NotADBError):
-        return StoreVersionError(f"{path} is no memory of this package; give another path")
+        return StoreVersionError(f"{path} is not a memory of this package; give another path")
     return StoreError(f"{path}: {error}; look at the file and its rights")

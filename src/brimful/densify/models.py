@@ -45,7 +45,7 @@ _UNKNOWN_COUNTER = EstimatedCounter(
 _REFUSALS = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "recitation", "spii"})
 
 
-class RemoteModel:
+class _RemoteModel:
     """An HTTP endpoint and a model on it. The key is read from the environment at each call and never kept."""
 
     small = False
@@ -225,7 +225,7 @@ def _merged(events: tuple[object, ...], found: Completion) -> object:
 _REASONING = ("o1", "o3", "o4", "gpt-5")
 
 
-class OpenAICompatible(RemoteModel):
+class _OpenAICompatible(_RemoteModel):
     """`/chat/completions` below a base address, as a stream."""
 
     keys = ("OPENAI_API_KEY",)
@@ -280,7 +280,7 @@ class OpenAICompatible(RemoteModel):
         )
 
 
-class LocalServer(OpenAICompatible):
+class LocalServer(_OpenAICompatible):
     """A server at an address of one's own: a key is sent if there is one, and not asked for."""
 
     keys = ("BRIMFUL_API_KEY",)
@@ -292,7 +292,7 @@ class LocalServer(OpenAICompatible):
 _VERSION = "2023-06-01"
 
 
-class Anthropic(RemoteModel):
+class Anthropic(_RemoteModel):
     """`/v1/messages`, as a stream."""
 
     keys = ("ANTHROPIC_API_KEY",)
@@ -346,7 +346,7 @@ class Anthropic(RemoteModel):
 # ---- gemini: Content as Google's Gemini generates it.
 
 
-class Gemini(RemoteModel):
+class Gemini(_RemoteModel):
     """`models/NAME:streamGenerateContent`; the key goes into a header, never into the address."""
 
     keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -399,7 +399,7 @@ class Gemini(RemoteModel):
 _LIMIT_TOKENS = 4_096
 
 
-class AppleModel:
+class _AppleModel:
     """The system's own model, through `apple_fm_sdk`; small, so a text is cut before the first call (DENS)."""
 
     name = "apple:"
@@ -459,15 +459,15 @@ def _sdk() -> Any:
 # extractive:                 no model at all: the text's own best sentences
 
 # Prefix: the family, the variable that may name another address, the address, the variables of the key.
-_REMOTE: dict[str, tuple[type[RemoteModel], str, str, tuple[str, ...]]] = {
-    "openai": (OpenAICompatible, "OPENAI_BASE_URL", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
-    "azure": (OpenAICompatible, "AZURE_OPENAI_BASE_URL", "", ("AZURE_OPENAI_API_KEY",)),
-    "groq": (OpenAICompatible, "GROQ_BASE_URL", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
-    "mistral": (OpenAICompatible, "MISTRAL_BASE_URL", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
-    "deepseek": (OpenAICompatible, "DEEPSEEK_BASE_URL", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
-    "openrouter": (OpenAICompatible, "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    "together": (OpenAICompatible, "TOGETHER_BASE_URL", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
-    "xai": (OpenAICompatible, "XAI_BASE_URL", "https://api.x.ai/v1", ("XAI_API_KEY",)),
+_REMOTE: dict[str, tuple[type[_RemoteModel], str, str, tuple[str, ...]]] = {
+    "openai": (_OpenAICompatible, "OPENAI_BASE_URL", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "azure": (_OpenAICompatible, "AZURE_OPENAI_BASE_URL", "", ("AZURE_OPENAI_API_KEY",)),
+    "groq": (_OpenAICompatible, "GROQ_BASE_URL", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    "mistral": (_OpenAICompatible, "MISTRAL_BASE_URL", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    "deepseek": (_OpenAICompatible, "DEEPSEEK_BASE_URL", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
+    "openrouter": (_OpenAICompatible, "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "together": (_OpenAICompatible, "TOGETHER_BASE_URL", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
+    "xai": (_OpenAICompatible, "XAI_BASE_URL", "https://api.x.ai/v1", ("XAI_API_KEY",)),
     "ollama": (LocalServer, "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",)),
     "anthropic": (Anthropic, "ANTHROPIC_BASE_URL", "https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
     "gemini": (
@@ -501,7 +501,7 @@ def model_for(
         base, _, model = name.strip().partition("#")
         return LocalServer(base, model, limit=limit, counter=counter, timeouts=timeouts)
     if prefix == "apple":
-        return AppleModel(limit=limit)
+        return _AppleModel(limit=limit)
     if prefix == "extractive":
         from brimful.densify.extractive import ExtractiveModel
 

@@ -338,7 +338,7 @@ _BETWEEN_TOKENS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class _Forecast:
     """Parts, calls and tokens of a run in which every answer has its target's length and none overflows."""
 
     model: str
@@ -350,7 +350,7 @@ class Forecast:
     exact: bool
 
 
-def forecast(document: Document, model: Model, *, settings: DensifySettings | None = None) -> Forecast:
+def forecast(document: Document, model: Model, *, settings: DensifySettings | None = None) -> _Forecast:
     """The calls of a run that nothing is remembered of; retries and smaller parts come on top.
 
     >>> from brimful.densify.models import model_for
@@ -362,7 +362,7 @@ def forecast(document: Document, model: Model, *, settings: DensifySettings | No
     check_input(slicer.tokens, settings)
     exact = model.counter.exact
     if isinstance(model, ExtractiveModel):
-        return Forecast(model.name, slicer.tokens, 1, 0, 0, 0, exact)
+        return _Forecast(model.name, slicer.tokens, 1, 0, 0, 0, exact)
     now = allowances(model.limit(), model.counter, settings, small=model.small)
     parts = slicer.cut([Span(0, len(document))], now.part)
     sizes = [now.target(part.tokens) for part in parts]
@@ -378,4 +378,4 @@ def forecast(document: Document, model: Model, *, settings: DensifySettings | No
         calls += len(merges)
         sent += sum(merges) + len(merges) * overhead(model.counter, "merge")
         received += sum(now.target(tokens) for tokens in merges)
-    return Forecast(model.name, slicer.tokens, len(parts), calls, sent, received, exact)
+    return _Forecast(model.name, slicer.tokens, len(parts), calls, sent, received, exact)

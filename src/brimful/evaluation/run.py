@@ -29,7 +29,7 @@ from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope
 BUDGETS = (500, 1000, 2000, 4000)
 
 Answerer = Callable[[str, int, Scope], Sequence[Range]]
-MeasureName = Literal["recall", "full", "precision", "iou", "ndcg"]
+_MeasureName = Literal["recall", "full", "precision", "iou", "ndcg"]
 _HEADS = {"recall": "recall", "full": "full", "precision": "precision", "iou": "IoU", "ndcg": "nDCG@10"}
 _DIGITS = 6
 
@@ -66,11 +66,11 @@ class Result:
     timing: Timing
 
     @property
-    def measures(self) -> tuple[MeasureName, ...]:
+    def measures(self) -> tuple[_MeasureName, ...]:
         """The measures that this layout has."""
         return ("ndcg",) if self.layout == "ir" else ("recall", "full", "precision", "iou")
 
-    def values(self, measure: MeasureName, budget: int) -> dict[str, float]:
+    def values(self, measure: _MeasureName, budget: int) -> dict[str, float]:
         """The measure of every question, by its id."""
         choose(measure, self.measures, what=f"measure of {self.name}")
         if budget not in self.budgets:
@@ -80,11 +80,11 @@ class Result:
         place = self.budgets.index(budget)
         return {row.question: float(getattr(row.scores[place], measure)) for row in self.rows}
 
-    def mean(self, measure: MeasureName, budget: int) -> float:
+    def mean(self, measure: _MeasureName, budget: int) -> float:
         """The measure's mean over questions."""
         return math.fsum(self.values(measure, budget).values()) / len(self.rows)
 
-    def means(self, measure: MeasureName) -> dict[int, float]:
+    def means(self, measure: _MeasureName) -> dict[int, float]:
         """The measure's mean at every budget."""
         return {budget: self.mean(measure, budget) for budget in self.budgets}
 
@@ -199,16 +199,16 @@ def evaluate(
     )
 
 
-def compare(ours: Result, theirs: Result, *, measure: MeasureName = "recall") -> dict[int, Difference]:
+def compare(ours: Result, theirs: Result, *, measure: _MeasureName = "recall") -> dict[int, Difference]:
     """Paired differences with their intervals at every budget that both were measured at."""
     shared = [budget for budget in ours.budgets if budget in theirs.budgets]
     return {budget: difference(ours.values(measure, budget), theirs.values(measure, budget)) for budget in shared}
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
+def _percentile(values: Sequence[float], percent: int) -> float:
     """The smallest value that at least so many percent of the values do not exceed.
 
-    >>> percentile([4.0, 1.0, 3.0, 2.0], 50), percentile([4.0, 1.0, 3.0, 2.0], 95)
+    >>> _percentile([4.0, 1.0, 3.0, 2.0], 50), _percentile([4.0, 1.0, 3.0, 2.0], 95)
     (2.0, 4.0)
     """
     return sorted(values)[max(-(-len(values) * percent // 100), 1) - 1]
@@ -221,7 +221,7 @@ def _row(layout: Layout, question: Question, cited: Sequence[Range], scores: Seq
 
 
 def _timing(seconds: Sequence[float]) -> Timing:
-    return Timing(len(seconds), 1e3 * percentile(seconds, 50), 1e3 * percentile(seconds, 95))
+    return Timing(len(seconds), 1e3 * _percentile(seconds, 50), 1e3 * _percentile(seconds, 95))
 
 
 def _cut(name: str, width: int) -> str:

@@ -330,8 +330,8 @@ def _reworded(questions: Iterable[Question], file: Path) -> list[Question]:
 # what breaks (a loader, a language, a heading that is not searched) and compares settings on your own text; it does
 # not say how well people will be served.
 
-Rule = Literal["words", "heading", "gap", "misspelt"]
-RULES: tuple[Rule, ...] = get_args(Rule)
+_Rule = Literal["words", "heading", "gap", "misspelt"]
+RULES: tuple[_Rule, ...] = get_args(_Rule)
 
 _LEAST_BYTES, _MOST_BYTES = 40, 600  # of a passage
 _LEAST_WORDS = 5  # that a passage has
@@ -478,7 +478,7 @@ def _asked(passage: Passage, number: int, counts: Mapping[bytes, int]) -> Questi
     return None
 
 
-def _question(rule: Rule, passage: Passage, counts: Mapping[bytes, int]) -> str | None:
+def _question(rule: _Rule, passage: Passage, counts: Mapping[bytes, int]) -> str | None:
     if rule == "heading":
         return _under_heading(passage)
     if rule == "gap":

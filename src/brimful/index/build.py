@@ -20,8 +20,19 @@ from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
-from brimful.text.lines import Heads, Lines, definitions_in, headings_in, joined, lines_in
-from brimful.text.outline import SECTION_AIM, UNIT_AIM, UNIT_LIMIT, Cuts, divide, gather, inner_cuts, merged, settle
+from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
+from brimful.text.outline import (
+    SECTION_AIM,
+    UNIT_AIM,
+    UNIT_LIMIT,
+    Cuts,
+    Heads,
+    divide,
+    gather,
+    inner_cuts,
+    merged,
+    settle,
+)
 from brimful.text.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import indexed_terms
@@ -53,7 +64,7 @@ _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Divided:
+class _Divided:
     """Where units and sections begin on an axis, and the heads between them."""
 
     units: Cuts
@@ -83,7 +94,7 @@ class _Axis:
         return kernels.count_until(self.bases, places) - 1
 
 
-def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> Divided:
+def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Divided:
     """Cut the texts that are laid on an axis with one newline between; of each its length, kind and language.
 
     >>> axis = b"# Tea\\n\\nHot. With milk.\\nx,1\\ny,2"
@@ -94,17 +105,17 @@ def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, s
     return _divided(content + NEWLINES, bases, texts)
 
 
-def _divided(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> Divided:
+def _divided(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Divided:
     axis = _axis(padded, bases, texts)
     filled = axis.ends > bases
     walls = merged(bases[filled], axis.ends[filled])
     if not len(walls):
         nothing = np.zeros(0, np.int64)
-        return Divided(nothing, nothing, Heads(nothing, nothing, nothing))
+        return _Divided(nothing, nothing, Heads(nothing, nothing, nothing))
     parts = [_divide_prose(axis, walls), _divide_lines(axis, walls)]
     units = _shortened(axis, merged(walls, *(part.units for part in parts)))
     sections = divide(units, merged(walls, *(part.sections for part in parts)), limit=SECTION_AIM)
-    return Divided(_within(axis, units), _within(axis, sections), joined([part.heads for part in parts]))
+    return _Divided(_within(axis, units), _within(axis, sections), joined([part.heads for part in parts]))
 
 
 def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Axis:
@@ -153,7 +164,7 @@ def _outside(edges: Cuts, places: Cuts) -> NDArray[np.bool_]:
     return outside
 
 
-def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
+def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
     """Sentences, list items, table rows and chat turns; paragraphs, headings and fenced blocks."""
     lines, prose = axis.lines, axis.of_line == _PROSE
     owner = np.where(prose, axis.owner, -1)
@@ -177,7 +188,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> Divided:
     kept_whole = _among(hard, lines.starts[whole])  # a short item, row or turn is one unit
     kept_whole[:-1] &= hard[1:] - hard[:-1] <= UNIT_AIM
     stops = stops[~kept_whole[kernels.count_until(hard, stops) - 1]]
-    return Divided(merged(hard, stops), sections, heads)
+    return _Divided(merged(hard, stops), sections, heads)
 
 
 def _below(axis: _Axis, heads: Heads, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -213,7 +224,7 @@ def _turns(axis: _Axis, loose: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return loose & chats[axis.owner] if chats.any() else np.zeros(len(loose), np.bool_)
 
 
-def _divide_lines(axis: _Axis, walls: Cuts) -> Divided:
+def _divide_lines(axis: _Axis, walls: Cuts) -> _Divided:
     """Code between blank lines, rows by themselves, other data by lines."""
     lines = axis.lines
     code, rows, data = (axis.of_line == kind for kind in (_CODE, _ROWS, _DATA))
@@ -226,7 +237,7 @@ def _divide_lines(axis: _Axis, walls: Cuts) -> Divided:
     kept = axis.kinds == _DATA
     tops = units[kept[axis.text_at(units)]]
     sections = gather(merged(outermost[_among(outermost, units)], starts, tops, walls), forced=walls)
-    return Divided(merged(units, starts), sections, definitions_in(lines, code & ~lines.blank))
+    return _Divided(merged(units, starts), sections, definitions_in(lines, code & ~lines.blank))
 
 
 def _outermost(lines: Lines, chosen: NDArray[np.bool_]) -> Cuts:

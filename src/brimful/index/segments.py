@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,10 @@ class Postings:
             return np.zeros(0, np.int64)
         return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
 
+    def of_all(self, names: Iterable[bytes]) -> Numbers:
+        """The positions of several terms, one after the other."""
+        return np.concatenate([np.zeros(0, np.int64), *map(self.of, names)])
+
 
 class OpenPage:
     """A page whose terms are searched as one text, and whose positions are unpacked one term at a time.
@@ -160,7 +164,7 @@ class Page:
     """Consecutive terms with their positions, as they are stored."""
 
     first: bytes  # the first term
-    words: bytes  # the terms that `words_among` says, a newline behind each
+    words: bytes  # the terms that `_words_among` says, a newline behind each
     data: bytes
 
 
@@ -185,7 +189,7 @@ def pages_of(postings: Postings) -> Iterator[Page]:
             packed[column_ends[first] : column_ends[last]],
         )
         data = _HEADER.pack(*map(len, parts)) + b"".join(parts)
-        yield Page(postings.names[first], words_among(names), data)
+        yield Page(postings.names[first], _words_among(names), data)
         first = last
 
 
@@ -196,13 +200,13 @@ def page_names(data: bytes) -> list[bytes]:
 
 def page_words(data: bytes) -> bytes:
     """The words among the terms of one page."""
-    return words_among(_names(data))
+    return _words_among(_names(data))
 
 
-def words_among(names: bytes) -> bytes:
+def _words_among(names: bytes) -> bytes:
     """Of lines those that are made of letters, and perhaps others beyond ASCII, of three bytes or more.
 
-    >>> words_among(b"r2d2\\ntea\\nto\\ntofu")
+    >>> _words_among(b"r2d2\\ntea\\nto\\ntofu")
     b'tea\\ntofu\\n'
     """
     return letter_lines(names, least=_LEAST_LETTERS)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-_ZIG = "ziglang>=0.14"
+ZIG = "ziglang>=0.14"
 """What to install where no compiler is."""
 
 _COMPILERS = ("cc", "gcc", "clang")
@@ -98,7 +98,7 @@ def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()
 
     commands = compilers() if target is None else [[*_zig(), "-target", target]]
     if not commands:
-        raise OSError(f"there is no C compiler (cc, gcc, clang, $CC); install one, or: pip install '{_ZIG}'")
+        raise OSError(f"there is no C compiler (cc, gcc, clang, $CC); install one, or: pip install '{ZIG}'")
     library.parent.mkdir(parents=True, exist_ok=True)
     said = []
     for command in commands:
@@ -106,7 +106,7 @@ def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()
         if problem is None:
             return
         said.append(f"{shlex.join(command)}: {problem}")
-    raise OSError(f"the kernels could not be compiled; {'; '.join(said)}; install another compiler, or {_ZIG}")
+    raise OSError(f"the kernels could not be compiled; {'; '.join(said)}; install another compiler, or {ZIG}")
 
 
 def _compiled(command: Sequence[str], library: Path, flags: Sequence[str], *, is_windows: bool) -> str | None:

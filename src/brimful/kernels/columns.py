@@ -135,6 +135,10 @@ class Stretches:
         library().count_inside(*positions.given, *self._given, weight, address_of(counts))
         return counts
 
+    def count_above(self, chains: Places, columns: Sequence[Numbers]) -> Numbers:
+        """How many of the stretches that each row of a chain names hold a position."""
+        return count_above(chains, self.count(columns))
+
     def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
         """The positions that lie in one, the number of its stretch for each, and where each segment's end.
 

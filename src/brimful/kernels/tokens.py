@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,17 @@ class TokenTable:
         found: int = self._find(text, len(text), *self._words)
         return found if found >= 0 else None
 
+    def single(self, texts: Iterable[bytes]) -> list[int] | None:
+        """The tokens that some texts are, of those that are one; None where the tokens of a text are not known."""
+        found = []
+        for text in texts:
+            count = self.count(text)
+            if count is None:
+                return None
+            token = self.find(text) if count == 1 else None
+            found += [] if token is None else [token]
+        return found
+
 
 class WordTokens:
     """A vocabulary whose pairs are joined in the order of a list: which tokens a word has.
@@ -115,7 +126,7 @@ class WordTokens:
         given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
         read = library().index_pairs(pairs, len(pairs), *given)
         if read < lines:
-            raise ValueError(f"pair {read} of a list is none of two tokens that become one, or is there twice")
+            raise ValueError(f"pair {read} of a list is not two tokens that become one, or is there twice")
         self._kept = (codes, offsets, slots, table, joined, byte_tokens)
         self._given = (*given, byte_tokens.ctypes.data)
 

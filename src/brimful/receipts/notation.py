@@ -33,7 +33,7 @@ Moment = NewType("Moment", int)
 Score = NewType("Score", str)
 """The float that decided, written so that no digit of it is lost."""
 
-DEEPEST = 32
+_DEEPEST = 32
 """Settings nest no deeper."""
 
 UNLESS_EMPTY = {"written": "unless empty"}
@@ -57,7 +57,7 @@ def canonical(value: object) -> str:
     return json.dumps(shape, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
+def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
     """A value as dicts, lists, str, int, float, bool and None; a FormatError names what can't be written so."""
     if _is_plain(value):
         return value
@@ -79,7 +79,7 @@ def plain(value: object, *, where: str, depth: int = DEEPEST) -> object:
     if isinstance(value, float):
         return _number(value, where)
     if depth == 0:
-        raise FormatError(f"{where} nests deeper than {DEEPEST}; flatten it")
+        raise FormatError(f"{where} nests deeper than {_DEEPEST}; flatten it")
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)

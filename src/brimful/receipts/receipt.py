@@ -35,7 +35,7 @@ from brimful.windows.window import Seam, SeamKind, Window, goes_on_after, goes_o
 # ---- cited: What does a receipt say of each document and window that it cites or leaves out?
 
 
-class Sibling(NamedTuple):
+class _Sibling(NamedTuple):
     """A hash beside the way from a document to the state root."""
 
     side: Literal["left", "right"]
@@ -57,7 +57,7 @@ class CitedDocument:
     time: Moment | None
     rule: str
     language: str | None
-    proof: tuple[Sibling, ...] = field(repr=False)
+    proof: tuple[_Sibling, ...] = field(repr=False)
 
     def root(self) -> str:
         """The state root that the proof leads to."""
@@ -102,7 +102,7 @@ class CitedWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class OmittedWindow:
+class _OmittedWindow:
     """A candidate that is not in the context, and why (`Omitted` has the reasons)."""
 
     path: str
@@ -122,7 +122,7 @@ class DigestSource(NamedTuple):
     hash: Hash
 
 
-class DigestSentence(NamedTuple):
+class _DigestSentence(NamedTuple):
     """Bytes `[start, end)` of a digest, and the numbers of the sources that they came from."""
 
     start: Natural
@@ -139,7 +139,7 @@ class CitedDigest:
     text: str = field(repr=False)
     source: str
     sources: tuple[DigestSource, ...] = field(repr=False)
-    sentences: tuple[DigestSentence, ...] = field(repr=False)
+    sentences: tuple[_DigestSentence, ...] = field(repr=False)
 
 
 # ---- receipt: What went into a context, from which state, and why did the rest not? A record that anyone can check.
@@ -186,7 +186,7 @@ class Receipt:
     windows: tuple[CitedWindow, ...] = field(repr=False)
     blocks: tuple[Natural, ...] = field(repr=False)
     corrections: tuple[Mapping[str, object], ...] = field(repr=False)
-    omitted: tuple[OmittedWindow, ...] = field(repr=False)
+    omitted: tuple[_OmittedWindow, ...] = field(repr=False)
     context_hash: Hash
     run: Mapping[str, object] = field(compare=False)
     digests: tuple[CitedDigest, ...] = field(default=(), repr=False, metadata=UNLESS_EMPTY)
@@ -325,7 +325,7 @@ def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
         time=None if row.time is None else Moment(row.time),
         rule=row.rule,
         language=row.language,
-        proof=tuple(Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
+        proof=tuple(_Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
     )
 
 
@@ -342,7 +342,7 @@ def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
             for start, end in ((span.start, span.end) for span in spans)
         ),
         sentences=tuple(
-            DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
+            _DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
             for span, sources in digest.sentences
         ),
     )
@@ -375,10 +375,10 @@ def _end(seam: Seam) -> int:
     return seam.start + len(seam.text.encode())
 
 
-def _omitted(omitted: Omitted, *, prices: bool) -> OmittedWindow:
+def _omitted(omitted: Omitted, *, prices: bool) -> _OmittedWindow:
     window = omitted.window
     price = omitted.enters_at if prices else None
-    return OmittedWindow(
+    return _OmittedWindow(
         path=window.path,
         start=Natural(window.start),
         end=Natural(window.end),

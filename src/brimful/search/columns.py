@@ -28,8 +28,8 @@ from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames
 from brimful.search.spelling import Spellings
-from brimful.search.terms import Form, FormWeights, forms_of
-from brimful.store.format import Room
+from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
+from brimful.store.far import StoredTerms
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.stems import telling_words
@@ -46,7 +46,7 @@ _BLOCK_UNITS = 16
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
-DEEPEST = 6
+_DEEPEST = 6
 """Levels of headings."""
 
 _LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
@@ -59,7 +59,7 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SegmentUnits:
+class _SegmentUnits:
     """The live units of one segment."""
 
     view: SegmentView
@@ -85,7 +85,7 @@ class SegmentUnits:
         return at[is_live], scores[is_live]
 
 
-class Column:
+class _Column:
     """A number for each unit, worked out for those that are asked for: units are millions, a question needs few."""
 
     def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
@@ -112,7 +112,7 @@ class CorpusColumns:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
-        self.segments: list[SegmentUnits] = []
+        self.segments: list[_SegmentUnits] = []
         self._rows: list[Numbers] = []  # of each segment, the document of every extent
         count = 0
         for view in snapshot.segments():
@@ -122,7 +122,7 @@ class CorpusColumns:
                 self._rows.append(self.documents.rows_of(view.extents.documents))
                 count += len(segment)
         self._size = count
-        self.starts = Column(count, self._starts_of)  # where each begins on the axis of its segment
+        self.starts = _Column(count, self._starts_of)  # where each begins on the axis of its segment
         sizes = _joined([segment.counts for segment in self.segments])
         self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
         self.extent_firsts = self._behind - sizes
@@ -130,15 +130,15 @@ class CorpusColumns:
         self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
         shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
         self._shifts = _joined(shifts)
-        self.extents = Column(count, self._extents_of)  # which extent each unit is in, of those that have any
-        self.rows = Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
-        self.sizes = Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
-        self.offsets = Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
+        self.extents = _Column(count, self._extents_of)  # which extent each unit is in, of those that have any
+        self.rows = _Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
+        self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
+        self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
-        self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self.places = Room(_KEPT_PLACES_BYTES).keep(
-            self._places, size=lambda found: sum(column.nbytes for column in found)
-        )
+        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], kept_bytes=_KEPT_PLACES_BYTES)
+        self.census = lru_cache(_KEPT_TERMS)(terms.census)
+        self.names = terms.names
+        self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
 
@@ -233,11 +233,6 @@ class CorpusColumns:
 
     # ---- words
 
-    def names(self, prefix: bytes) -> list[bytes]:
-        """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        self.snapshot.expect_terms([prefix])
-        return _merged([segment.view.live_names(prefix) for segment in self.segments])
-
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
@@ -266,18 +261,10 @@ class CorpusColumns:
         self.snapshot.expect_words()
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
-    def _census(self, term: bytes) -> int:
-        self.snapshot.expect_terms([term])
-        return self.snapshot.census(term)
-
-    def _places(self, term: bytes) -> tuple[Numbers, ...]:
-        """Where a term stands on the axis of each segment."""
-        self.snapshot.expect_terms([term])
-        return Columns([segment.view.positions(term) for segment in self.segments])
-
-    def _forms_of(self, asked: AskedTerm, weights: FormWeights) -> tuple[Form, ...]:
+    def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
-        return forms_of(asked, self, languages=self.languages or ("en",), weights=weights)
+        asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
+        return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
@@ -445,7 +432,7 @@ class CorpusColumns:
 
     def _near_in(
         self, meaning: Numbers, least: int, limit: int | None
-    ) -> Iterator[tuple[SegmentUnits, tuple[Numbers, Numbers]]]:
+    ) -> Iterator[tuple[_SegmentUnits, tuple[Numbers, Numbers]]]:
         """The units of each segment that are alike to a question, by their place in it, and their scores.
 
         The `limit` best of them are enough, with those that are as good as the last.
@@ -518,6 +505,11 @@ class CorpusColumns:
         return self._called[1]
 
     @cached_property
+    def titled(self) -> Callable[[tuple[bytes, ...]], Numbers]:
+        """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
+        return lru_cache(_KEPT_TERMS)(self.titles.of_all)
+
+    @cached_property
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
@@ -526,7 +518,7 @@ class CorpusColumns:
         return PathNames(self.documents.paths, called), postings
 
 
-def _plot(view: SegmentView, first: int) -> SegmentUnits:
+def _plot(view: SegmentView, first: int) -> _SegmentUnits:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
     starts = view.unit_starts
@@ -534,10 +526,10 @@ def _plot(view: SegmentView, first: int) -> SegmentUnits:
     live = np.flatnonzero(highs > lows)
     counts = (highs - lows)[live]
     if int(counts.sum()) == len(starts):
-        return SegmentUnits(view, first, starts, live, counts, None)
+        return _SegmentUnits(view, first, starts, live, counts, None)
     steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     stored = np.repeat(lows[live], counts) + steps
-    return SegmentUnits(view, first, starts[stored], live, counts, stored)
+    return _SegmentUnits(view, first, starts[stored], live, counts, stored)
 
 
 def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
@@ -554,22 +546,18 @@ def union(columns: Sequence[Numbers]) -> Numbers:
     return kernels.unite(columns)
 
 
-def _merged(found: Sequence[list[bytes]]) -> list[bytes]:
-    return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
-
-
 def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _parents(segment: SegmentUnits) -> Numbers:
+def _parents(segment: _SegmentUnits) -> Numbers:
     """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
     numbers = np.arange(count, dtype=np.int32)
     above = np.full(count, -1, np.int32)
     last = above
-    for level in range(1, DEEPEST + 1):
+    for level in range(1, _DEEPEST + 1):
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
     bases = segment.view.extents.bases
@@ -588,7 +576,7 @@ class Headings:
     """The headings above some units."""
 
     def __init__(self, columns: CorpusColumns, chosen: Candidates) -> None:
-        self._chains = np.full((len(chosen), DEEPEST), -1, np.int32)
+        self._chains = np.full((len(chosen), _DEEPEST), -1, np.int32)
         self._segments: list[int] = []  # those that have any
         starts, ends, bounds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
         for number, (low, high) in enumerate(pairwise(chosen.bounds)):
@@ -604,8 +592,8 @@ class Headings:
 
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many headings above each unit have one of these positions."""
-        positions = Columns(places[segment] for segment in self._segments)
-        return kernels.count_above(self._chains, self._heads.count(positions))
+        held = places if len(self._segments) == len(places) else [places[segment] for segment in self._segments]
+        return self._heads.count_above(self._chains, held)
 
 
 # ---- phrases: Where do words stand side by side?

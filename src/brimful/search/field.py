@@ -20,7 +20,7 @@ from brimful.text.outline import merged
 
 # ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
 
-WHOLE, BEHIND = 1_000_000, 60
+WHOLE, _BEHIND = 1_000_000, 60
 
 
 def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[Numbers]) -> Numbers:
@@ -37,7 +37,7 @@ def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[
     for scores, most in legs:
         order = np.lexsort((*reversed(ties), -scores))
         order = order[scores[order] > 0][:most]
-        fused[order] += WHOLE // (BEHIND + np.arange(1, len(order) + 1))
+        fused[order] += WHOLE // (_BEHIND + np.arange(1, len(order) + 1))
     return fused
 
 
@@ -216,8 +216,8 @@ def _document_counts(columns: CorpusColumns, term_hits: TermHits, settings: Fiel
         if weight:
             columns.add_document_counts(counts, places, weight=weight)
     name = round(settings.name * THOUSAND)
-    for each in term_hits.names if name else ():
-        np.add.at(counts, columns.titles.of(each), name)
+    if name:
+        np.add.at(counts, columns.titled(term_hits.names), name)
     present = np.flatnonzero(counts)
     return present, counts[present]
 
@@ -275,14 +275,13 @@ def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
 
 
 def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
-    return any(len(columns.titles.of(name)) for name in term_hits.names)
+    return len(columns.titled(term_hits.names)) > 0
 
 
 def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
     rows = np.zeros(len(columns.documents), bool)
-    for name in term_hits.names:
-        rows[columns.titles.of(name)] = True
+    rows[columns.titled(term_hits.names)] = True
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
@@ -365,8 +364,7 @@ def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[Ter
 def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
     """What the name of its document says of a word in each unit, in thousandths."""
     has = np.zeros(len(columns.document_sizes), np.int64)
-    for name in term_hits.names:
-        has[columns.titles.of(name)] = round(settings.name_in_unit * THOUSAND)
+    has[columns.titled(term_hits.names)] = round(settings.name_in_unit * THOUSAND)
     return has[rows]
 
 

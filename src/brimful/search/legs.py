@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 First = TypeVar("First")
-Second = TypeVar("Second")
+_Second = TypeVar("_Second")
 
 MOST_THREADS = 2
 """So many legs run in threads at the same time, whoever asks; others wait for their turn."""
@@ -18,7 +18,7 @@ _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
-def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+def side_by_side(first: Callable[[], First], second: Callable[[], _Second]) -> tuple[First, _Second]:
     """What both give. The second has begun, or stands in line, when the first one does.
 
     The compiled kernels let other threads work, so two legs take as long as the longer one where there are two
@@ -38,7 +38,7 @@ def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tu
     return found, beside.result()
 
 
-def _started(leg: Callable[[], Second]) -> Future[Second] | None:
+def _started(leg: Callable[[], _Second]) -> Future[_Second] | None:
     global _pool  # noqa: PLW0603  (one pool for all engines of a process)
     with _lock:
         if _pool is None:

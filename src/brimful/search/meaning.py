@@ -132,7 +132,7 @@ _STACK_BYTES: Final = 1_024 * CELL_BYTES
 _LIKENESS: Final = 10
 """Standing out by one standard deviation is worth as much as being so many times wholly alike."""
 _FIRST_PLACE: Final = 24
-PLACES: Final = 6
+_PLACES: Final = 6
 _KEPT_READINGS = 64
 _BATCH = 32  # texts that are embedded before they are remembered
 _READ_AS = "path > headings: text"  # what a model reads of a passage; kept vectors of another form are not used
@@ -141,7 +141,7 @@ _MARKS = "#=*~-_:{} \t\r\n"  # that make a line a heading
 _PLACE = np.dtype("<u8")  # where in its document a passage begins
 
 
-class VectorMemory(Protocol):
+class _VectorMemory(Protocol):
     """Where vectors are kept by the text that they were made of."""
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> Known:
@@ -222,7 +222,7 @@ class Everything:
 class Late:
     """An embedder and a memory of what it has read; safe to share between threads."""
 
-    def __init__(self, embedder: Embedder, memory: VectorMemory, *, runtime: str) -> None:
+    def __init__(self, embedder: Embedder, memory: _VectorMemory, *, runtime: str) -> None:
         self.name, self.runtime = embedder.name, runtime
         self._embedder, self._memory = embedder, memory
         self._question = lru_cache(_KEPT_READINGS)(self._of_question)
@@ -355,14 +355,7 @@ def nearest_units(
 
 def beside_model(settings: FieldSettings) -> FieldSettings:
     """What counts how much where a model reads the best places: it sees their surroundings itself."""
-    around, whole = settings.late_around, settings.late_document
-    return replace(
-        settings,
-        near=settings.near * around,
-        wide=settings.wide * around,
-        document=settings.document * whole,
-        called=settings.called * whole,
-    )
+    return replace(settings, near=settings.near * settings.late_around, wide=settings.wide * settings.late_around)
 
 
 def read_late(
@@ -466,15 +459,15 @@ def _taken(field: Field, order: Numbers) -> Field:
 def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
     """What units of the nearest passages are worth at least, whatever their words.
 
-    Behind the `_FIRST_PLACE` best places every `PLACES`th one belongs to the next of them: small budgets stay with what
-    words and model agree on, larger ones have room for what is said in other words.
+    Behind the `_FIRST_PLACE` best places every `_PLACES`th one belongs to the next of them: small budgets stay with
+    what words and model agree on, larger ones have room for what is said in other words.
     """
     alike = cosines(everything.vectors[passages], question)
     order = np.lexsort((everything.starts[passages], everything.rows[passages], -alike))
     ranks = np.empty(len(passages), np.int64)
     ranks[order] = np.cumsum(np.diff(passages[order], prepend=-1) != 0) - 1
     descending = np.sort(scores)[::-1]
-    floors: Numbers = descending[np.minimum(_FIRST_PLACE + ranks * PLACES, len(descending) - 1)]
+    floors: Numbers = descending[np.minimum(_FIRST_PLACE + ranks * _PLACES, len(descending) - 1)]
     return floors
 
 

@@ -58,7 +58,7 @@ _DATE: Final = compiled(
 )  # fmt: skip
 _MOST_DATES = 16
 
-Spelling = tuple[bytes, ...]
+_Spelling = tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class DateAsked:
     start: int
     end: int
     name: bytes  # as ISO writes it
-    spellings: tuple[Spelling, ...]
+    spellings: tuple[_Spelling, ...]
 
 
 def dates_in(text: str, *, languages: Sequence[str] = ()) -> tuple[DateAsked, ...]:
@@ -111,7 +111,7 @@ def _names(month: int, languages: Sequence[str]) -> list[bytes]:
     return [name.encode() for name in dict.fromkeys([*names, _SHORT[month - 1], *(["sept"] if month == 9 else [])])]
 
 
-def _days(year: str, month: int, day: int, names: Sequence[bytes]) -> Iterator[Spelling]:
+def _days(year: str, month: int, day: int, names: Sequence[bytes]) -> Iterator[_Spelling]:
     yield (f"{year}-{month:02}-{day:02}".encode(),)
     yield from ((f"{one}.{other}.{year}".encode(),) for one in _digits(day) for other in _digits(month))
     yield (f"{year}.{month:02}.{day:02}".encode(),)
@@ -124,7 +124,7 @@ def _days(year: str, month: int, day: int, names: Sequence[bytes]) -> Iterator[S
         yield from ((digits.encode(), name, whole), (name, digits.encode(), whole))
 
 
-def _months(year: str, month: int, names: Sequence[bytes]) -> Iterator[Spelling]:
+def _months(year: str, month: int, names: Sequence[bytes]) -> Iterator[_Spelling]:
     whole = year.encode()
     yield from ((name, whole) for name in names)
     yield (whole, f"{month:02}".encode())
@@ -153,36 +153,36 @@ _FRAME = compiled(
 )
 
 
-class Frame(NamedTuple):
+class _Frame(NamedTuple):
     """A line of a file, as it was pasted."""
 
     path: str
     line: int
 
 
-def frames_in(text: str) -> tuple[Frame, ...]:
+def frames_in(text: str) -> tuple[_Frame, ...]:
     """The places that a text points at, each once, in its order.
 
     >>> frames_in('File "/app/tasks.py", line 230, in run; at get (lib/route.js:216:15); 12:30 and 3.5:1')
-    (Frame(path='/app/tasks.py', line=230), Frame(path='lib/route.js', line=216))
+    (_Frame(path='/app/tasks.py', line=230), _Frame(path='lib/route.js', line=216))
     """
-    found: dict[Frame, None] = {}
+    found: dict[_Frame, None] = {}
     for each in _FRAME.finditer(text):
         line = int(each["line1"] or each["line2"] or each["line3"])
         path = (each["quoted"] or each["path"]).replace("\\", "/")
         if line and len(path) <= _LONGEST_PATH:
-            found.setdefault(Frame(path, line))
+            found.setdefault(_Frame(path, line))
         if len(found) == _MOST_FRAMES:
             break
     return tuple(found)
 
 
-def places_of(columns: CorpusColumns, frames: Sequence[Frame]) -> list[tuple[int, int]]:
+def places_of(columns: CorpusColumns, frames: Sequence[_Frame]) -> list[tuple[int, int]]:
     """The documents, as rows, and bytes of these lines; none for files that the corpus does not have."""
     return sorted(set(_places(columns, frames)))
 
 
-def _places(columns: CorpusColumns, frames: Sequence[Frame]) -> Iterator[tuple[int, int]]:
+def _places(columns: CorpusColumns, frames: Sequence[_Frame]) -> Iterator[tuple[int, int]]:
     by_name: dict[str, list[int]] = {}
     if frames:
         wanted = {frame.path.rpartition("/")[2] for frame in frames}

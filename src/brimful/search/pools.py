@@ -18,7 +18,7 @@ from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.search import Found, search
 from brimful.search.terms import Words, is_common, is_stop_word
-from brimful.text.stems import NO_LANGUAGE, stems_of
+from brimful.text.stems import NO_LANGUAGE, stems_by_language
 from brimful.text.terms import query_terms, terms_of
 
 # ---- synonyms: Which words does the user call synonyms? A text file says so, one word a line.
@@ -120,7 +120,7 @@ class Units(Protocol):
         """What a unit says."""
 
 
-class RelatedVectors(Protocol):
+class _RelatedVectors(Protocol):
     """Vectors of terms in whole numbers, as `index.embedders.StaticEmbedder` has them."""
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
@@ -151,7 +151,7 @@ def related_terms(
     total: int,
     most: int = _MOST_RELATED,
     languages: Sequence[str] = (),
-    vectors: RelatedVectors | None = None,
+    vectors: _RelatedVectors | None = None,
     synonyms: Synonyms | None = None,
 ) -> tuple[Related, ...]:
     """The terms that belong to this one, the closest first; `total` is the number of all occurrences of all terms.
@@ -184,11 +184,10 @@ def _company(term: bytes, units: Units, words: Words, *, total: int, languages: 
     """Terms that stand in the units of this one at least twice as often as elsewhere, with their likelihood ratio."""
     texts = [units.text(unit) for unit in sample(units.units_with(term))]
     candidates, read = _candidates(texts)
-    own = {language: stems_of([term], language) for language in (NO_LANGUAGE, *languages)}
     names = [each.term for each in candidates]
     is_form = np.zeros(len(names), np.bool_)
-    for language, stem in own.items():
-        is_form |= np.fromiter((each == stem[0] for each in stems_of(names, language)), np.bool_, len(names))
+    for own, *stems in stems_by_language([term, *names], (NO_LANGUAGE, *languages)).values():
+        is_form |= np.fromiter((each == own for each in stems), np.bool_, len(names))
     scores: dict[bytes, int] = {}
     for each, same in zip(candidates, is_form.tolist(), strict=True):
         census = 0 if same else max(words.census(each.term), each.count)
@@ -236,7 +235,7 @@ def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:
     return round(2_000 * ratio)
 
 
-def _fused(term: bytes, scores: dict[bytes, int], vectors: RelatedVectors) -> dict[bytes, int]:
+def _fused(term: bytes, scores: dict[bytes, int], vectors: _RelatedVectors) -> dict[bytes, int]:
     """Both orders in one: by company and by vectors, each by rank; equals share theirs (ruling 11)."""
     names = sorted(scores)
     alike = dict(zip(names, _likeness(vectors.vectors_of([term, *names])), strict=True))

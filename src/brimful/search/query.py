@@ -105,7 +105,7 @@ def time_bound(text: str) -> int | None:
 
 
 @dataclass(slots=True)
-class FilterReader:
+class _FilterReader:
     """The filters of one question as they are read."""
 
     paths: list[PathPattern] = field(default_factory=list)
@@ -264,7 +264,7 @@ class _Marks:
 
     stretches: list[tuple[int, int, Role]] = field(default_factory=list)
     stars: list[int] = field(default_factory=list)
-    filters: FilterReader = field(default_factory=FilterReader)
+    filters: _FilterReader = field(default_factory=_FilterReader)
 
 
 def parse_query(text: str, *, operators: bool = False) -> Query:

@@ -35,13 +35,13 @@ from brimful.search.meaning import (
 )
 from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
 from brimful.search.priors import TRANSLATION
-from brimful.search.query import AskedTerm, Query, narrowed, parse_query, rarest
+from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf
 from brimful.search.spelling import Correction, corrections
 from brimful.search.terms import (
+    ASKED_WEIGHTS,
     LANGUAGES,
     Form,
-    FormWeights,
     WordForms,
     asks_measure,
     forms_of,
@@ -135,7 +135,6 @@ _LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
 _RUN = compiled(rb"[a-z]+|[0-9]+")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
-_WEIGHTS = FormWeights(inflection=950)  # the word itself decides where little else does
 _RECENT = 500  # thousandths
 
 
@@ -395,13 +394,13 @@ def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
     What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
     """
     joined: dict[bytes, list[Form]] = {}
-    for pair in joined_forms(query, columns, weights=_WEIGHTS):
+    for pair in joined_forms(query, columns, weights=ASKED_WEIGHTS):
         if not any(is_stop_word(word, columns.languages) for word in pair.words):
             for word in pair.words:
                 joined.setdefault(word, []).extend(pair.forms)
-    asked = (AskedTerm(each.term, 0, len(each.term), is_prefix=each.is_prefix) for each in query.terms)
     return tuple(
-        WordForms((each.term,), (*columns.forms_of(each, _WEIGHTS), *joined.get(each.term, ()))) for each in asked
+        WordForms((each.term,), (*columns.forms_of(each.term, is_prefix=each.is_prefix), *joined.get(each.term, ())))
+        for each in query.terms
     )
 
 

@@ -1,9 +1,11 @@
-"""Which known words are a few edits away, and which was meant by a word that the corpus does not have?"""
+"""How alike are two spellings, which known words are a few edits away, and which was meant by an unknown one?"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
@@ -12,10 +14,106 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import MissingPartError, install
-from brimful.index.trigrams import similarity
 from brimful.kernels.terms import letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
+
+# ---- similarity: How alike are two spellings?
+#
+# As alike as PostgreSQL's pg_trgm says (Standard 105 §3.2, ruling 12). A string's words are its runs of
+# alphabetic characters and digits, in small letters; each word is padded with two blanks before and one behind,
+# and every three characters in a row are a trigram. The similarity of two strings is the share of trigrams that
+# both have among those that either has.
+#
+#     word   →  "  w" " wo" "wor" "ord" "rd "
+#     words  →  "  w" " wo" "wor" "ord" "rds" "ds "       4 of 7: 0.571
+#
+# pg_trgm keeps a trigram in three bytes: as it is when it is ASCII, else the low bytes of a checksum. Two
+# trigrams can so become one, and we let them, in order to be equal. Equal means: a UTF-8 database with LC_CTYPE
+# C.UTF-8 (or any locale with Unicode's letters but Turkish and its kin) and a Unicode version that agrees.
+
+_POLYNOMIAL = 0xEDB88320
+# The marks and symbols that Unicode counts as alphabetic (vowel signs, circled letters); not in `unicodedata`.
+_ALPHABETIC_MARKS = """
+    345 5b0-657 659-6dc 6e1-6e8 6ed-73f 7a6-7b0 816-817 81b-82c 8d4-8df 8e3-8e9 8f0-93b 93e-94c 94e-94f 955-983 9be-9cc
+    9d7-9e3 a01-a03 a3e-a4c a51-a83 abe-acc ae2-afc b01-b03 b3e-b4c b56-bcc bd7-c03 c3e-c4c c55-c83 cbe-ccc cd5-d03
+    d3e-d4c d57-d83 dcf-e3a e4d eb1-eb9 ebb-ebc ecd f71-f81 f8d-fbc 102b-1036 1038 103b-109d 1712-1713 1732-1733
+    1752-1773 17b6-17c8 1885-1938 1a17-1a5e 1a61-1a74 1abf-1ac0 1acc-1b04 1b35-1b43 1b80-1ba9 1bac-1bad 1be7-1bf1
+    1c24-1c36 1de7-1df4 2de0-2dff a674-a67b a69e-a69f a802 a80b-a827 a880-a8c3 a8c5 a8ff-a92a a947-a952 a980-a983
+    a9b4-a9bf a9e5-aabe aaeb-aaf5 abe3-abea fb1e 10376-10a0f 10d24-10eac 11000-11045 11073-11074 11082-110b8
+    110c2-11132 11145-11146 11180-111bf 111ce-11234 11237-112e8 11300-11303 1133e-1134c 11357-11363 11435-11441
+    11443-11445 114b0-114c1 115af-115be 115dc-1163e 11640-116b5 1171d-1172a 1182c-11838 11930-1193c 11940-11942
+    119d1-119df 119e4-11a0a 11a35-11a3e 11a51-11a97 11c2f-11c3e 11c92-11d41 11d43 11d47-11d96 11ef3-11ef6 16f4f-16f92
+    16ff0-16ff1 1bc9e 1e000-1e02a 1e947
+"""
+_ALPHABETIC_SYMBOLS = "24b6-24e9 1f130-1f149 1f150-1f169 1f170-1f189"
+
+
+def similarity(one: str, other: str) -> float:
+    """What pg_trgm calls similarity: 0 to 1, as precise as its `real`; 0 when either has no trigrams.
+
+    >>> similarity("word", "two words")
+    0.3636363744735718
+    >>> similarity("conciousness", "consciousness") > similarity("limerance", "limerence") > 0.3
+    True
+    >>> similarity("", ""), similarity("C", "C++"), similarity("50%", "50")
+    (0.0, 1.0, 1.0)
+    """
+    mine, theirs = trigrams_of(one), trigrams_of(other)
+    if not mine or not theirs:
+        return 0.0
+    shared = len(mine & theirs)
+    return float(np.float32(shared) / np.float32(len(mine) + len(theirs) - shared))
+
+
+def trigrams_of(text: str) -> set[bytes]:
+    """The distinct trigrams of a string, three bytes each.
+
+    >>> sorted(trigrams_of("Cat"))
+    [b'  c', b' ca', b'at ', b'cat']
+    """
+    found: set[bytes] = set()
+    for word in "".join(map(_in_word, text)).split():
+        if word.isascii():
+            padded = f"  {word} ".encode()
+            found.update(padded[at : at + 3] for at in range(len(padded) - 2))
+        else:
+            found.update(map(_packed, _trigrams(word)))
+    return found
+
+
+@lru_cache(1 << 12)
+def _in_word(char: str) -> str:
+    """A character of a word in small letters, any other one as a blank."""
+    category, code = unicodedata.category(char), ord(char)
+    is_mark = category in ("Mn", "Mc") and code in _letters(_ALPHABETIC_MARKS)
+    has = category[0] == "L" or category in ("Nd", "Nl") or is_mark or code in _letters(_ALPHABETIC_SYMBOLS)
+    return char.lower()[0] if has else " "  # one by one, so a final sigma is a sigma; and capital i with a dot is i
+
+
+@cache
+def _letters(ranges: str) -> frozenset[int]:
+    edges = (each.partition("-") for each in ranges.split())
+    return frozenset(code for first, _, last in edges for code in range(int(first, 16), int(last or first, 16) + 1))
+
+
+def _packed(trigram: str) -> bytes:
+    """As pg_trgm keeps it: beyond ASCII by PostgreSQL's legacy CRC-32, which reads the usual table from its end."""
+    if trigram.isascii():
+        return trigram.encode()
+    table, checksum = _checksum_table(), 0xFFFFFFFF
+    for byte in trigram.encode():
+        checksum = table[checksum >> 24 ^ byte] ^ (checksum << 8 & 0xFFFFFFFF)
+    return (checksum ^ 0xFFFFFFFF).to_bytes(4, "little")[:3]
+
+
+@cache
+def _checksum_table() -> tuple[int, ...]:
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ _POLYNOMIAL if value & 1 else value >> 1 for value in table]
+    return tuple(table)
+
 
 # ---- spellings: Which known words are a few edits away from this one?
 #
@@ -25,8 +123,8 @@ from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, pl
 # and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
 # ASCII whose trigrams collide in pg_trgm's checksum).
 
-LEAST_LETTERS: Final = 3
-_MOST_LETTERS: Final = 24
+_SHORTEST: Final = 3
+_LONGEST: Final = 24
 _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
@@ -35,7 +133,7 @@ _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so 
 _BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
 
 
-class Spelling(NamedTuple):
+class _Spelling(NamedTuple):
     """A known word that is spelled alike."""
 
     term: bytes
@@ -48,13 +146,13 @@ class Spellings:
 
     >>> spellings = Spellings([b"conscience", b"consciousness", b"limerence", b"limerick"])
     >>> spellings.near("limerance", edits=2)
-    [Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
+    [_Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
     """
 
     def __init__(self, names: Iterable[bytes] | bytes) -> None:
         """Of names, or of lines of them: those of a corpus are one text, of which no list is made."""
         words = _Words.among(names if isinstance(names, bytes) else b"\n".join(names))
-        groups = [_group(words, size) for size in range(_MOST_LETTERS + 1)]
+        groups = [_group(words, size) for size in range(_LONGEST + 1)]
         self._firsts = np.cumsum([0, *(len(each.signatures) for each in groups)])  # the first word of each length
         self._letters = b"".join([each.letters for each in groups])
         lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in groups)])
@@ -64,13 +162,13 @@ class Spellings:
     def __len__(self) -> int:
         return len(self._signatures)
 
-    def near(self, word: str, *, edits: int) -> list[Spelling]:
+    def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
 
         The word itself is not among them.
         """
         size = len(word)
-        lowest, highest = max(LEAST_LETTERS, size - edits), min(_MOST_LETTERS, size + edits)
+        lowest, highest = max(_SHORTEST, size - edits), min(_LONGEST, size + edits)
         if lowest > highest:
             return []
         first, last = int(self._firsts[lowest]), int(self._firsts[highest + 1])
@@ -80,7 +178,7 @@ class Spellings:
         starts, ends = self._offsets[rows].tolist(), self._offsets[[row + 1 for row in rows]].tolist()
         names = [self._letters[start:end].decode() for start, end in zip(starts, ends, strict=True)]
         found = [
-            Spelling(name.encode(), _similarity(word, name), distance)
+            _Spelling(name.encode(), similarity(word, name), distance)
             for name, distance in _within(word, names, edits)
             if distance
         ]
@@ -100,7 +198,7 @@ class _Words(NamedTuple):
     @classmethod
     def among(cls, lines: bytes) -> _Words:
         """The words among some lines."""
-        text = letter_lines(lines, least=LEAST_LETTERS)
+        text = letter_lines(lines, least=_SHORTEST)
         codes = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
@@ -122,7 +220,7 @@ class _Group(NamedTuple):
 
 def _group(words: _Words, size: int) -> _Group:
     """Those of so many letters, first the ones in ASCII; none of less than three."""
-    chosen = words.sizes == size if size >= LEAST_LETTERS else np.zeros(len(words.sizes), np.bool_)
+    chosen = words.sizes == size if size >= _SHORTEST else np.zeros(len(words.sizes), np.bool_)
     rows, others = np.flatnonzero(chosen & ~words.beyond), np.flatnonzero(chosen & words.beyond)
     codes = np.frombuffer(words.text, np.uint8)
     parts, signatures = [], []
@@ -177,15 +275,6 @@ def _trigram_bit(trigram: str) -> int:
     for char, factor in zip(trigram, _FACTORS.tolist(), strict=True):
         mixed += ord(char) * int(factor)
     return (mixed & 0xFFFFFFFF) >> 26
-
-
-def _similarity(word: str, name: str) -> float:
-    """pg_trgm's; in ASCII without its detour over numbers, since a candidate costs a hundredth so."""
-    if not word.isascii() or not name.isascii():
-        return similarity(word, name)
-    mine, theirs = _trigrams(word), _trigrams(name)
-    shared = len(mine & theirs)
-    return float(np.float32(shared) / np.float32(len(mine) + len(theirs) - shared))
 
 
 def _within(word: str, names: Sequence[str], edits: int) -> list[tuple[str, int]]:
@@ -319,7 +408,7 @@ def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction,
 def _can_be_completed(word: bytes) -> bool:
     """Whether it may be the beginning of a word: three letters do."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_COMPLETED <= len(text) <= _MOST_LETTERS and text.isalpha()
+    return _LEAST_COMPLETED <= len(text) <= _LONGEST and text.isalpha()
 
 
 def _is_short_word(word: bytes) -> bool:
@@ -333,10 +422,10 @@ def _is_short_word(word: bytes) -> bool:
 def _can_be_misspelt(word: bytes) -> bool:
     """Numbers, codes, short words and very long ones are taken at their word."""
     text = word.decode("utf-8", "replace")
-    return _LEAST_LETTERS <= len(text) <= _MOST_LETTERS and text.isalpha()
+    return _LEAST_LETTERS <= len(text) <= _LONGEST and text.isalpha()
 
 
-def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[Spelling, How]]:
+def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[_Spelling, How]]:
     """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
 
     pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
@@ -344,7 +433,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
         if words.census(name.encode()):
-            yield Spelling(name.encode(), similarity(text, name), 1), "swap"
+            yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
     # Spellings may know words that are no longer in the corpus: they take nobody's place.
@@ -352,7 +441,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     yield from ((each, "spelling") for each in islice(plausible, _LOOKED_UP))
 
 
-def _is_plausible(text: str, spelling: Spelling) -> bool:
+def _is_plausible(text: str, spelling: _Spelling) -> bool:
     """What attested misspellings look like: short words lose a letter, and seldom is the first letter wrong."""
     name = spelling.term.decode()
     if spelling.distance > 1 and spelling.similarity < _LEAST_SIMILARITY_OF_TWO_EDITS:

@@ -14,8 +14,8 @@ from brimful.classes import dataclass
 from brimful.errors import SettingError
 from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query
-from brimful.text.bpe import token_of
-from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_of
+from brimful.text.bpe import lowest_token
+from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_by_language
 
 # ---- words: Which words does the corpus have, and which of them say little?
 
@@ -83,7 +83,7 @@ def is_common(census: int, total: int) -> bool:
 # spelled correctly is known as such though no document has it.
 
 VOCABULARY: Final = "o200k_base"
-SIZE: Final = 200_000
+_SIZE: Final = 200_000
 KNOWN: Final = 120_000
 """Behind this place common misspellings (`recieve`, `lenght`) stand beside rare words."""
 _LEAST_KNOWN_LETTERS = 5  # shorter tokens are beginnings of longer words as often as words
@@ -97,8 +97,7 @@ def place_of(word: bytes) -> int | None:
     (True, None)
     """
     text = word.decode("utf-8", "replace")
-    places = (token_of(VOCABULARY, f" {form}") for form in (text, text.capitalize()))
-    return min((place for place in places if place is not None), default=None)
+    return lowest_token(VOCABULARY, (f" {text}", f" {text.capitalize()}"))
 
 
 def is_known(word: bytes) -> bool:
@@ -118,7 +117,7 @@ def tells(word: bytes) -> float:
     (0.46, 0.61, 1.0)
     """
     place = place_of(word)
-    return 1.0 if place is None else round(log(max(place, 2)) / log(SIZE), 6)
+    return 1.0 if place is None else round(log(max(place, 2)) / log(_SIZE), 6)
 
 
 # ---- stopping: Which words of a question only ask, and say nothing about what is asked for?
@@ -250,6 +249,8 @@ class WordForms:
 
 
 _DEFAULT_WEIGHTS: Final = FormWeights()
+ASKED_WEIGHTS: Final = FormWeights(inflection=950)
+"""Those of a question's words: the word itself decides where little else does."""
 
 
 def forms_of(
@@ -360,14 +361,14 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
     if len(text) < _LEAST_LETTERS or not _is_word(term):
         return irregular
     chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
-    stems = {language: stems_of([term], language)[0] for language in chosen}
+    stems = {language: own for language, (own,) in stems_by_language([term], chosen).items()}
     candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
     candidates = [name for name in candidates if name != term]
     found: dict[bytes, Form] = {}
-    for language in chosen:  # accents alone are asked about first
+    for language, stemmed in stems_by_language(candidates, chosen).items():  # accents alone are asked about first
         how: How = "accent" if language == NO_LANGUAGE else "inflection"
         weight = weights.accent if language == NO_LANGUAGE else weights.inflection
-        for name, stem in zip(candidates, stems_of(candidates, language), strict=True):
+        for name, stem in zip(candidates, stemmed, strict=True):
             if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
                 found.setdefault(name, Form((name,), how, weight))
     return list({form.terms[0]: form for form in (*irregular, *found.values())}.values())

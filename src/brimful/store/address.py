@@ -19,7 +19,7 @@ from brimful.errors import InputError
 from brimful.patterns import compiled
 
 _SCHEMES = ("postgresql", "postgres")
-CORPUS, SCHEMA = "main", "brimful"
+_MAIN, _SCHEMA = "main", "brimful"
 _NAME = compiled(r"[a-z_][a-z0-9_]{0,40}")
 _CORPUS = compiled(r"\S(?:.{0,98}\S)?")
 _SECRET = compiled(r"(?i)(^|[?&])((?:ssl)?password)=[^&]*")
@@ -48,11 +48,11 @@ class Address:
             host, port = parts.hostname, parts.port
             given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
-            raise InputError(f"{masked(text)!r:.200} is no address; {_SHAPE}") from None
+            raise InputError(f"{masked(text)!r:.200} is not an address; {_SHAPE}") from None
         asked = dict(given)
         if parts.scheme not in _SCHEMES or parts.fragment or len(asked) != len(given):
-            raise InputError(f"{masked(text)!r:.200} is no address; {_SHAPE}")
-        corpus, schema = asked.pop("corpus", CORPUS), asked.pop("schema", SCHEMA)
+            raise InputError(f"{masked(text)!r:.200} is not an address; {_SHAPE}")
+        corpus, schema = asked.pop("corpus", _MAIN), asked.pop("schema", _SCHEMA)
         if not _CORPUS.fullmatch(corpus) or not corpus.isprintable():
             raise InputError(f"corpus {corpus!r:.200} can't be used; a name has 1 to 100 visible characters")
         if not _NAME.fullmatch(schema):
@@ -184,7 +184,7 @@ def several(places: Sequence[Place], file: Path | None = None) -> Shards:
     """Several stores as one place."""
     single = tuple(place for place in places if not isinstance(place, Shards))
     if len({str(place) for place in single}) != len(places) or not places:
-        raise InputError(f"{list(map(str, places))!r:.300} are no shards; name some stores, each of them once")
+        raise InputError(f"{list(map(str, places))!r:.300} are not shards; name some stores, each of them once")
     return Shards(single, file)
 
 

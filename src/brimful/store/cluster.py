@@ -39,7 +39,7 @@ _RESTART_SECONDS = 60
 _LOOK_SECONDS, _CONNECT_SECONDS = 0.2, 10
 _AT_ONCE = 8
 """Calls that an actor takes at a time."""
-_NO_SNAPSHOT = "the snapshot was held by an actor that is no more; ask again"
+_NO_SNAPSHOT = "the snapshot was held by an actor that has ended; ask again"
 _NO_ACTOR = "{place} can't be reached in the cluster ({said}); are its nodes up? What was committed is intact"
 
 

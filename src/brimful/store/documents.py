@@ -7,7 +7,6 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -15,12 +14,8 @@ import numpy as np
 from brimful.corpus.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.store.protocol import Row, Snapshot
-from brimful.text.layout import LARGEST, definition_blocks
-from brimful.text.markup import sections_of
-from brimful.text.outline import Block, Outline, outline
-from brimful.text.prose import heading_blocks
+from brimful.text.outline import LARGEST, KnownOutline, Outline, outline
 from brimful.text.spans import Span, merge_spans
-from brimful.text.structure import Structure, structure
 
 # ---- partly: How is a document read that is too long to be held? Only around the places that are shown.
 #
@@ -331,37 +326,11 @@ def _weight(document: Document) -> int:
 
 def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
-    known = _StoredOutline(snapshot, row, content) if as_stored and row.kind != "data" else None
+    known = None
+    if as_stored and row.kind != "data":
+        cuts = snapshot.units(row.number), snapshot.sections(row.number)
+        heads = snapshot.heads(row.number) if row.length > LARGEST else None
+        known = KnownOutline(content, *cuts, kind=row.kind, language=row.language, path=row.path, heads=heads)
     return Document.known(
         row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
     )
-
-
-class _StoredOutline(Outline):
-    """The cuts that a document was stored with; what it is made of is read when it is first asked for.
-
-    Of one that is very long that would take too long: its headings are those that were found when it was stored.
-    """
-
-    def __init__(self, snapshot: Snapshot, row: Row, content: bytes) -> None:
-        units, sections = snapshot.units(row.number), snapshot.sections(row.number)
-        super().__init__(row.kind, row.language, row.length, units, sections)
-        self._snapshot, self._row, self._content = snapshot, row, content
-
-    @cached_property
-    def structure(self) -> Structure:
-        row = self._row
-        if row.length > LARGEST:
-            return Structure(row.kind, row.language, row.length)
-        return structure(self._content, kind=row.kind, language=row.language, path=row.path)
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        row = self._row
-        if row.kind != "prose":
-            return definition_blocks(self._content, self.structure)
-        if row.length <= LARGEST:
-            return heading_blocks(self.structure.headings)
-        columns = (column.tolist() for column in self._snapshot.heads(row.number))
-        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
-        return heading_blocks(sections_of(heads, row.length))

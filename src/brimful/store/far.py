@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from brimful.errors import SettingError
+from brimful.kernels.columns import Columns
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -20,10 +21,12 @@ from brimful.store.format import (
     LITTLE,
     SECTIONS,
     UNITS,
+    Room,
     key_of,
     kind_of_key,
     segment_of,
 )
+from brimful.store.protocol import SegmentView, Snapshot
 
 KEPT_MEGABYTES = 256
 """What a process keeps of the blobs of a corpus that is far away, unless BRIMFUL_FAR_CACHE says otherwise."""
@@ -64,6 +67,33 @@ def at_once(calls: Sequence[Callable[[], object]]) -> None:
     with ThreadPoolExecutor(len(calls)) as threads:
         for begun in [threads.submit(call) for call in calls]:
             begun.result()
+
+
+class StoredTerms:
+    """What some segments of a snapshot have of a term: one round trip for all of them, and places that are kept."""
+
+    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], *, kept_bytes: int) -> None:
+        self._snapshot, self._segments = snapshot, segments
+        self.places: Callable[[bytes], Columns] = Room(kept_bytes).keep(self._places, size=_bytes_of)
+
+    def census(self, term: bytes) -> int:
+        """How often a term stands in live text."""
+        self._snapshot.expect_terms([term])
+        return self._snapshot.census(term)
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """All terms that begin so, in bytewise order; what only deleted text says is none."""
+        self._snapshot.expect_terms([prefix])
+        found = [segment.live_names(prefix) for segment in self._segments]
+        return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
+
+    def _places(self, term: bytes) -> Columns:
+        self._snapshot.expect_terms([term])
+        return Columns([segment.positions(term) for segment in self._segments])
+
+
+def _bytes_of(columns: Columns) -> int:
+    return sum(column.nbytes for column in columns)
 
 
 class ReadAhead:

@@ -367,8 +367,8 @@ _SEALED = {
 
 # ---- kept: What was read last, kept up to a size in bytes, so that the next question need not wait for it.
 
-Key = TypeVar("Key", bound=Hashable)
-Held = TypeVar("Held")
+_Key = TypeVar("_Key", bound=Hashable)
+_Held = TypeVar("_Held")
 
 
 class Room:
@@ -385,7 +385,7 @@ class Room:
         self._kinds = 0
         self.held = 0  # bytes
 
-    def keep(self, read: Callable[[Key], Held], *, size: Callable[[Held], int]) -> Callable[[Key], Held]:
+    def keep(self, read: Callable[[_Key], _Held], *, size: Callable[[_Held], int]) -> Callable[[_Key], _Held]:
         """A way to read what is kept here under its key.
 
         >>> room = Room(5)
@@ -397,13 +397,13 @@ class Room:
             self._kinds += 1
             kind = self._kinds
 
-        def kept(key: Key) -> Held:
+        def kept(key: _Key) -> _Held:
             name = (kind, key)
             with self._lock:
                 found = self._values.get(name)
                 if found is not None:
                     self._values.move_to_end(name)
-                    value: Held = found[0]
+                    value: _Held = found[0]
                     return value
             made = read(key)  # while others read theirs
             with self._lock:

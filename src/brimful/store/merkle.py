@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from blake3 import blake3
 
-BITS = 12
-BUCKETS = 1 << BITS
+_BITS = 12
+BUCKETS = 1 << _BITS
 
 _LEAF, _NODE, _EMPTY = b"\x00", b"\x01", b"\x02"
 NOTHING = blake3(_EMPTY).digest()
@@ -43,7 +43,7 @@ def leaf_hash(path: str, time: int | None, content_hash: bytes) -> bytes:
 
 def bucket_of(path: str) -> int:
     """The bucket that a path's leaf falls into."""
-    return int.from_bytes(blake3(path.encode()).digest(2), "big") >> (16 - BITS)
+    return int.from_bytes(blake3(path.encode()).digest(2), "big") >> (16 - _BITS)
 
 
 def _levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:

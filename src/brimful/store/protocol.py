@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, Places, Whole
+from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
+from brimful.text.outline import Heads
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -153,14 +154,6 @@ class Extents(NamedTuple):
     ends: Numbers
     documents: Numbers  # whose they are
     starts: Numbers  # where in the document they begin
-
-
-class Heads(NamedTuple):
-    """Headings on a segment's axis, in its order."""
-
-    starts: Whole
-    ends: Whole
-    levels: Whole
 
 
 class SegmentView(Protocol):

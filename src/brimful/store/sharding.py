@@ -30,7 +30,7 @@ from brimful.store.claims import ALL, NOBODY, Claim, Move, UnsettledError, dealt
 from brimful.store.far import at_once
 from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
-from brimful.store.protocol import Card, Documents, Extents, Heads, Row
+from brimful.store.protocol import Card, Documents, Extents, Row
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     ComparedElsewhere,
@@ -44,6 +44,7 @@ from brimful.store.snapshot import (
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
+from brimful.text.outline import Heads
 
 _LOOKS, _LOOK_SECONDS = 20, 0.05
 """How often shards are looked at again while documents move between them."""
@@ -51,7 +52,7 @@ _MOVING = "shards//"
 """Who moves documents between shards holds them under this name."""
 
 
-class ShardView(StoredSegment):
+class _ShardView(StoredSegment):
     """A segment of one shard: its documents have numbers that no other shard gives."""
 
     def __init__(self, view: StoredSegment, *, shard: int, shards: int) -> None:
@@ -71,7 +72,7 @@ class ShardView(StoredSegment):
         return [card._replace(number=card.number * self._shards + self._shard) for card in self._view.cards()]
 
 
-class ShardedSnapshot(ComparedElsewhere):
+class _ShardedSnapshot(ComparedElsewhere):
     """What all shards hold, each at its newest moment, or all but those that are missing.
 
     A document's number is that in its shard, times the count of shards, plus the shard.
@@ -167,7 +168,7 @@ class ShardedSnapshot(ComparedElsewhere):
     @cached_property
     def _segments(self) -> list[StoredSegment]:
         return [
-            ShardView(view, shard=number, shards=self._count)
+            _ShardView(view, shard=number, shards=self._count)
             for number, shard in self._shards.items()
             for view in self._own(number, shard)
         ]
@@ -345,7 +346,7 @@ class ShardedStore(Store):
                         f"{store.path} holds a corpus of its own; name all shards of one corpus, or make it the first "
                         "of several: brimful shard add"
                     )
-            deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
+            _deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
 
     def _check(self) -> None:
         """See that those that are there belong together, and which documents lie where."""
@@ -365,11 +366,11 @@ class ShardedStore(Store):
         with self.moment(partial=True) as now:
             self.parts: Parts = now.parts
 
-    def snapshot(self) -> ShardedSnapshot:  # type: ignore[override]  # all that a snapshot is asked for
+    def snapshot(self) -> _ShardedSnapshot:  # type: ignore[override]  # all that a snapshot is asked for
         """What all shards hold now."""
         return self.moment(partial=False)
 
-    def moment(self, *, partial: bool) -> ShardedSnapshot:  # type: ignore[override]
+    def moment(self, *, partial: bool) -> _ShardedSnapshot:  # type: ignore[override]
         """The same; `partial` goes without those that can't be reached."""
         for look in range(_LOOKS):
             try:
@@ -381,7 +382,7 @@ class ShardedStore(Store):
             "its shards, each of them once"
         )
 
-    def _looked(self, *, partial: bool) -> ShardedSnapshot:
+    def _looked(self, *, partial: bool) -> _ShardedSnapshot:
         with ExitStack() as opened:
             found: dict[int, StoredSnapshot] = {}
             for number in range(len(self.path.places)):
@@ -395,7 +396,7 @@ class ShardedStore(Store):
             missing = tuple(str(place) for number, place in enumerate(self.path.places) if number not in found)
             if (missing and not partial) or not found:
                 raise self._down()
-            now = ShardedSnapshot(found, count=len(self.path.places), missing=missing)
+            now = _ShardedSnapshot(found, count=len(self.path.places), missing=missing)
             if now.unheld and not missing:
                 raise UnsettledError  # a bucket has gone from one and come to another between two looks
             opened.pop_all()
@@ -723,7 +724,7 @@ def _transfer(source: Store, target: Store, buckets: frozenset[int]) -> None:
     source.give_up(buckets)
 
 
-def deal(stores: Sequence[Store], held: Sequence[frozenset[int]]) -> None:
+def _deal(stores: Sequence[Store], held: Sequence[frozenset[int]]) -> None:
     """Make stores the shards of a new corpus: when all know what they hold, all are told that it is so."""
     corpus = secrets.token_hex(8)
     for is_founded in (False, True):
@@ -744,9 +745,9 @@ def join(stores: Sequence[Store]) -> None:
             if claim is None:
                 store.set_claim(Claim(known[0].corpus, frozenset()))
     elif full:
-        deal(stores, [ALL if store is full[0] else frozenset() for store in stores])
+        _deal(stores, [ALL if store is full[0] else frozenset() for store in stores])
     else:
-        deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
+        _deal(stores, [dealt(number, len(stores)) for number in range(len(stores))])
     for prefix, folder in sorted(root for store in stores for root in store.roots().items()):
         for store in stores:
             store.remember_root(prefix, folder)

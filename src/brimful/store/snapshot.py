@@ -49,8 +49,9 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
-from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Heads, Row
+from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
 from brimful.text.characters import TERM_RULES
+from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:
@@ -402,7 +403,7 @@ class StoredSegment:
         return list(map(self.text, starts, ends))
 
 
-class PartView(StoredSegment):
+class _PartView(StoredSegment):
     """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
 
     def __init__(self, view: StoredSegment, documents: Numbers) -> None:
@@ -424,7 +425,7 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
         if np.isin(view.extents.documents, wanted).all():
             found.append(view)
         elif np.isin(view.extents.documents, wanted).any():
-            found.append(PartView(view, wanted))
+            found.append(_PartView(view, wanted))
     return found
 
 

@@ -719,7 +719,7 @@ def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int,
 def _claimed(cursor: Cursor, path: object) -> Claim:
     found = claim_of(cursor)
     if found is None:
-        raise InputError(f"{path} is no shard; make it one: brimful shard add")
+        raise InputError(f"{path} is not a shard; make it one: brimful shard add")
     return found
 
 

@@ -52,9 +52,10 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
-from brimful.store.protocol import BLOCK_BYTES, Card, Extents, Heads
+from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
+from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
 from brimful.zstd import packer, stored
 
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 SEGMENT_BYTES = 16 << 20
 """Text that is indexed and committed at once."""
 
-LEVEL = 1
+_LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
 _WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _MORE_BEYOND = 3
@@ -102,7 +103,7 @@ def _weight(content: bytes) -> int:
     return len(content) + _MORE_BEYOND * beyond
 
 
-Blob = tuple[int, int, bytes]
+_Blob = tuple[int, int, bytes]
 """What a segment keeps: the kind of blob, its place in the sequence of that kind, the bytes."""
 
 
@@ -114,36 +115,35 @@ class Packed:
     bases: Numbers  # where each extent begins on the axis
     ends: Numbers
     starts: Numbers  # where each begins in its document
-    blobs: list[Blob]
+    blobs: list[_Blob]
 
 
-class Outline(NamedTuple):
+class _Outline(NamedTuple):
     """A segment of which all is known but where its terms stand."""
 
     texts: Outlined
     ends: Numbers  # of each extent on the axis
     starts: Numbers  # where each begins in its document
     documents: Numbers
-    blocks: list[Blob]  # its text
+    blocks: list[_Blob]  # its text
 
 
-def outline(group: Sequence[Laid]) -> Outline:
+def _outline(group: Sequence[Laid]) -> _Outline:
     """Lay a group of extents on an axis, find where they can be cut, and compress their text."""
     texts = outline_extents([each.extent for each in group])
     ends = texts.bases + np.array([len(each.extent.content) for each in group], np.int64)
     starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
-    return Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
+    return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
 
 
-def pack_outline(given: Outline, embedder: Embedder | None) -> Packed:
+def _pack_outline(given: _Outline, embedder: Embedder | None) -> Packed:
     """Find the terms of a segment and what its units mean; pack and compress all that it holds."""
     segment = index_terms(given.texts)
     codes = code_units(segment, embedder) if embedder is not None else None
-    heads = Heads(segment.heads.starts, segment.heads.ends, segment.heads.levels)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
-        *_cut_blobs(segment.units, segment.sections, heads),
+        *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
         *given.blocks,
     ]
@@ -185,15 +185,15 @@ def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
     write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
 
-def _page_blobs(pages: Iterable[Page]) -> Iterator[Blob]:
+def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
     """Postings, the first term of each page, and the words among all terms: what is misspelt is compared with these."""
     firsts, words = [], []
     for place, page in enumerate(pages):
         yield PAGE, place, page.data
         firsts.append(page.first)
         words.append(page.words)
-    yield FIRSTS, 0, packer(LEVEL)(b"\n".join(firsts))
-    yield WORDS, 0, packer(LEVEL)(b"".join(words))
+    yield FIRSTS, 0, packer(_LEVEL)(b"\n".join(firsts))
+    yield WORDS, 0, packer(_LEVEL)(b"".join(words))
 
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
@@ -206,31 +206,31 @@ def _little_in(postings: Postings) -> dict[bytes, int]:
     return found
 
 
-def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[Blob]:
+def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blob]:
     """Where units, sections and headings stand."""
     yield UNITS, 0, pack_sorted(units)
     yield SECTIONS, 0, pack_sorted(sections)
     yield HEADS, 0, pack_table(heads)
 
 
-def _code_blobs(codes: Codes | None) -> Iterator[Blob]:
+def _code_blobs(codes: Codes | None) -> Iterator[_Blob]:
     """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        packed = packer(LEVEL)
+        packed = packer(_LEVEL)
         for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
             raw = codes[first : first + BLOB_CODES].tobytes()
             shorter = packed(raw)
             yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
 
 
-def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[Blob]:
+def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[_Blob]:
     """Blocks of text, from a place on."""
-    packed = packer(LEVEL)
+    packed = packer(_LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
         yield TEXT, place, packed(text[at : at + BLOCK_BYTES])
 
 
-def write_blobs(cursor: Cursor, number: int, blobs: Iterable[Blob]) -> None:
+def write_blobs(cursor: Cursor, number: int, blobs: Iterable[_Blob]) -> None:
     """Whatever a segment keeps."""
     keyed = ((key_of(number, kind, place), data) for kind, place, data in blobs)
     cursor.write_blobs((key, data, seal_of(key, data)) for key, data in keyed)
@@ -336,15 +336,15 @@ class Scattered:
     parts: dict[int, Any]  # what stands for the `Prepared` of each
 
 
-class Outlines(NamedTuple):
+class _Outlines(NamedTuple):
     """A batch of documents that are read and laid out; their own objects are no longer needed."""
 
     rows: list[Row]
     maps: dict[int, bytes]
-    segments: list[Outline]
+    segments: list[_Outline]
 
 
-def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> Outlines:
+def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> _Outlines:
     """Lay a batch out in segments; of documents with the same path the last one is taken.
 
     For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
@@ -352,7 +352,7 @@ def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> Outlines:
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
     rows = [row_of(entry) for entry in entries]
-    segments: list[Outline] = []
+    segments: list[_Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
@@ -360,17 +360,17 @@ def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> Outlines:
             if parts[rows[number].bucket] == part
             for start, piece in pieces(entry.document)
         )
-        segments += map(outline, grouped(laid))
+        segments += map(_outline, grouped(laid))
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
-    return Outlines(rows, maps, segments)
+    return _Outlines(rows, maps, segments)
 
 
-def index(given: Outlines, embedder: Embedder | None) -> Prepared:
+def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
     """Find the terms of a batch and what its units mean; an outline is let go of when that is done."""
     segments = []
     while given.segments:
         outlined = given.segments.pop(0)
-        segments.append((pack_outline(outlined, embedder), outlined.documents))
+        segments.append((_pack_outline(outlined, embedder), outlined.documents))
         del outlined
     return Prepared(given.rows, given.maps, segments, model_of(embedder))
 
@@ -431,7 +431,7 @@ def row_of(entry: Entry) -> Row:
 
 def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
     """A segment of extents, packed."""
-    return pack_outline(outline(group), embedder)
+    return _pack_outline(_outline(group), embedder)
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:

@@ -23,9 +23,9 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
 Tokens = Annotated[int, Field(ge=0, le=LARGEST)]
-MOST_TEXTS, LONGEST_TEXT = 64, 1_000
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-_SEVERAL = Annotated[list[Text], Field(max_length=MOST_TEXTS)]
+_MOST_TEXTS, _LONGEST_TEXT = 64, 1_000
+Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
+_SEVERAL = Annotated[list[Text], Field(max_length=_MOST_TEXTS)]
 Texts = Annotated[
     _SEVERAL,
     BeforeValidator(lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=_SEVERAL | Text),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Self, final
 from unicodedata import category, normalize
@@ -421,18 +421,18 @@ def table_of(vocabulary: str) -> TokenTable | None:
     return table
 
 
-def token_of(vocabulary: str, text: str) -> int | None:
-    """The number of the token that a text is; None where it is several.
+def lowest_token(vocabulary: str, texts: Sequence[str]) -> int | None:
+    """The lowest number of a token that one of the texts is; None where each of them is several.
 
-    >>> token_of("o200k_base", " brim"), token_of("o200k_base", " brimful")
+    >>> lowest_token("o200k_base", [" brim", " brimful"]), lowest_token("o200k_base", [" brimful"])
     (156462, None)
     """
-    table, raw = table_of(vocabulary), text.encode()
-    count = table.count(raw) if table is not None else None
-    if table is not None and count is not None:
-        return table.find(raw) if count == 1 else None
-    tokens = tokenizer_of(vocabulary).encode_ordinary(text)
-    return tokens[0] if len(tokens) == 1 else None
+    table = table_of(vocabulary)
+    found = table.single([text.encode() for text in texts]) if table is not None else None
+    if found is None:
+        encoded = [tokenizer_of(vocabulary).encode_ordinary(text) for text in texts]
+        found = [tokens[0] for tokens in encoded if len(tokens) == 1]
+    return min(found, default=None)
 
 
 def _load(vocabulary: str) -> Callable[[str], int]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 TERM_RULES: Final = 1
 """Goes up whenever some text gets other terms than before: stores remember by which rules theirs were made."""
 
-SEPARATOR: Final = 0
+_SEPARATOR: Final = 0
 LOWER: Final = 1  # also every letter without case
 UPPER: Final = 2
 DIGIT: Final = 3
@@ -77,7 +77,7 @@ _HANGUL_LEADS, _HANGUL_VOWELS, _HANGUL_TAILS = 19, 21, 28
 def _ascii_class(char: str) -> int:
     if char.isalpha():
         return UPPER if char.isupper() else LOWER
-    return DIGIT if char.isdigit() else _SPECIAL.get(char, SEPARATOR)
+    return DIGIT if char.isdigit() else _SPECIAL.get(char, _SEPARATOR)
 
 
 ASCII_CLASSES = bytes(_ascii_class(chr(code)) for code in range(128)) + bytes(128)
@@ -180,8 +180,8 @@ def _kind(char: str) -> int:
     category = unicodedata.category(char)
     if category[0] not in "LMN":
         if category == "Cf":
-            return SEPARATOR if char == "\u200b" else _IGNORED  # the zero-width space is there to separate
-        return APOSTROPHE if char in _APOSTROPHES else SEPARATOR
+            return _SEPARATOR if char == "\u200b" else _IGNORED  # the zero-width space is there to separate
+        return APOSTROPHE if char in _APOSTROPHES else _SEPARATOR
     code = ord(char)
     if category == "Me" or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
         return _IGNORED  # keycaps and variation selectors
@@ -373,8 +373,8 @@ def _settle_marks(
     broken[1:] = places[:-1] + widths[:-1] != places[1:]
     last_break = np.maximum.accumulate(np.where(broken, here, 0))
     stands = (base >= last_break) & (base >= 0)
-    inherited = np.where(stands, kinds[base], SEPARATOR).astype(np.uint8)
-    inherited[inherited > HANGUL] = SEPARATOR
+    inherited = np.where(stands, kinds[base], _SEPARATOR).astype(np.uint8)
+    inherited[inherited > HANGUL] = _SEPARATOR
     inherited[inherited == UPPER] = LOWER
     return np.where((kinds == MARK) & kept, inherited, kinds)
 

@@ -22,7 +22,7 @@ Ends = Literal["braces", "lines", "indent", "end", "semicolon"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class _Rule:
     """`head` begins with a newline, so that the engine jumps from line to line; its groups are `word` and `name`."""
 
     head: bytes
@@ -40,8 +40,8 @@ def _head(before: bytes, words: bytes, name: bytes = NAME) -> bytes:
 
 
 _ANNOTATION = rb"@[\w.:]++(?:\([^()\n]*+\))?+"
-_RULES: dict[str, Rule] = {
-    "rust": Rule(
+_RULES: dict[str, _Rule] = {
+    "rust": _Rule(
         _head(
             rb"pub(?:[ \t]*\([^)\n]*+\))?+|default|async|unsafe|extern(?:[ \t]*\"++)?+"
             rb"|const(?=[ \t]+(?:unsafe|extern|async|fn)\b)|\#\[[^\]\n]*+\]",
@@ -54,13 +54,13 @@ _RULES: dict[str, Rule] = {
         ),
         "braces",
     ),
-    "go": Rule(
+    "go": _Rule(
         rb"\n(?P<head>(?P<word>func)\b[ \t]*+(?P<receiver>\([^()\n]*+\)[ \t]*+)?(?P<name>" + NAME + rb")"
         rb"|(?P<group>type|const|var)[ \t]++(?P<plain>" + NAME + rb"|\())",
         _words(function="func", type="type", constant="const var"),
         "lines",
     ),
-    "kotlin": Rule(
+    "kotlin": _Rule(
         _head(
             rb"public|private|protected|internal|open|final|abstract|sealed|data|inner|value|annotation|inline|tailrec"
             rb"|operator|infix|external|suspend|override|const|lateinit|expect|actual|enum|companion"
@@ -74,7 +74,7 @@ _RULES: dict[str, Rule] = {
         ),
         "lines",
     ),
-    "swift": Rule(
+    "swift": _Rule(
         _head(
             rb"public|private|fileprivate|internal|open|final|static|override|mutating|nonmutating|convenience|required"
             rb"|indirect|dynamic|lazy|prefix|postfix|infix|nonisolated|package|optional|rethrows|class(?=[ \t]+func)"
@@ -89,7 +89,7 @@ _RULES: dict[str, Rule] = {
         ),
         "lines",
     ),
-    "scala": Rule(
+    "scala": _Rule(
         _head(
             rb"private(?:\[\w+\])?+|protected(?:\[\w+\])?+|override|final|sealed|abstract|implicit|lazy|case|inline|open"
             rb"|transparent|opaque|infix|package(?=[ \t]+object)|" + _ANNOTATION,
@@ -99,7 +99,7 @@ _RULES: dict[str, Rule] = {
         _words(class_="class", object="object given", trait="trait", enum="enum", function="def", type="type"),
         "lines",
     ),
-    "php": Rule(
+    "php": _Rule(
         _head(
             rb"public|private|protected|static|abstract|final|readonly|var|\#\[[^\]\n]*+\]",
             rb"function|class|interface|trait|enum|const|namespace",
@@ -111,12 +111,12 @@ _RULES: dict[str, Rule] = {
         ),
         "braces",
     ),
-    "proto": Rule(
+    "proto": _Rule(
         _head(rb"(?!)", rb"message|enum|service|rpc|oneof|extend", rb"[A-Za-z_.][\w.]*+"),
         _words(struct="message extend oneof", enum="enum", interface="service", function="rpc"),
         "braces",
     ),
-    "ruby": Rule(
+    "ruby": _Rule(
         _head(
             rb"private|public|protected|private_class_method|module_function|memoize",
             rb"def|class|module",
@@ -127,13 +127,13 @@ _RULES: dict[str, Rule] = {
         _words(function="def", class_="class", module="module"),
         "end",
     ),
-    "lua": Rule(
+    "lua": _Rule(
         rb"\n[ \t]*+(?P<head>(?:local[ \t]++)?(?P<word>function)[ \t]++(?P<name>[A-Za-z_][\w.:]*+)"
         rb"|(?:local[ \t]++)?(?P<plain>[A-Za-z_][\w.:]*+)[ \t]*+=[ \t]*+function\b)",
         _words(function="function"),
         "end",
     ),
-    "elixir": Rule(
+    "elixir": _Rule(
         _head(
             rb"(?!)",
             rb"defmodule|defprotocol|defimpl|defmacrop|defmacro|defguardp|defguard|defdelegate|defp|def",
@@ -145,7 +145,7 @@ _RULES: dict[str, Rule] = {
         ),
         "end",
     ),
-    "julia": Rule(
+    "julia": _Rule(
         rb"\n[ \t]*+(?P<head>(?:@\w++[ \t]++)*+(?P<word>function|macro|mutable[ \t]+struct|struct|module|baremodule"
         rb"|abstract[ \t]+type|primitive[ \t]+type|const)[ \t]++(?P<name>[A-Za-z_\x80-\xff][\w\x80-\xff.!]*+)"
         rb"|(?P<plain>(?<=\n)[A-Za-z_\x80-\xff][\w\x80-\xff.!]*+)\([^\n]*?\)(?:[ \t]*where[^=\n]*+)?[ \t]*=(?!=))",
@@ -155,13 +155,13 @@ _RULES: dict[str, Rule] = {
         ),
         "end",
     ),
-    "bash": Rule(
+    "bash": _Rule(
         rb"\n[ \t]*+(?P<head>(?P<word>function)[ \t]++(?P<name>[\w.:+-]++)(?:[ \t]*\([ \t]*\))?+"
         rb"|(?P<plain>[A-Za-z_][\w.:+-]*+)[ \t]*\([ \t]*\))(?=\s*+[{(])",
         _words(function="function"),
         "end",
     ),
-    "sql": Rule(
+    "sql": _Rule(
         rb"\n[ \t]*+(?P<head>create[ \t]+(?:or[ \t]+replace[ \t]+)?(?:(?:global|local|temp|temporary|unlogged|unique"
         rb"|materialized|recursive|foreign|constraint|external|virtual|definer[ \t]*=[ \t]*\S+)[ \t]+)*+"
         rb"(?P<word>table|view|function|procedure|trigger|index|type|schema|sequence|domain|aggregate|extension"
@@ -175,7 +175,7 @@ _RULES: dict[str, Rule] = {
         "semicolon",
         re.IGNORECASE,
     ),
-    "ocaml": Rule(
+    "ocaml": _Rule(
         rb"\n[ \t]*+(?P<head>(?P<word>let|and|type|module[ \t]+type|module|val|external|exception"
         rb"|class[ \t]+type|class)"
         rb"(?:[%@][\w.@%]++)?+(?:[ \t]++(?:rec|nonrec|virtual)\b)?+[ \t\n]++"
@@ -185,7 +185,7 @@ _RULES: dict[str, Rule] = {
         ),
         "indent",
     ),
-    "haskell": Rule(
+    "haskell": _Rule(
         rb"\n(?P<head>(?P<word>data|newtype|type|class|instance|module)[ \t]+(?:(?:family|instance)[ \t]+)?"
         rb"(?:[^\n=]{0,200}?=>[ \t]*)?"
         rb"(?P<name>[A-Z][\w'.]*+)|(?P<plain>[a-z_][\w']*+|\([^\w\s()]+\))"
@@ -193,7 +193,7 @@ _RULES: dict[str, Rule] = {
         _words(struct="data newtype", type="type", interface="class", impl="instance", module="module"),
         "indent",
     ),
-    "hcl": Rule(
+    "hcl": _Rule(
         rb"\n(?P<head>(?P<word>[A-Za-z_][\w-]*+)(?P<name>(?:[ \t]++\"++)*+))(?=[ \t]*+\{)",
         {},
         "braces",
@@ -202,7 +202,7 @@ _RULES: dict[str, Rule] = {
 _ALIASES = {"terraform": "hcl", "ocaml_interface": "ocaml", "fish": "bash"}
 
 
-def rule_of(language: str) -> Rule | None:
+def rule_of(language: str) -> _Rule | None:
     """The rule of a language, if there is one."""
     return _RULES.get(_ALIASES.get(language, language))
 
@@ -278,7 +278,7 @@ class Head(NamedTuple):
     owner: str = ""
 
 
-def heads_in(source: Source, rule: Rule) -> list[Head]:
+def heads_in(source: Source, rule: _Rule) -> list[Head]:
     """The head of every definition that a rule finds."""
     heads = []
     pattern = _head_pattern(family_of(source.language))
@@ -313,7 +313,7 @@ def _go_kind(code: bytes, head: Head) -> str:
 
 
 def _kind_and_name(
-    source: Source, rule: Rule, found: re.Match[bytes], word: bytes | None, low: int, high: int
+    source: Source, rule: _Rule, found: re.Match[bytes], word: bytes | None, low: int, high: int
 ) -> tuple[str, str]:
     language = source.language
     name = source.content[low:high].decode(errors="replace")

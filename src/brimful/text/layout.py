@@ -16,6 +16,7 @@ from brimful.patterns import compiled
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import (
     FILLED,
+    LARGEST,
     SECTION_AIM,
     SECTION_LIMIT,
     UNIT_LIMIT,
@@ -39,10 +40,8 @@ from brimful.text.structure import Definition as Defined
 
 _STATEMENTS_AIM = 300
 """Neighbouring statements are gathered into a unit up to this many bytes."""
-DEEPEST = 12
+_DEEPEST = 12
 """Statements nested deeper than this are gathered as if they were at this depth."""
-LARGEST = 2_000_000
-"""Of code with more bytes than this only the lines are read: it is generated."""
 
 _BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
     **dict.fromkeys(("function", "method", "macro", "target"), "function"),
@@ -207,7 +206,7 @@ def _statements(lines: Sequence[_Line], blocks: Sequence[Block]) -> list[tuple[i
         at = bisect_right(starts, line.start) - 1
         if at >= 0 and blocks[at].start < line.start < blocks[at].signature_end:
             continue
-        found.append((line.start, min(level + bool(_GOES_ON.match(line.words)), DEEPEST)))
+        found.append((line.start, min(level + bool(_GOES_ON.match(line.words)), _DEEPEST)))
     return found
 
 
@@ -319,7 +318,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
     """
     depth_at = dict.fromkeys(forced, 0)
     for position, depth in statements:
-        depth_at[position] = min(depth, depth_at.get(position, DEEPEST))
+        depth_at[position] = min(depth, depth_at.get(position, _DEEPEST))
     places = sorted(depth_at)
     depths = [depth_at[place] for place in places]
     sizes = _filled_before(content, places)
@@ -339,7 +338,7 @@ def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int])
                 kept.append(places[edge])
                 todo.append((start, edge))
                 start = edge
-        if start != low or level < DEEPEST:
+        if start != low or level < _DEEPEST:
             todo.append((start, high))
     return kept
 

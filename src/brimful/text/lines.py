@@ -9,7 +9,7 @@ from brimful.classes import dataclass
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
-from brimful.text.outline import BLANKS, Cuts
+from brimful.text.outline import BLANKS, Cuts, Heads
 
 # ---- lines: Where does each line of a text begin, where do its words, and where do its sentences?
 #
@@ -116,15 +116,6 @@ _DEFINES = (
     b"record", b"defmodule", b"defp", b"defmacro", b"contract", b"type", b"macro_rules!",
 )  # fmt: skip
 _MOST_BEFORE = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Heads:
-    """Headings and first lines of definitions in order: where each starts and ends, and its level from 1 to 6."""
-
-    starts: Cuts
-    ends: Cuts
-    levels: Cuts
 
 
 def definitions_in(lines: Lines, chosen: NDArray[np.bool_]) -> Heads:

@@ -20,7 +20,7 @@ from brimful.text.times import time_of
 #
 # Every handler gets the mark that `markup` found and answers where to go on. An underlined title is one heading.
 
-CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
+_CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
 _LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
 
 
@@ -144,7 +144,7 @@ def _on_alone(reading: Reading, found: re.Match[bytes]) -> int:
     numbered = re.match(rb"(\d{1,3}(?:\.\d{1,3})+)\.?[ \t]+(?=[A-Z\x80-\xff])", line)
     if numbered is not None:
         level = numbered[1].count(b".") + 1
-    elif re.match(rb"(?:" + CHAPTER + rb")\b", line) or (
+    elif re.match(rb"(?:" + _CHAPTER + rb")\b", line) or (
         len(re.findall(rb"[A-Z]", line)) >= 3 and line.upper() == line and not re.search(rb"[=|<>{}\[\]*_#$\\]", line)
     ):
         level = 1
@@ -166,7 +166,7 @@ def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
     return closed.end()
 
 
-MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
+_OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "atx": _on_atx, "title": _on_title, "wiki": _on_wiki, "setext": _on_setext, "rule": _on_rule,
     "command": _on_command, "macro": _on_macro, "caps": _on_caps, "inset": _on_inset, "alone": _on_alone,
     "tag": _on_tag,
@@ -244,7 +244,7 @@ def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tu
     )
 
 
-_MARKS = {**MARKS, **passages.MARKS}
+_MARKS = {**_OWN_MARKS, **passages.MARKS}
 
 # The marks of each format. The text has a newline in front, so that each mark begins with one.
 
@@ -272,7 +272,7 @@ _CAPITALS = (  # with something below that is indented
     rb"\n(?P<caps>(?![ \t])(?=[^\n]{0,60}[A-Z]{2})[A-Z0-9\x80-\xff][A-Z0-9 ,/&'()\x80-\xff-]{1,60}+\r?(?=\n[ \t]+\S))"
 )
 _ALONE = (  # between blank lines
-    rb"\n(?<=\n\n)(?P<alone>(?:(?:" + CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
+    rb"\n(?<=\n\n)(?P<alone>(?:(?:" + _CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
     rb"|\d{1,3}(?:\.\d{1,3})+\.?[ \t]+[^\n]{1,80}|[^\na-z]{3,70})\r?(?=\n[ \t]*\r?\n|\n[ \t]+\S))"
 )
 _PATTERNS: dict[_Format, tuple[bytes, ...]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ UNIT_LIMIT = 800
 """No unit of valid UTF-8 is longer than this many bytes."""
 SECTION_AIM = 1_800
 """Small neighbours (records, chat lines, loose statements) are gathered into sections up to this size."""
+LARGEST = 2_000_000
+"""Of a text with more bytes than this no structure is read, of code only the lines: it is generated."""
 SECTION_LIMIT = 3_600
 """A paragraph longer than this many bytes is divided at its units."""
 
@@ -45,6 +47,14 @@ _FEW = 200  # up to here a plain loop is faster than NumPy
 _CLAUSE = compiled(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
 _SENTENCE = compiled(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")
 _WORD = compiled(rb"\s(?=\S)")
+
+
+class Heads(NamedTuple):
+    """Headings and first lines of definitions in order: where each starts and ends, and its level from 1 to 6."""
+
+    starts: NDArray[Any]
+    ends: NDArray[Any]
+    levels: NDArray[Any]
 
 
 def settle(content: bytes | memoryview, candidates: Cuts | Iterable[int]) -> Cuts:
@@ -303,6 +313,15 @@ class Outline:
         """The smallest section cut at or after `position`."""
         return _after(self.sections, position)
 
+    def sections_around(self, start: int, end: int) -> tuple[int, int]:
+        """The smallest range from one section cut to another that holds `[start, end)`."""
+        return self.section_before(start), self.section_after(end)
+
+    def cuts_at(self, *edges: int) -> tuple[int, int]:
+        """How many of some positions are cuts of units, and how many are cuts of sections."""
+        units = sum(self.cut_before(edge) == edge for edge in edges)
+        return units, sum(self.section_before(edge) == edge for edge in edges)
+
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
@@ -313,6 +332,51 @@ class Outline:
                 found.append(block)
             at = self._parents[at]
         return tuple(reversed(found))
+
+
+class KnownOutline(Outline):
+    """The cuts that a text was stored with; what it is made of is read when it is first asked for.
+
+    Of one that is very long that would take too long: its headings are the `heads` that were found when it was stored.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        units: Cuts,
+        sections: Cuts,
+        *,
+        kind: Kind,
+        language: str | None,
+        path: str,
+        heads: Heads | None = None,
+    ) -> None:
+        super().__init__(kind, language, len(content), units, sections)
+        self._content, self._path, self._heads = content, path, heads
+
+    @cached_property
+    def structure(self) -> Structure:
+        """What the text is made of."""
+        from brimful.text.structure import Structure, structure
+
+        if self.length > LARGEST:
+            return Structure(self.kind, self.language, self.length)
+        return structure(self._content, kind=self.kind, language=self.language, path=self._path)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its definitions, or its sections."""
+        from brimful.text.layout import definition_blocks
+        from brimful.text.markup import sections_of
+        from brimful.text.prose import heading_blocks
+
+        if self.kind != "prose":
+            return definition_blocks(self._content, self.structure)
+        if self._heads is None:
+            return heading_blocks(self.structure.headings)
+        columns = (column.tolist() for column in self._heads)
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return heading_blocks(sections_of(heads, self.length))
 
 
 def outline(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Outline:

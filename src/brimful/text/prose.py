@@ -12,6 +12,7 @@ from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.outline import UNIT_AIM, Block, Cuts, Outline, break_long, divide, line_starts, settle
 from brimful.text.passages import Heading, Passage
+from brimful.text.spans import Span
 from brimful.text.structure import structure
 
 # ---- sentences: Where does a sentence end, and does the next one lean on it?
@@ -425,7 +426,16 @@ _PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
 _LINE_END = compiled(rb"\n")
 
 
-def is_natural_edge(content: bytes, edge: int, *, is_prose: bool) -> bool:
+def natural_span(content: bytes, start: int, end: int, *, reach: int, is_prose: bool) -> Span:
+    """From where a sentence, a line or an element begins to where one ends, as far as those are near."""
+    if not _is_natural_edge(content, start, is_prose=is_prose):
+        start = max(_natural_edges(content, max(start - reach, 0), start, is_prose=is_prose), default=start)
+    if not _is_natural_edge(content, end, is_prose=is_prose):
+        end = min(_natural_edges(content, end, min(end + reach, len(content)), is_prose=is_prose), default=end)
+    return Span(start, end)
+
+
+def _is_natural_edge(content: bytes, edge: int, *, is_prose: bool) -> bool:
     """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
     before, after = content[max(edge - _EDGE_BACK, 0) : edge], content[edge : edge + _EDGE_BACK]
     if not after.strip() or ends_naturally(before, is_apart=after[:1].isspace()):
@@ -452,7 +462,7 @@ def ends_naturally(before: bytes, *, is_apart: bool) -> bool:
     return _BLANK_LINE.search(before, size) is not None or _ATX_HEADING.match(before, line) is not None
 
 
-def natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
+def _natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
     """The natural edges strictly between two bytes."""
     found = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
     found += [match.end() for match in (_PARAGRAPH_END if is_prose else _LINE_END).finditer(content, low, high)]

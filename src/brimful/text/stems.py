@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -98,6 +98,11 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
         stemmed = iter(_stemmer(language)([word for word, can in zip(words, stemmable, strict=True) if can]))
         words = [next(stemmed) if can else word for word, can in zip(words, stemmable, strict=True)]
     return [_plain(word).encode() if can else name for word, can, name in zip(words, stemmable, names, strict=True)]
+
+
+def stems_by_language(names: Sequence[bytes], languages: Iterable[str]) -> dict[str, list[bytes]]:
+    """The same in each of some languages, in their order."""
+    return {language: stems_of(names, language) for language in languages}
 
 
 def _is_stemmable(word: str) -> bool:

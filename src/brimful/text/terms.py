@@ -89,7 +89,7 @@ def clumps_of(padded: bytes) -> Clumps:
 # A chain is always a term (its first 64 bytes), a run where its chain has several, a piece where its run has several
 # and looks like a name. Of scripts without spaces pairs of neighbours are terms.
 
-STRETCH_BYTES = 1 << 17
+_STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""
 
 _BLANK = compiled(rb"[ \t\n\v\f\r]")
@@ -192,8 +192,8 @@ def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
 def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
     """A text cut at white space, with where each part begins."""
     start = 0
-    while len(content) - start > STRETCH_BYTES:
-        found = _BLANK.search(content, start + STRETCH_BYTES)
+    while len(content) - start > _STRETCH_BYTES:
+        found = _BLANK.search(content, start + _STRETCH_BYTES)
         if found is None:
             break
         yield start, content[start : found.end()]

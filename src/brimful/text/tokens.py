@@ -26,6 +26,7 @@ __all__ = [
     "counting",
     "least_tokens",
     "together",
+    "tokens_of_all",
 ]
 
 
@@ -44,6 +45,12 @@ def together(*measures: Measure | None) -> Measure | None:
     """The cost of texts one after the other; None stands for no text."""
     there = [measure for measure in measures if measure is not None]
     return reduce(add, there) if there else None
+
+
+def tokens_of_all(*measures: Measure | None) -> int:
+    """The tokens of texts one after the other."""
+    found = together(*measures)
+    return 0 if found is None else found.tokens
 
 
 class PreparedText(Protocol):

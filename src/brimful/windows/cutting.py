@@ -23,7 +23,7 @@ _ANTECEDENT_UNITS = 2
 _BLOCK_STRETCH = 2
 """A function is shown whole when it is at most this many times the size that the policy gave."""
 
-LONGEST_WORD = 64
+_LONGEST_WORD = 64
 """Bytes to walk in search of a word's edge; scripts without spaces are cut between characters."""
 
 _WORD_START = compiled(rb"(?<=\s)\S|\A\S")
@@ -99,7 +99,7 @@ def _inward_start(document: Document, span: Span, core: Span) -> int:
     if cut <= core.start:
         return cut
     content = document.content
-    farthest = min(core.start + 1, span.start + LONGEST_WORD)
+    farthest = min(core.start + 1, span.start + _LONGEST_WORD)
     found = _WORD_START.search(content, max(span.start - 1, 0), farthest) if span.start else None
     if found and span.start <= found.start() <= core.start:
         return found.start()
@@ -112,7 +112,7 @@ def _inward_end(document: Document, span: Span, core: Span) -> int:
         return cut
     content = document.content
     last = span.end
-    lowest = max(core.end, span.end - LONGEST_WORD)
+    lowest = max(core.end, span.end - _LONGEST_WORD)
     while last > lowest and last < len(content) and not content[last : last + 1].isspace():
         last -= 1
     if last == lowest:

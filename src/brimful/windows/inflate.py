@@ -41,9 +41,7 @@ def coherence_of(document: Document, span: Span, seams: Sequence[Seam] = ()) -> 
     [1.0, 0.5714, 0.4285]
     """
     outline = document.outline
-    edges = (span.start, span.end)
-    units = sum(outline.cut_before(edge) == edge for edge in edges)
-    sections = sum(outline.section_before(edge) == edge for edge in edges)
+    units, sections = outline.cuts_at(span.start, span.end)
     points_back = document.kind == "prose" and span.start > 0 and refers_back(document.content, span.start)
     parts: list[tuple[str, float, int]] = [
         ("edges", units / 2, 2),

@@ -16,8 +16,8 @@ from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.text.outline import Outline
 from brimful.text.passages import Passage
-from brimful.text.prose import is_natural_edge, natural_edges
-from brimful.text.spans import Span, whole_characters
+from brimful.text.prose import natural_span
+from brimful.text.spans import Span, whole_ranges
 from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
@@ -37,8 +37,6 @@ _CODE_TIMES = 5
 """Of code so many times as much: a function says little in part."""
 _STEP_TIMES = 3
 """And of numbered steps: whoever follows them needs those before and after."""
-SCRAP_BYTES = 140
-"""A shorter piece of a paragraph is shown with what stands beside it."""
 _HEAD_SHARE = 50
 """Percent of what is shown of a function that its head may add: signature and doc comment."""
 EDGE_BYTES = 300
@@ -57,12 +55,13 @@ def made_whole(document: Document, span: Span, share: int) -> Span:
     What is missing at the beginning comes first: without it the rest is harder to understand. A long sentence or record
     that is cut inside is shown from a natural edge to the next where they are near.
     """
-    if not len(span):
+    size = span.end - span.start
+    if not size:
         return span
     if document.kind == "data":
         return _between_natural_edges(document, span)
     share *= _CODE_TIMES if document.kind == "code" else _STEP_TIMES if _is_in_steps(document, span) else 1
-    room = min(max(len(span) * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
+    room = min(max(size * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
     starts, ends = _edges(document, span, room)
     start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
     room -= span.start - start
@@ -78,7 +77,7 @@ def _no_scrap(document: Document, span: Span) -> Span:
     start, end = span.start, span.end
     if end - start >= SCRAP_BYTES or len(outline.structure.messages) > 1:
         return span
-    low, high = outline.section_before(start), outline.section_after(end)
+    low, high = outline.sections_around(start, end)
     while end - start < SCRAP_BYTES:
         after = outline.cut_after(end + 1)
         before = outline.cut_before(start - 1)
@@ -100,15 +99,8 @@ def _is_in_steps(document: Document, span: Span) -> bool:
 
 def _between_natural_edges(document: Document, span: Span) -> Span:
     """The span from where a sentence, a line or an element begins to where one ends, if those are near."""
-    content, is_prose = document.content, document.kind == "prose"
-    start, end = span.start, span.end
-    if not is_natural_edge(content, start, is_prose=is_prose):
-        low = max(start - EDGE_BYTES, 0)
-        start = max((edge for edge in natural_edges(content, low, start, is_prose=is_prose)), default=start)
-    if not is_natural_edge(content, end, is_prose=is_prose):
-        high = min(end + EDGE_BYTES, len(content))
-        end = min((edge for edge in natural_edges(content, end, high, is_prose=is_prose)), default=end)
-    return Span(start, end)
+    is_prose = document.kind == "prose"
+    return natural_span(document.content, span.start, span.end, reach=EDGE_BYTES, is_prose=is_prose)
 
 
 # ---- heads: How does a function begin of which only lines from its middle are shown?
@@ -173,7 +165,7 @@ def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[i
         return [*starts, *above], [*ends, *below]
     if len(outline.structure.messages) > 1:  # a message is a unit already, and what others said is another thing
         return [], []
-    start, end = outline.section_before(span.start), outline.section_after(span.end)
+    start, end = outline.sections_around(span.start, span.end)
     starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []
     ends = [end] if end <= span.end + room and _is_line_edge(document, end) else []
     for passage in _around(outline.structure.passages, span.start):
@@ -222,6 +214,7 @@ BRIDGED_BYTES = 80
 LARGE_TOKENS = 12_000
 """From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
 SCRAP_BYTES = 150
+"""A shorter window is a scrap; a shorter piece of a paragraph is shown with what stands beside it."""
 _SCRAP_BRIDGE_BYTES = 400
 """So far from its neighbour a scrap is joined with it."""
 RUNNERS_UP = 16
@@ -276,6 +269,8 @@ def field_cuts(
     cuts = []
     shown: dict[str, list[Run]] = {}
     spans = Spans() if spans is None else spans
+    for path, group in _by_path((*line.above, *line.below)):
+        spans.find(known[path], group)
     for path, group in _by_path(line.above):
         may_join = joinable(known[path])
         placed = [(*spans.of(known[path], hit), [hit]) for hit in group]
@@ -356,7 +351,7 @@ def _widened(document: Document, run: Run, may_join: Joinable, least: int) -> Ru
     if not 0 < end - start < least:
         return run
     outline, length = document.outline, len(document.content)
-    low, high = outline.section_before(start), outline.section_after(end)
+    low, high = outline.sections_around(start, end)
     if high - low <= _SCRAP_BRIDGE_BYTES and may_join(low, high):
         return low, high, hits
     for _ in range(_MOST_WIDENED):
@@ -388,11 +383,15 @@ class Spans:
         self._below: dict[Outline, dict[int, int]] = defaultdict(dict)
 
     def of(self, document: Document, hit: Hit) -> tuple[int, int]:
-        """From where to where a hit is shown by itself."""
-        known, key = self._places[document.outline], (hit.start, hit.end)
-        if key not in known:
-            known[key] = _span(document, hit, self._below[document.outline])
-        return known[key]
+        """From where to where a hit is shown by itself, once that was found."""
+        return self._places[document.outline][hit.start, hit.end]
+
+    def find(self, document: Document, hits: Iterable[Hit]) -> None:
+        """Work it out for some hits."""
+        known, below = self._places[document.outline], self._below[document.outline]
+        fresh = [key for hit in hits if (key := (hit.start, hit.end)) not in known]
+        for key, characters in zip(fresh, whole_ranges(document.content, fresh), strict=True):
+            known[key] = _span(document, *characters, below)
 
     def whole(self, document: Document, run: Run, share: int) -> Run:
         """A run of hits, made whole."""
@@ -403,13 +402,12 @@ class Spans:
         return *known[key], run[2]
 
 
-def _span(document: Document, hit: Hit, below: dict[int, int]) -> tuple[int, int]:
-    """The bytes of a hit; a position stands for the unit it is in, a heading for itself and what it stands above.
+def _span(document: Document, start: int, end: int, below: dict[int, int]) -> tuple[int, int]:
+    """The bytes that show a hit: a position stands for its unit, a heading for itself and what it stands above.
 
     `below` remembers for the document where the headings that follow an end lead to: a thousand headings in a row
     are walked once, not by each of them.
     """
-    start, end = whole_characters(document.content, hit.start, hit.end)
     if start == end and document.content:
         at = document.outline.unit_at(start)
         start, end = (int(cut) for cut in document.outline.units[at : at + 2])

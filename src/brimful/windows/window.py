@@ -408,7 +408,7 @@ class Window(_WorkedOut):
 
         The text and its range are changed together, from the document's own bytes.
         """
-        window = object.__new__(open_twin(Window))
+        window = object.__new__(_OPEN)
         for name, value_of in _FIELDS:
             try:
                 setattr(window, name, values[name] if name in values else value_of(self))
@@ -461,6 +461,7 @@ _ONCE: dict[str, Callable[[Window], object]] = {
     "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
     "span": lambda each: Span(each.start, each.end),
 }
+_OPEN = open_twin(Window)
 _FIELDS = tuple((each.name, vars(Window)[each.name].__get__) for each in fields(Window) if each.init)
 """What a window is made of, each with what reads it as it is, without asking for what was left for later."""
 _LATER = ("seams", "coherence")

@@ -389,12 +389,12 @@ def with_escapes(
 # `payload` is one record a window. What is counted is the texts alone, joined by an empty line, which is how prompts
 # put retrieved texts together; what else stands in a record (path, range, score, seams) is for the program.
 
-SEPARATOR = "\n\n"
+_SEPARATOR = "\n\n"
 """What stands between two windows where their texts are put together."""
 
 
 def _lead(before: Window | None, _window: Window, _showing: Showing) -> list[Fragment]:
-    return [] if before is None else [Fragment(SEPARATOR)]
+    return [] if before is None else [Fragment(_SEPARATOR)]
 
 
 def _body(window: Window, _showing: Showing) -> list[Fragment]:
@@ -457,5 +457,5 @@ WINDOWS = Form(
     tail=lambda _last, _showing: [],
     read=_read,
     payload=_payload,
-    block_separator=SEPARATOR,
+    block_separator=_SEPARATOR,
 )

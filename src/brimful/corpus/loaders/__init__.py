@@ -27,20 +27,20 @@ from brimful.text.kinds import kind_of
 
 __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
 
-Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
+_Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
 
 
-def _later(family: str, name: str) -> Loader:
+def _later(family: str, name: str) -> _Loader:
     """A loader whose module is read with its first file: most corpora have few formats, and a question has none."""
 
     def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        loader: Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
+        loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
         return loader(path, raw, settings)
 
     return load_one
 
 
-def _boxed(family: str, name: str) -> Loader:
+def _boxed(family: str, name: str) -> _Loader:
     """The same in a process of its own: see `brimful.corpus.loaders.box`."""
 
     def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
@@ -57,7 +57,7 @@ _load_html, _load_pdf, _load_office, _load_zip = (
     _boxed("office", "load_office"),
     _boxed("office", "load_zip"),
 )
-_LOADERS: dict[str, Loader] = {
+_LOADERS: dict[str, _Loader] = {
     extension: loader
     for loader, extensions in (
         (_load_html, "html htm xhtml shtml"),
@@ -69,7 +69,7 @@ _LOADERS: dict[str, Loader] = {
     )
     for extension in extensions.split()
 }
-PACKED = ("gz", "bz2", "xz", "zst")
+_PACKED = ("gz", "bz2", "xz", "zst")
 """One compressed text each: manual pages, logs."""
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
@@ -92,7 +92,7 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
 
 
 def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    if _extension(path) in PACKED:
+    if _extension(path) in _PACKED:
         return _unpacked(path, raw, settings)
     if _is_mailbox(path, raw):
         return _mailbox(path, raw, settings)
@@ -125,7 +125,7 @@ def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[L
 
 def is_streamable(path: str, head: bytes) -> bool:
     """Whether a file that begins so is stored as it is, so that it may be read in blocks if it is valid UTF-8."""
-    is_text = _extension(path) not in PACKED and _loader(path, head) is load_text and not _is_mailbox(path, head)
+    is_text = _extension(path) not in _PACKED and _loader(path, head) is load_text and not _is_mailbox(path, head)
     return is_text and not looks_binary(head) and not _may_be_chat(path, head)
 
 
@@ -135,7 +135,7 @@ def _unpacked(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | 
 
     packing = _extension(path)
     inner = path[: -len(packing) - 1]
-    if _extension(inner) in ("tar", *PACKED):
+    if _extension(inner) in ("tar", *_PACKED):
         return [Skipped(path, "binary", f"an archive: a .{_extension(inner)} inside of a .{packing}")]
     try:
         content = unpack(packing, raw, settings)
@@ -163,7 +163,7 @@ def _may_be_chat(path: str, raw: bytes) -> bool:
     return may_be_chat(raw[:CHAT_SNIFF_BYTES])
 
 
-def _loader(path: str, raw: bytes) -> Loader:
+def _loader(path: str, raw: bytes) -> _Loader:
     known = _LOADERS.get(_extension(path))
     if known is not None:
         return known
@@ -179,7 +179,7 @@ def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
     if settings.allows("binary"):
         return
     extension = _extension(path)
-    claimed = extension in _LOADERS or extension in PACKED or head.startswith((_ZIP, _PDF))
+    claimed = extension in _LOADERS or extension in _PACKED or head.startswith((_ZIP, _PDF))
     if not claimed and looks_binary(head):
         raise Refusal("binary", "its first bytes are those of a binary format")
 

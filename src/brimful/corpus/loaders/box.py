@@ -32,7 +32,7 @@ try:
 except ImportError:  # Windows has no such limits
     resource = None
 
-Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
+_Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
 
 _SECONDS_PER_MEGABYTE = 10
 _PATIENCE = 4  # times the processor time that a file may take by the clock, on a busy machine or one without limits
@@ -50,19 +50,19 @@ import_module(sys.argv[2]).serve()
 """
 
 
-def own_python(module: str) -> list[str]:
+def _own_python(module: str) -> list[str]:
     """The command that starts this interpreter anew with a module of this package, and calls its `serve`."""
     return [sys.executable, "-P", "-c", _START, _PACKAGE, module]
 
 
-def boxed(family: str, name: str) -> Loader:
+def boxed(family: str, name: str) -> _Loader:
     """A loader of `brimful.corpus.loaders` that runs in the box."""
 
     def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
         with _LOCK:
             answer = _box().ask(family, name, path, raw, settings)
         if answer is None:  # no process can be started here
-            loader: Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
+            loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
             answer = list(loader(path, raw, settings))
         yield from answer
 
@@ -116,7 +116,7 @@ class Box:
             group = 0 if os.name == "posix" else None  # a signal from the keyboard is for whoever started it
             with contextlib.suppress(OSError):
                 self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-                    own_python(__name__),
+                    _own_python(__name__),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -187,7 +187,7 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
     settings = SourceSettings(**{**chosen, "ignore_files": tuple(chosen["ignore_files"])})
     try:
         _limit(settings.max_parser_bytes, seconds, before)
-        loader: Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
+        loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
         found = list(loader(path, raw, settings))
         return [
             json.dumps({"documents": [_record(each) for each in found]}).encode(),

@@ -477,7 +477,7 @@ def _made(connection: Connection, address: Address) -> tuple[int, str]:
     return found
 
 
-class ServerState(NamedTuple):
+class _ServerState(NamedTuple):
     """What a server has, and what a role may do there."""
 
     version: str
@@ -489,7 +489,7 @@ class ServerState(NamedTuple):
     is_above: bool  # row-level security does not hold for it
 
 
-def server_of(address: Address) -> ServerState:
+def server_of(address: Address) -> _ServerState:
     """Look at the server of a corpus that is there."""
     with reading(address) as cursor:
         (found,) = cursor.fetch(
@@ -499,7 +499,7 @@ def server_of(address: Address) -> ServerState:
             "EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
             "has_table_privilege('all_documents', 'INSERT'), NOT row_security_active('all_documents')"
         )
-    return ServerState(*found)
+    return _ServerState(*found)
 
 
 # ---- texts: PostgreSQL holds none with a NUL, and a path may have one

@@ -21,7 +21,7 @@ from brimful.windows.window import Window
 # ---- answers: What does a framework get for a question? Texts that are within the budget when they are joined, with
 # citations.
 
-SHAPES: tuple[FormatName, ...] = ("windows", "plain", "markdown", "xml", "json")
+_SHAPES: tuple[FormatName, ...] = ("windows", "plain", "markdown", "xml", "json")
 """`windows` gives one text a window; every other format one text in all, with its headers."""
 
 
@@ -38,7 +38,7 @@ def check_choices(budget: Budget | int, model: str, format: str, choices: Mappin
     """Refuse what could not be asked with, before anything is asked."""
     budget_of(budget)
     tokens_for(model)
-    choose(format, SHAPES, what="format")
+    choose(format, _SHAPES, what="format")
     try:
         AskSettings(**{name: value for name, value in choices.items() if name != "field"})
     except TypeError as error:

@@ -39,7 +39,7 @@ _MODELS = ("densify", "condenser")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class _Setting:
     """A value and where it comes from: `default`, an environment variable, or a file."""
 
     key: str
@@ -47,22 +47,22 @@ class Setting:
     origin: str
 
 
-def settings() -> list[Setting]:
+def settings() -> list[_Setting]:
     """Every setting as it stands without options."""
     return [setting(key) for key in DEFAULTS]
 
 
-def setting(key: str) -> Setting:
+def setting(key: str) -> _Setting:
     """The value that counts where no option is given, checked."""
     choose(key, DEFAULTS, what="setting")
     variable = f"{PREFIX}{key.upper()}"
     if given := os.environ.get(variable):
-        return Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
+        return _Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
     for file in files():
         table = _table(file)
         if key in table:
-            return Setting(key, _from_file(file, key, table[key]), os.fspath(file))
-    return Setting(key, DEFAULTS[key], DEFAULT)
+            return _Setting(key, _from_file(file, key, table[key]), os.fspath(file))
+    return _Setting(key, DEFAULTS[key], DEFAULT)
 
 
 def files() -> Iterator[Path]:

@@ -31,8 +31,8 @@ from brimful.surfaces.cli.terminal import PipeClosed, give, harmless, say, tint
 # ---- parsing: What does a command line mean, what is wrong with it, and what does its help say? All of it by the one
 # table.
 
-HELP = ("-h", "--help")
-NARROWEST, WIDEST = 30, 80
+_HELP = ("-h", "--help")
+_NARROWEST, _WIDEST = 30, 80
 _LEFT, _NAMES = 2, 30  # columns before an option, and those that its names may take
 
 Values = dict[str, object]
@@ -77,7 +77,7 @@ def _named_command(words: Sequence[str], is_file: Callable[[str], bool]) -> Comm
     word = words[0]
     if word in COMMANDS:
         return COMMANDS[word]
-    if word in HELP:
+    if word in _HELP:
         raise HelpAskedError("")
     if word.startswith("-"):
         raise WrongLineError(f"No such option: {word}; a command comes first: brimful COMMAND {word}")
@@ -121,7 +121,7 @@ def _flags(word: str, options: Mapping[str, Option], command: Command) -> Iterat
 
 
 def _known(flag: str, options: Mapping[str, Option], command: Command, *, whole: str = "") -> str:
-    if flag in HELP:
+    if flag in _HELP:
         raise HelpAskedError(command.name)
     if flag in options:
         return flag
@@ -176,9 +176,9 @@ def _placed(words: list[str], command: Command) -> Values:
     return values
 
 
-def help_of(name: str, *, width: int = WIDEST) -> str:
+def help_of(name: str, *, width: int = _WIDEST) -> str:
     """The help of a command, or of the program, laid out for so many columns."""
-    width = min(max(width, NARROWEST), WIDEST)
+    width = min(max(width, _NARROWEST), _WIDEST)
     if not name:
         return _written(_program(width))
     command = COMMANDS[name]

@@ -15,8 +15,7 @@ from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, choose
-from brimful.evaluation.measures import VOCABULARY, Cited
-from brimful.evaluation.properties import Properties, properties, summary
+from brimful.evaluation.measures import VOCABULARY, Cited, Properties, properties, summary
 from brimful.evaluation.run import Answerer, Result, plot
 from brimful.evaluation.run import evaluate as run
 from brimful.evaluation.sets import (

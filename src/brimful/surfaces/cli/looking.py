@@ -164,7 +164,7 @@ def _day(seconds: int) -> str:
 
 # ---- moving: How does a person move a corpus, and set up a server for several of them?
 
-ACTIONS = ("roles", "terms")
+_ACTIONS = ("roles", "terms")
 
 
 def copy(*, source: str, target: str, delete: bool, as_json: bool, quiet: bool) -> int:
@@ -188,7 +188,7 @@ def copy(*, source: str, target: str, delete: bool, as_json: bool, quiet: bool) 
 
 def postgres(*, action: str, role: str | None, readers: str | None, store: str | None, as_json: bool) -> int:
     """Print a role's statements, or fill the table of terms."""
-    choose(action, ACTIONS, what="action")
+    choose(action, _ACTIONS, what="action")
     place = store_to_fill(store, (), adding=False) if store else None
     if not isinstance(place, Address):
         raise InputError("name a corpus on a server: --store postgresql://USER@HOST/DATABASE?corpus=NAME")

@@ -29,7 +29,7 @@ from brimful.surfaces.cli.views import changed, show_skips
 
 # ---- serving: How do other surfaces start? The one place of the command line that knows them.
 
-TRANSPORTS = ("stdio", "http")
+_TRANSPORTS = ("stdio", "http")
 
 
 def serve(
@@ -77,7 +77,7 @@ def mcp(
     quiet: bool,
 ) -> int:
     """Answer a model's tools, over standard input and output or over HTTP, until stopped."""
-    choose(transport, TRANSPORTS, what="transport")
+    choose(transport, _TRANSPORTS, what="transport")
     start = _start_of("mcp")
     token = _token(token_env)
     is_stdio = transport == "stdio"  # whose standard output is the protocol's alone

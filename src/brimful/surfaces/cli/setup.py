@@ -18,12 +18,12 @@ from brimful.surfaces.cli.views import labelled
 
 # ---- configuring: What is set, where does it come from, and how is it set?
 
-ACTIONS = ("show", "path", "get", "set")
+_ACTIONS = ("show", "path", "get", "set")
 
 
 def config(*, action: str, key: str | None, value: str | None, project: bool, dry_run: bool, as_json: bool) -> int:
     """Show the settings, the files, one setting; or set one."""
-    choose(action, ACTIONS, what="action")
+    choose(action, _ACTIONS, what="action")
     if action == "show":
         return _show(as_json=as_json)
     if action == "path":

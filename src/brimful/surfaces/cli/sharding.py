@@ -27,13 +27,13 @@ from brimful.surfaces.cli import configuration, views
 from brimful.surfaces.cli.dispatch import FOUND, PARTIAL
 from brimful.surfaces.cli.terminal import one_line, progress, say, show
 
-ACTIONS = ("list", "add", "move", "remove", "rebalance")
+_ACTIONS = ("list", "add", "move", "remove", "rebalance")
 _MOVED = 2
 
 
 def shard(*, action: str, stores: Sequence[str] | None, store: str | None, as_json: bool, quiet: bool) -> int:
     """Do it, then show what each shard holds."""
-    choose(action, ACTIONS, what="action")
+    choose(action, _ACTIONS, what="action")
     name = store or configuration.setting("store").value
     if not name or is_address(str(name)) or not is_list(Path(str(name))):
         raise InputError("name the list of the shards, a file that ends in .toml: --store team.toml")

@@ -17,8 +17,9 @@ from brimful.errors import suggest
 from brimful.search.query import KINDS
 from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
-from brimful.surfaces.http import ServeSettings, documents, questions
+from brimful.surfaces.http import ServeSettings
 from brimful.surfaces.http.guard import PAGE_POLICY, Guard
+from brimful.surfaces.http.routes import digest_routes, document_routes, question_routes
 from brimful.surfaces.http.service import (
     MEDIA_TYPE,
     METRICS_TYPE,
@@ -35,7 +36,7 @@ from brimful.text.vocabularies import KNOWN_MODELS
 # ---- description: What does the OpenAPI description say? What FastAPI knows, with problems as they are sent.
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def _describe(app: FastAPI) -> dict[str, Any]:
     """The description of an application; the same one for the same routes."""
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     for path in found["paths"].values():
@@ -180,7 +181,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         redoc_url=None,
         dependencies=[Depends(_known_parameters)],
     )
-    for routes in (questions.router, documents.document_routes, documents.digest_routes, _health_routes):
+    for routes in (question_routes, document_routes, digest_routes, _health_routes):
         app.include_router(routes(service))
     app.include_router(_page_routes())
     install_problems(app)
@@ -189,7 +190,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
     def openapi() -> dict[str, Any]:
         if not described:
-            described.update(describe(app))
+            described.update(_describe(app))
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to change the description

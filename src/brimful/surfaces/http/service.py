@@ -132,7 +132,7 @@ def _said(error: Mapping[str, object]) -> str:
     expected, given = (error.get("ctx") or {}), error.get("input")
     if error["type"] == "literal_error" and isinstance(expected, Mapping) and isinstance(given, str):
         choices = _QUOTED.findall(str(expected.get("expected", "")))
-        return f"{given[:60]!r} is none of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
+        return f"{given[:60]!r} is not one of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
     return said
 
 
@@ -182,14 +182,14 @@ _CHECK_BYTES = 6
 def _cursor_after(name: str, *, of: str) -> str:
     """The cursor for what comes after a name in a list.
 
-    >>> after_cursor(_cursor_after("a.md", of="documents"), of="documents")
+    >>> _after_cursor(_cursor_after("a.md", of="documents"), of="documents")
     'a.md'
     """
     raw = name.encode()
     return base64.urlsafe_b64encode(_check(raw, of) + raw).decode().rstrip("=")
 
 
-def after_cursor(cursor: str, *, of: str) -> str:
+def _after_cursor(cursor: str, *, of: str) -> str:
     """The name that a cursor comes after; one that was made elsewhere, or for another list, is refused."""
     try:
         found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -198,10 +198,10 @@ def after_cursor(cursor: str, *, of: str) -> str:
             return raw.decode()
     except (binascii.Error, ValueError):
         pass
-    raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is none of this list; begin without one")
+    raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is not one of this list; begin without one")
 
 
-def paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
+def _paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
     """A page of a list with the cursor of the one after it, in place of the last name."""
     last = record["last"]
     rest = {name: value for name, value in record.items() if name != "last"}
@@ -212,14 +212,14 @@ def _check(raw: bytes, of: str) -> bytes:
     return blake3(raw, derive_key_context=f"brimful 2026 cursor of {of}").digest(_CHECK_BYTES)
 
 
-# ---- working: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
+# ---- executor: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
 # queue.
 
 Answer = TypeVar("Answer")
 _Task = tuple[Future[Any], Callable[[], Any]]
 
 
-class Executor:
+class _Executor:
     """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then.
 
     The threads are daemons: a process that was told to stop does not wait for them.
@@ -346,9 +346,9 @@ class Service:
     def __init__(self, engine: Engine, settings: ServeSettings) -> None:
         self.engine, self.settings = engine, settings
         self.metrics = Metrics()
-        self.workers = Executor(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
-        self.runs = Executor(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
-        self.health = Executor(threads=1, waiting=settings.waiting, name="brimful-health")
+        self.workers = _Executor(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
+        self.runs = _Executor(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
+        self.health = _Executor(threads=1, waiting=settings.waiting, name="brimful-health")
         self.receipts = Receipts(settings.receipts)
 
     def close(self) -> None:
@@ -384,8 +384,8 @@ class Service:
     ) -> Response:
         """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
         self.check_results(limit, most=self.settings.page_items)
-        after = None if cursor is None else after_cursor(cursor, of=of)
-        return await self.tagged(request, lambda: paged(made(self.engine, after=after, limit=limit, **more), of=of))
+        after = None if cursor is None else _after_cursor(cursor, of=of)
+        return await self.tagged(request, lambda: _paged(made(self.engine, after=after, limit=limit, **more), of=of))
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""

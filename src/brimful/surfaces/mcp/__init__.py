@@ -10,7 +10,7 @@ from typing import Literal
 from brimful.errors import InputError, MissingPartError, choose, install
 from brimful.store.address import Address, Shards
 
-TRANSPORTS = ("stdio", "http")
+_TRANSPORTS = ("stdio", "http")
 
 
 def serve(
@@ -27,7 +27,7 @@ def serve(
     `ready` is called once with the address, or with "stdio". Beyond loopback HTTP needs a token, which clients send
     as `Authorization: Bearer …`.
     """
-    choose(transport, TRANSPORTS, what="transport")
+    choose(transport, _TRANSPORTS, what="transport")
     try:
         from brimful.surfaces.mcp.server import make_server
         from brimful.surfaces.mcp.transports import check_address, serve_http, serve_stdio

@@ -42,7 +42,7 @@ from brimful.surfaces.mcp.schemas import (
 from brimful.surfaces.mcp.tools import tools_of
 from brimful.surfaces.serving import Receipts
 
-INSTRUCTIONS = (
+_INSTRUCTIONS = (
     "Brimful answers from an indexed corpus of documents. Call get_context with the user's question and the tokens you "
     "can spare; cite what you use by path and lines. Use search to find single places, read_span to read on around "
     "one, explain when something expected is missing, capture only when the user wants a text to be kept. Everything "
@@ -58,7 +58,7 @@ _PROMPT = (
 Result = TypeVar("Result")
 
 
-class BrimfulServer(MCPServer[Any]):
+class _BrimfulServer(MCPServer[Any]):
     """The SDK's server, which also lists what there is at the moment."""
 
     def __init__(self, engine: Engine, receipts: Receipts, ending: threading.Event) -> None:
@@ -66,7 +66,7 @@ class BrimfulServer(MCPServer[Any]):
             "brimful",
             title="Brimful",
             description="Fills a language model's context to the brim, from your documents, with citations.",
-            instructions=INSTRUCTIONS,
+            instructions=_INSTRUCTIONS,
             version=VERSION,
             tools=tools_of(engine, receipts, ending),
             log_level="WARNING",
@@ -94,16 +94,16 @@ class BrimfulServer(MCPServer[Any]):
         return await super().get_prompt(name, arguments, context)
 
 
-def make_server(engine: Engine, *, ending: threading.Event | None = None) -> BrimfulServer:
+def make_server(engine: Engine, *, ending: threading.Event | None = None) -> _BrimfulServer:
     """A server over one engine, for any transport; `ending` breaks off what waits for a provider."""
     receipts = Receipts(MOST_RECEIPTS)
-    server = BrimfulServer(engine, receipts, ending or threading.Event())
+    server = _BrimfulServer(engine, receipts, ending or threading.Event())
     _add_resources(server, engine, receipts)
     _add_prompt(server, engine, receipts)
     return server
 
 
-def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) -> None:
+def _add_resources(server: _BrimfulServer, engine: Engine, receipts: Receipts) -> None:
     @server.resource(
         RECEIPTS,
         name="receipt",
@@ -136,7 +136,7 @@ def _add_resources(server: BrimfulServer, engine: Engine, receipts: Receipts) ->
         return None if names is None else await asyncio.to_thread(lambda: schemas.completed(argument.value, names()))
 
 
-def _add_prompt(server: BrimfulServer, engine: Engine, receipts: Receipts) -> None:
+def _add_prompt(server: _BrimfulServer, engine: Engine, receipts: Receipts) -> None:
     @server.prompt(
         title="Answer with citations",
         description="Fetches the context for a question and asks for an answer that cites path and lines.",

@@ -37,7 +37,7 @@ from brimful.surfaces.schemas import Texts, typed
 from brimful.surfaces.serving import Receipts
 from brimful.text.spans import Span
 
-# ---- checked: What does a model get that called a tool wrongly? A message that names the value and the remedy.
+# ---- tool errors: What does a model get that called a tool wrongly? A message that names the value and the remedy.
 #
 # Errors are results with `isError`, as the protocol wants them: the model reads `code: message` and calls again.
 
@@ -101,7 +101,7 @@ def _make_tool(function: Any, **about: Any) -> _CheckedTool:
 
 _LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 _TextFormat = Literal["plain", "markdown", "xml", "json"]
 Question = Annotated[
     str,
@@ -142,10 +142,10 @@ Partial = Annotated[bool, Field(description=ASKED["partial"].help)]
 _NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
 
 
-def chooses(*, searches: bool = False, **defaults: object) -> Callable[[Method], Method]:
+def chooses(*, searches: bool = False, **defaults: object) -> Callable[[_Method], _Method]:
     """A method whose `chosen` stands for the choices that a model may need, each as an argument of its own."""
 
-    def with_choices(method: Method) -> Method:
+    def with_choices(method: _Method) -> _Method:
         plain = inspect.signature(method, eval_str=True)
         *before, _ = plain.parameters.values()
         named = (each for each in choices_of(AskSettings).values() if each.common and (each.searches or not searches))
