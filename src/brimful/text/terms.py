@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -241,6 +241,7 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 _MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
+_HAS_TWIN, _IS_TWIN = 1, 2
 _ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
@@ -273,31 +274,41 @@ def _with_plain_forms(named: _Named) -> _Named:
     if not plain:
         return named
     fresh = [form for form in sorted(set(plain.values())) if not _has(names, form)]
-    before = np.array([bisect_left(names, form) for form in fresh], np.int64)
-    rows = np.arange(len(names))
-    moved = (rows + before.searchsorted(rows, side="right")).astype(np.int32)
-    together = sorted([*names, *fresh])  # two sorted runs, which Python merges
-    twins = np.full(len(together), -1, np.int32)
-    twins[moved[list(plain)]] = [bisect_left(together, form) for form in plain.values()]
-    numbers, origins = moved[named.numbers], named.origins
-    accented = np.flatnonzero(twins[numbers] >= 0)
-    origins = np.insert(origins, accented + 1, origins[accented])
-    numbers = np.insert(numbers, accented + 1, twins[numbers[accented]])
-    is_plain = np.zeros(len(together), np.bool_)
-    is_plain[twins[twins >= 0]] = True
-    again = _repeated(numbers, origins, np.flatnonzero(is_plain[numbers]))
-    return named._replace(names=together, numbers=np.delete(numbers, again), origins=np.delete(origins, again))
+    before = [bisect_left(names, form) for form in fresh]
+    together: list[bytes] = []
+    for form, last, at in zip(fresh, [0, *before], before, strict=False):
+        together += [*names[last:at], form]
+    together += names[before[-1] if before else 0 :]
+    moved = np.arange(len(names)) + np.cumsum(np.bincount(before, minlength=len(names) + 1))[:-1]
+    numbers = moved.astype(np.int32).take(named.numbers)
+    forms = {int(moved[row]): bisect_left(together, form) for row, form in plain.items()}
+    numbers, origins = _with_twins(numbers, named.origins, forms, len(together))
+    return named._replace(names=together, numbers=numbers, origins=origins)
+
+
+def _with_twins(numbers: Places, origins: Places, forms: Mapping[int, int], count: int) -> tuple[Places, Places]:
+    """Occurrences of so many terms, and behind one of a term that has another form that form, each place of it once."""
+    roles = np.zeros(count, np.uint8)
+    roles[list(forms)] = _HAS_TWIN
+    roles[list(forms.values())] |= _IS_TWIN
+    told = roles.take(numbers)
+    some = np.flatnonzero(told)
+    accented, own = some[told[some] & _HAS_TWIN > 0], some[told[some] & _IS_TWIN > 0]
+    twins = np.array([forms[number] for number in numbers[accented].tolist()], np.int32)
+    places = np.concatenate((origins[own], origins[accented])).astype(np.int64)
+    _, firsts = np.unique(places << 32 | np.concatenate((numbers[own], twins)), return_index=True)
+    again = np.delete(np.arange(len(places)), firsts)
+    fresh = np.delete(np.arange(len(accented)), again[again >= len(own)] - len(own))
+    at = accented[fresh] + 1
+    kept = np.ones(len(numbers), np.bool_)
+    kept[own[again[again < len(own)]]] = False
+    kept = np.insert(kept, at, True)
+    return np.insert(numbers, at, twins[fresh])[kept], np.insert(origins, at, origins[accented[fresh]])[kept]
 
 
 def _has(names: list[bytes], name: bytes) -> bool:
     at = bisect_left(names, name)
     return at < len(names) and names[at] == name
-
-
-def _repeated(numbers: Places, origins: Places, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of some rows that say once more what another one says."""
-    _, firsts = np.unique(origins[rows].astype(np.int64) << 32 | numbers[rows], return_index=True)
-    return np.delete(rows, firsts)
 
 
 # ---- matches: Where does a text have some words, near each other?
