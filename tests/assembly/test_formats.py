@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,7 +14,7 @@ from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.assembly.formats import plain
 from brimful.patterns import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.settings import FORMATS, LINE_NUMBERS
-from brimful.windows.window import Seam
+from brimful.windows.window import Seam, seams_for
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -52,8 +53,8 @@ def test_a_signature_is_shown_by_the_line_that_names_it(form):
     assert [s.text for s in parse(context)[0].seams] == [s.text for s in context.windows[0].seams]
 
 
-def test_a_trail_stands_on_one_line_and_once():
-    """`[IN: Deployment > Proxies > nginx]`: headings in a row, and not again for the next window below them."""
+def test_each_window_says_its_own_trail_on_one_line():
+    """`[IN: Deployment > Proxies > nginx]`: headings in a row, above each window below them, and nothing elsewhere."""
     seams = tuple(Seam("heading", n, n + 1, text) for n, text in enumerate(["Deployment", "Proxies", "nginx"]))
     windows = [
         Window("a.md", "Use it.", line=12, cut_start=True, cut_end=True, seams=seams),
@@ -62,10 +63,38 @@ def test_a_trail_stands_on_one_line_and_once():
     ]
     assert render(windows) == (
         "[DOC: a.md line 12]\n[IN: Deployment > Proxies > nginx]\nUse it.\n"
-        "[... line 40]\nOr this.\n[... line 60]\n[IN:]\nThen that.\n"
+        "[... line 40]\n[IN: Deployment > Proxies > nginx]\nOr this.\n[... line 60]\nThen that.\n"
     )
-    for form in ("plain", "markdown", "xml"):
-        assert render(windows, format=form).count("nginx") == 1
+    assert render(windows, format="markdown") == (
+        "### a.md line 12\n\n`[IN: Deployment > Proxies > nginx]`\n```text\nUse it.\n```\n"
+        "[... line 40]\n`[IN: Deployment > Proxies > nginx]`\n```text\nOr this.\n```\n"
+        "[... line 60]\n```text\nThen that.\n```\n"
+    )
+    for form in READ:
+        assert render(windows, format=form).count("nginx") == 2
+
+
+@pytest.mark.parametrize(("form", "said"), [("plain", "[IN: as above]"), ("markdown", "`[IN: as above]`")])
+def test_a_long_trail_is_written_out_once_in_a_row(form, said):
+    """A header row of many columns stands above the first of several windows of rows, and the others refer to it."""
+    header = "id,name,street,city,postcode,country,phone,opened,closed,owner,comment"
+    page = Document("shops.csv", header + "\n" + "".join(f"{n},shop {n},,,,,,,,,none\n" for n in range(90)))
+    spans = [page.span_of_lines(line, line + 1) for line in (20, 40, 60)]
+    windows = [replace(Window.cut(page, span.start, span.end), seams=seams_for(page, span)) for span in spans]
+    text = render(windows, format=form)
+    assert text.count(header) == 1
+    assert text.split("\n").count(said) == 2
+    assert [[seam.text for seam in window.seams] for window in parse(text, format=form)] == [[header]] * 3
+
+
+@pytest.mark.parametrize("form", ["plain", "markdown", "xml", "json"])
+def test_a_heading_that_says_as_above_is_one(form):
+    """What stands for a trail can't be mistaken for a heading of the same words, nor the other way round."""
+    long = Seam("heading", 0, 0, "How the proxies of the eastern region are restarted " * 2)
+    seams = [[long], [Seam("heading", 0, 0, "as above")], [long], [long]]
+    windows = [Window("a.md", f"{n}.", n, cut_start=True, cut_end=True, seams=tuple(s)) for n, s in enumerate(seams)]
+    read = parse(render(windows, format=form), format=form)
+    assert [[seam.text for seam in w.seams] for w in read] == [[seam.text for seam in s] for s in seams]
 
 
 @pytest.mark.parametrize("form", ["plain", "messages", "markdown", "anthropic"])
@@ -131,7 +160,21 @@ def test_the_texts_of_windows_are_their_documents_bytes():
 
 PARTS = [
     *(".", "..", "...", "\\", "\n", "\n...", "a", " ", "]", "[DOC: x]", "[IN: y]", "[IN| q]", "[SPAN: z]", "```", "<"),
-    *("[...]", "\n[...]\n", "[... lines 3-4]", "[nothing above]", " > ", ">", "[lines 4]", "[IN:]", "7| ", "\u0301"),
+    *(
+        "as above",
+        "As above " * 9,
+        "`",
+        "[...]",
+        "\n[...]\n",
+        "[... lines 3-4]",
+        "[nothing above]",
+        " > ",
+        ">",
+        "[lines 4]",
+        "[IN:]",
+        "7| ",
+        "\u0301",
+    ),
     *("\u200b", "\u2028", "\x85", "\r", "\x0b", "\x1c", "\x00", "\u3000", "\ufeff", "[", "DOC:", "### x", "\\u000a"),
 ]
 parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=7).map("".join)

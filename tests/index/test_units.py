@@ -94,6 +94,16 @@ def test_sentences_are_units():
         "Wait... ",
         "Then.\n",
     ]
+    session = "So:\n\n    >>> class Tea:\n    ...     Name = 1\n    ...     Price = 3\n\n"
+    session += "He said ... Nothing.\n... Then. Fine.\n"
+    assert parts_of(session, "prose", "rst") == [
+        "So:\n\n",
+        "    >>> class Tea:\n    ...     Name = 1\n    ...     Price = 3\n\n",
+        "He said ... ",
+        "Nothing.\n",
+        "... Then. ",
+        "Fine.\n",
+    ]
     assert parts_of("茶是热的。我喜欢。好") == ["茶是热的。", "我喜欢。", "好"]
 
 

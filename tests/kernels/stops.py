@@ -68,6 +68,11 @@ def _abbreviated(codes: NDArray[np.uint8], stops: Cuts) -> NDArray[np.bool_]:
     found |= digits[0] & (~digits[1] | ~digits[2]) & ~letters[1]
     opens = (stops < 2) | _IS_BLANK[before[1]] | (before[1] == 10)
     found |= (before[0] == _FULL_STOP) & (stops > 0) & opens  # of a directive, `.. note::`
+    for at in np.flatnonzero((before[0] == _FULL_STOP) & (before[1] == _FULL_STOP) & (stops >= 2)).tolist():
+        begin = int(stops[at]) - 2  # of a line in a session, `...     pour()`
+        for _ in range(_MOST_BLANKS):
+            begin -= bool(begin and _IS_BLANK[codes[begin - 1]])
+        found[at] |= not begin or codes[begin - 1] == 10
     key = np.zeros(len(stops), np.int64)
     for size in range(1, 5):
         key = key << 8 | (before[size - 1] | 32)

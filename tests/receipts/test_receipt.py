@@ -216,7 +216,10 @@ def forged(receipt, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda shape: shape.update(version=1), f"version: 1 is not known, this program reads version {VERSION}"),
+        (
+            lambda shape: shape.update(version=1),
+            f"version: 1 is not known, this program reads versions 3 and {VERSION}",
+        ),
         (lambda shape: shape.pop("tokens"), "tokens: this field is missing"),
         (lambda shape: shape.update(extra=1), "extra: no such field"),
         (lambda shape: shape.update(tokens="7"), "tokens: expected a whole number from 0, got '7'"),

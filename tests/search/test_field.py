@@ -55,9 +55,14 @@ def plain_scale(groups, counts, sizes, term_hits, censuses, total, average, sett
 
 
 def is_told(columns, unit, word):
-    """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on."""
+    """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on.
+
+    Above a row of a table stand the names of its columns.
+    """
     number = int(columns.documents.numbers[columns.rows[unit]])
     row = columns.snapshot.row(columns.documents.paths[columns.rows[unit]])
+    if row.path == "stock.csv":  # the header is no heading of the index
+        return columns.offsets[unit] > 0 and word in (b"name", b"price")
     content = columns.snapshot.read(number, 0, row.length)
     heads = build_segment([Extent(content, row.kind, row.language)]).heads
     level = 99
@@ -97,6 +102,13 @@ def plain_field(columns, term_hits, settings):
         settings,
         worth_of=plain_rarity,
     )
+    headers = [
+        unit for unit in units if columns.documents.paths[rows[unit]] == "stock.csv" and not columns.offsets[unit]
+    ]
+    counts = [
+        [min(number, settings.heading) if unit in headers else number for unit, number in enumerate(count)]
+        for count in counts
+    ]
     lexical = [settings.document * documents[rows[unit]] for unit in units]
     told = [
         [

@@ -363,3 +363,92 @@ def test_irregular_forms_of_a_word_are_found_and_not_missed(ask, question, said)
     found = notes(question)
     assert said in found.text
     assert found.relevance.missing == ()
+
+
+SETTINGS = {
+    "settings.rst": f"{FILLER * 9}\n\n``task_always_eager``\n~~~~~~~~~~~~~~~~~~~~~\n\nJobs run at once.\n\n{FILLER}",
+    "task.rst": f"{FILLER * 9}\n\nA task is always a function. {FILLER * 9}",
+    "eager.rst": f"{FILLER * 9}\n\nAn eager beaver, an eager reader. {FILLER * 9}",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"),
+    [("CELERY_TASK_ALWAYS_EAGER", ("celery_task_always_eager",)), ("taskAlwaysEager", ()), ("task-always-eager", ())],
+)
+def test_a_name_is_found_by_most_of_its_parts_in_a_row(ask, asked, missing):
+    """A setting is found with another prefix or written in another way, and what is not the whole name is named."""
+    context = ask(SETTINGS)(asked)
+    assert context.windows[0].path == "settings.rst"
+    assert "``task_always_eager``" in context.text
+    assert context.relevance.missing == missing
+
+
+def test_a_longer_name_is_found_by_a_shorter_one(ask):
+    """Where the documents write a name with a prefix, it is found without."""
+    code = f"{FILLER * 9}\n\n    CELERY_TASK_ALWAYS_EAGER = True\n\n{FILLER * 9}"
+    context = ask({**SETTINGS, "settings.rst": code})("what does task_always_eager do?")
+    assert context.windows[0].path == "settings.rst"
+    assert context.relevance.missing == ()
+
+
+@pytest.mark.parametrize("asked", ["is_in_list", "eager_list_of_names", "at_once_if"])
+def test_a_scrap_of_a_name_is_not_the_name(ask, asked):
+    """Little words, or half of a name's parts, in a row are not what was asked for."""
+    context = ask(SETTINGS)(asked)
+    assert asked in context.relevance.missing
+
+
+PRICES = "product,price in euros,supplier,country\nGreen tea,4.20,Hayashi,Japan\nBlack tea,3.10,Assam Ltd,India\n"
+ROWS = "".join(f"Blend {n},{n}.00,Supplier {n},Country {n}\n" for n in range(60))
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv"])
+def test_the_row_that_has_the_value_stands_above_the_names_of_columns(ask, end):
+    """A question names columns and one value: the row with it is shown, with the header above it."""
+    table = PRICES + ROWS + "Mate,5.50,Rosamonte,Argentina\n" + ROWS
+    table = table.replace(",", "\t") if end == "tsv" else table
+    context = ask({f"prices.{end}": table})("What is the price of Mate in euros, and the country?", budget=70)
+    assert any("Mate" in window.text and "5.50" in window.text for window in context.windows[:1])
+    assert "price in euros" in context.text
+
+
+def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
+    """Where no row has a word of the question, the table is shown from its header on."""
+    context = ask({"prices.csv": PRICES + ROWS})("price in euros by supplier and country", budget=70)
+    assert context.windows[0].start == 0
+
+
+TITLES = ("Installing the server", "Restoring a backup", "Rotating the signing key", "Removing a user", "Adding a node")
+
+
+def manual(entry):
+    """A manual whose contents are listed at its top, each entry written in this way."""
+    contents = "".join(
+        entry.format(title=title, anchor=title.lower().replace(" ", "-"), at=n) for n, title in enumerate(TITLES, 4)
+    )
+    sections = "".join(
+        f"## {title}\n\n{FILLER * 4}Step {n} is to turn the wheel.\n\n{FILLER * 4}\n\n"
+        for n, title in enumerate(TITLES)
+    )
+    return f"# Manual\n\n## Contents\n\n{contents}\n{sections}"
+
+
+@pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
+@pytest.mark.parametrize("entry", ["- [{title}](#{anchor})\n", "* {title}\n", "{at}. {title} ........ {at}\n"])
+def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
+    """A table of contents has the words of every section and says nothing: the section itself is shown first."""
+    context = ask({"manual.md": manual(entry)})(question, budget=100)
+    wanted = next(title for title in TITLES if title.split()[-1] in question)
+    best = max(context.windows, key=lambda window: window.score)
+    assert f"## {wanted}\n" in best.text
+    assert "## Contents" not in best.text
+
+
+def test_a_list_of_links_to_elsewhere_is_no_table_of_contents(ask):
+    """What leads out of the corpus is what is there to be found."""
+    links = "".join(f"- [{title}](https://example.org/{n})\n" for n, title in enumerate(TITLES))
+    context = ask({"links.md": f"# Links\n\n{links}", "notes.md": f"{FILLER * 9}A backup is large. {FILLER * 9}"})(
+        "restoring a backup", budget=60
+    )
+    assert context.windows[0].path == "links.md"

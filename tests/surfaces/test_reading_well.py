@@ -92,3 +92,56 @@ def test_rows_and_items_come_with_what_explains_them(folder, capfd):
     listed = capfd.readouterr().out
     assert "into the drawer." in listed
     assert listed.count("What guests forget:") == 1
+
+
+PRICES = (
+    "The tea from Assam is sold for 1,234.50 euros in the shop at the harbour, and for 3.75 dollars elsewhere, since "
+    "2024-05-12 at the latest. "
+)
+
+
+@pytest.mark.parametrize("budget", range(40, 80))
+def test_no_number_is_cut_and_no_small_budget_ends_inside_a_word(tmp_path, budget):
+    """3. is not what 3.75 is: a window ends before a number or behind it, and where little is shown behind a word."""
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_text("tea.md", PRICES * 20)
+        context = engine.context("price of tea from Assam", budget=budget)
+    for window in context.windows:
+        assert window.text.split()[-1] in PRICES.split()
+
+
+@pytest.mark.parametrize("budget", [50, 60, 70, 80])
+def test_a_small_budget_shows_no_half_of_a_row(tmp_path, budget):
+    """Rows of a table are shown whole: half of one says something else."""
+    rows = "product,price,country\n" + "".join(f"Blend {n},{n}.50,Country {n}\n" for n in range(60))
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_text("prices.csv", rows)
+        context = engine.context("price of blend 30", budget=budget)
+    for window in context.windows:
+        assert set(window.text.splitlines()) <= set(rows.splitlines())
+
+
+@pytest.mark.parametrize("budget", [200, 500, 1_000])
+def test_a_window_begins_with_a_line_that_says_something(tmp_path, budget):
+    """Below a fenced block stands a blank line, which belongs to what is above it."""
+    page = "".join(
+        f"## Step {n}\n\nTurn wheel {n}.\n\n```sh\nturn --wheel {n}\n```\n\nIt squeaks when wheel {n} is dry.\n\n"
+        for n in range(40)
+    )
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_text("wheels.md", page)
+        for question in ("why does it squeak", "which wheel is dry", "wheel 7", "turn --wheel 12"):
+            for window in engine.context(question, budget=budget).windows:
+                assert window.text.split("\n")[0].strip()
+
+
+def test_a_window_does_not_begin_with_the_end_of_another_section(tmp_path):
+    """A sentence before the heading that answers belongs to the section above and is left away."""
+    filler = "The harbour is quiet in winter, and the ledger lies open on the desk beside the lamp. "
+    sections = "".join(
+        f"## {title}\n\n{filler * 8}\n\n" for title in ("Sowing", "Pruning the roses", "Watering", "Harvest")
+    )
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_text("garden.md", sections)
+        context = engine.context("pruning the roses", budget=100, fill="relevant")
+    assert context.windows[0].text.startswith("## Pruning the roses\n")

@@ -54,6 +54,16 @@ def test_sentences(sentences: list[str]) -> None:
     assert units("".join(sentences), "text") == sentences
 
 
+def test_a_shown_session_is_not_made_of_sentences() -> None:
+    """The dots of a line that goes on with a session end nothing; those inside of a line may."""
+    session = ">>> class Tea:\n...     Name = 1\n...     Price = 3\n"
+    assert units(f"So:\n\n{session}\nHe said ... Nothing.\n", "rst")[1:] == [
+        f"{session}\n",
+        "He said ... ",
+        "Nothing.\n",
+    ]
+
+
 def test_quotation_goes_on() -> None:
     """A Japanese quotation that its sentence continues after is not cut off."""
     assert units("「行く。」と言った。次。", "text") == ["「行く。」と言った。", "次。"]

@@ -14,7 +14,7 @@ from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
-from brimful.windows.waterline import below_heading
+from brimful.windows.waterline import below_heading, with_words
 from brimful.windows.window import Window, is_within, touching
 
 FULL_PERCENT = 98
@@ -36,6 +36,7 @@ _UNLIMITED = 1 << 62
 _WORD_END = compiled(rb"(?<=\S)(?=\s)")
 _WORD_START = compiled(rb"(?<=\s)(?=\S)")
 _NEWLINE = compiled(rb"\n")
+_NUMBER = compiled(rb"\d+(?:[.,:/-]\d+)+|\d{2,}")
 _SAID = compiled(rb"\S")
 _CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
@@ -223,6 +224,8 @@ class Page:
         for stretch in stretches:
             stretch.keeps_heading, stretch.steps = False, {True: 0, False: int(stretch.is_held)}
         self._grow_all(stretches, merge=True)
+        for stretch in stretches:
+            self._fits(stretch, with_words(stretch.source.content, stretch.start, stretch.end), stretch.end)
         self._to_the_brim(stretches)
 
     def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:
@@ -312,11 +315,14 @@ class Page:
     def _to_the_brim(self, stretches: Sequence[_Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
         for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
-            if edges is _starts_within and self._available < _PROMISED_TOKENS and self._is_half_full():
-                return  # a sentence without its beginning is hard to read
+            may_stop = self._available < _PROMISED_TOKENS and self._is_half_full()
+            if may_stop and edges in (_inside_a_word, _starts_within):
+                return  # half a word, or a sentence without its beginning, is hard to read
             for stretch in stretches:
                 if self.is_full():
                     return
+                if may_stop and edges is _ends_within and stretch.source.kind == "data":
+                    continue  # and so is half a record
                 spans = edges(stretch)
                 if self._cap is not None:
                     spans = [(start, end) for start, end in spans if end - start <= self._cap]
@@ -376,7 +382,9 @@ def _lines_above(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with a start at each line of the unit before it, from the nearest on."""
     start, end = stretch.start, stretch.end
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
-    return [(edge, end) for edge in reversed(_line_ends(stretch.source, limit, start))]
+    content = stretch.source.content
+    edges = reversed(_line_ends(stretch.source, limit, start))
+    return [(edge, end) for edge in edges if with_words(content, edge, end) == edge]
 
 
 def _line_ends(source: Document, start: int, end: int) -> list[int]:
@@ -417,8 +425,15 @@ def _inside_a_word(stretch: _Stretch) -> list[tuple[int, int]]:
     start, end = stretch.start, stretch.end
     word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are
     limit = min((word.start() if word else end) + _LONGEST_WORD, stretch.high)
-    found = _CODE_POINT.finditer(stretch.source.content, end + 1, limit)
-    return [(start, match.start()) for match in found if match.start() < stretch.high]
+    found = _characters(stretch.source.content, end + 1, limit)
+    return [(start, edge) for edge in found if edge < stretch.high]
+
+
+def _characters(content: bytes, start: int, end: int) -> list[int]:
+    """Where characters begin, save those inside of a number: 3. is not what 3.75 is."""
+    numbers = [found.span() for found in _NUMBER.finditer(content, max(start - _LONGEST_WORD, 0), end + _LONGEST_WORD)]
+    inside = {at for first, last in numbers for at in range(first + 1, last)}
+    return [match.start() for match in _CODE_POINT.finditer(content, start, end) if match.start() not in inside]
 
 
 def _words(content: bytes, start: int, end: int, edge: re.Pattern[bytes]) -> list[int]:
@@ -426,6 +441,5 @@ def _words(content: bytes, start: int, end: int, edge: re.Pattern[bytes]) -> lis
     edges = [match.start() for match in edge.finditer(content, start, end) if start < match.start() < end]
     for left, right in pairwise([start, *edges, end]):
         if right - left > _LONGEST_WORD and len(content[left:right].strip()) > _LONGEST_WORD:  # blanks are in no word
-            between = _CODE_POINT.finditer(content, left + 1, right)
-            edges.extend(match.start() for match in between if left < match.start() < right)
+            edges.extend(edge for edge in _characters(content, left + 1, right) if left < edge < right)
     return sorted(edges)

@@ -78,8 +78,17 @@ static int is_among(uint32_t key, const uint32_t *keys, int64_t count)
     return 0;
 }
 
+/* Whether only blanks stand before this place on its line. */
+static int begins_line(const uint8_t *text, const uint8_t *signs, int64_t at)
+{
+    for (int step = 0; step < MOST_BLANKS && at && signs[text[at - 1]] & BLANK; step++)
+        at--;
+    return !at || signs[text[at - 1]] & NEWLINE;
+}
+
 /* Whether a full stop belongs to a single letter, a number of up to two digits or an abbreviation, whose letters are
- * the bytes of a key, the last one highest; or to the two dots that begin a directive, `.. note::`. */
+ * the bytes of a key, the last one highest; to the two dots that begin a directive, `.. note::`, or to the three of a
+ * line that goes on with a shown session, `...     pour(cup)`. */
 static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t stop, const uint32_t *keys, int64_t count)
 {
     uint8_t before[6] = {0}; /* what each of the bytes before it is */
@@ -87,6 +96,8 @@ static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t sto
     for (int step = 1; step <= 5 && step <= stop; step++)
         before[step] = signs[text[stop - step]];
     if (stop && text[stop - 1] == '.' && (stop == 1 || before[2] & (BLANK | NEWLINE)))
+        return 1;
+    if (stop >= 2 && text[stop - 1] == '.' && text[stop - 2] == '.' && begins_line(text, signs, stop - 2))
         return 1;
     if (before[1] & LETTER && !(before[2] & (LETTER | DIGIT)))
         return 1;

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,13 @@ from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
-from brimful.search.signals import Candidates, NamedDocuments, PathNames
+from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
+from brimful.text.records import records_in
 from brimful.text.stems import telling_words
 from brimful.text.terms import query_terms
 
@@ -42,6 +44,9 @@ from brimful.text.terms import query_terms
 
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
+
+_TABLES = frozenset({"csv", "tsv"})
+_TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
@@ -141,6 +146,8 @@ class CorpusColumns:
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
+        self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
+        self._headers: dict[int, TableHeader | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
         if not units.ndim:
@@ -477,6 +484,31 @@ class CorpusColumns:
             lowest = int(parents[lowest])
         return found[::-1]
 
+    def repeats_heading(self, number: int, start: int, end: int, text: bytes) -> bool:
+        """Whether a unit of a segment, which is no heading itself, says the words of one of its document's headings."""
+        tree = self.heading_tree(number)
+        if tree is None or not (words := words_of_title(text)):
+            return False
+        bases = self.segments[number].view.extents.bases
+        extent = int(bases.searchsorted(start, side="right"))
+        behind = int(bases[extent]) if extent < len(bases) else None
+        first = int(tree.starts.searchsorted(bases[extent - 1]))
+        last = len(tree.starts) if behind is None else int(tree.starts.searchsorted(behind))
+        heads = tree.starts[first:last]
+        at = int(heads.searchsorted(start))
+        if (at < len(heads) and heads[at] < end) or not len(heads):
+            return False
+        return words in self._titles_in(number, first, last)
+
+    def _titles_in(self, number: int, first: int, last: int) -> frozenset[tuple[bytes, ...]]:
+        """The words of each of some headings of a segment."""
+        if (number, first) not in self._titles:
+            tree = self.heading_tree(number)
+            assert tree is not None
+            texts = self.segments[number].view.texts(tree.starts[first:last].tolist(), tree.ends[first:last].tolist())
+            self._titles[number, first] = frozenset(map(words_of_title, texts))
+        return self._titles[number, first]
+
     # ---- names
 
     @cached_property
@@ -493,6 +525,22 @@ class CorpusColumns:
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
         return FileKinds(self.documents.paths)
+
+    @cached_property
+    def tables(self) -> NDArray[np.bool_]:
+        """Which documents are tables, by row."""
+        return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
+
+    def header_of(self, row: int) -> TableHeader | None:
+        """The header row of a table; None where it has none."""
+        if row not in self._headers:
+            length = int(self.documents.lengths[row])
+            content = self.snapshot.read(int(self.documents.numbers[row]), 0, min(length, _TABLE_BYTES))
+            _, found = records_in(content, language=self.documents.languages[row])
+            header = b"" if found is None else content[found[0] : found[1]]
+            words = frozenset(each.term for each in query_terms(header.decode("utf-8", "replace")))
+            self._headers[row] = None if found is None else TableHeader(found[1], words)
+        return self._headers[row]
 
     @property
     def path_names(self) -> PathNames:
@@ -570,6 +618,13 @@ def _parents(segment: _SegmentUnits) -> Numbers:
 #
 # What a passage is about is often said above it only: in the chapter's heading, the class of a method, the session of
 # a chat. A word there counts as if it stood, for a part, in every unit below.
+
+
+class TableHeader(NamedTuple):
+    """Where the header row of a table ends, and its terms."""
+
+    end: int
+    words: frozenset[bytes]
 
 
 class Headings:

@@ -14,7 +14,7 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
 from brimful.kernels.codes import WeighedUnits
 from brimful.search.columns import CorpusColumns, Headings, Ids, union
-from brimful.search.signals import Candidates, called_by, definitions, idf, plain_rarity, runs
+from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 from brimful.text.outline import merged
 
@@ -57,6 +57,11 @@ MOST_PLACES = 200_000
 
 _BELOW = (0.8, 0.5)
 """What the two units below the first line of a definition have of what it is worth."""
+
+_MOST_ENTRIES = 50
+"""Of the best places are read to see whether they are entries of a table of contents."""
+_ENTRY = 100
+"""What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
 
 _CLEARLY = 1.0
 """Above this a question means one document of a series, by a word and a number of its name (`called_by`)."""
@@ -131,14 +136,15 @@ def relevance(
     rows, offsets = chosen.rows, chosen.offsets
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    has, weighed = _weighed(columns, chosen, term_hits, near, named > _CLEARLY, settings)
-    lexical = settings.document * documents[rows]
-    for reach, share in (
-        (0, settings.unit),
-        (settings.near_reach, settings.near),
-        (settings.wide_reach, settings.wide),
-    ):
-        lexical = lexical + share * _scale(columns, term_hits, weighed, reach, settings)
+    has, counts, told = _counted(columns, chosen, term_hits, named > _CLEARLY, settings)
+    weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
+    by_document = settings.document * documents[rows]
+    lexical = _at_all_scales(columns, term_hits, weighed, by_document, settings)
+    leading = entries(columns, chosen, _best_places(lexical)) if settings.priors else ()
+    if len(leading):
+        counts[:, leading] = np.minimum(counts[:, leading], _ENTRY)
+        weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
+        lexical = _at_all_scales(columns, term_hits, weighed, by_document, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
         lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), _BELOW)
@@ -179,14 +185,38 @@ def relevance(
     )
 
 
-def _weighed(
+def _best_places(lexical: Scores) -> Numbers:
+    """Which places are among the best, ascending: the only ones that are read to see whether they lead elsewhere."""
+    scores = np.rint(lexical * MILLION).astype(np.int64)
+    least = np.partition(scores, -_MOST_ENTRIES)[-_MOST_ENTRIES] if len(scores) > _MOST_ENTRIES else 1
+    return np.flatnonzero(scores >= max(int(least), 1))
+
+
+def _at_all_scales(
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
+    weighed: WeighedUnits,
+    by_document: Scores,
+    settings: FieldSettings,
+) -> Scores:
+    """What each unit is worth by the words in it, around it and in its document."""
+    lexical = by_document
+    for reach, share in (
+        (0, settings.unit),
+        (settings.near_reach, settings.near),
+        (settings.wide_reach, settings.wide),
+    ):
+        lexical = lexical + share * _scale(columns, term_hits, weighed, reach, settings)
+    return lexical
+
+
+def _counted(
     columns: CorpusColumns,
     chosen: Candidates,
     term_hits: Sequence[TermHits],
-    near: _Surroundings,
     is_named: NDArray[np.bool_],
     settings: FieldSettings,
-) -> tuple[NDArray[np.bool_], WeighedUnits]:
+) -> tuple[NDArray[np.bool_], Numbers, Numbers]:
     """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
     counts, told = (np.empty((len(term_hits), len(chosen)), np.int64) for _ in range(2))
     has = np.empty(counts.shape, bool)
@@ -196,7 +226,33 @@ def _weighed(
         has[at] = found > 0
         counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
         told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
-    return has, WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
+    _tell_columns(columns, chosen, term_hits, counts, told, round(settings.heading * THOUSAND))
+    return has, counts, told
+
+
+def _tell_columns(
+    columns: CorpusColumns,
+    chosen: Candidates,
+    term_hits: Sequence[TermHits],
+    counts: Numbers,
+    told: Numbers,
+    share: int,
+) -> None:
+    """The names of a table's columns count for every row as a heading does, and for no more where they stand.
+
+    They are shown above each row. What is asked for is the row that has the value.
+    """
+    for row in np.unique(chosen.rows[columns.tables[chosen.rows]]).tolist():
+        header = columns.header_of(row)
+        if header is None:
+            continue
+        units = np.flatnonzero(chosen.rows == row)
+        is_top = chosen.offsets[units] < header.end
+        top, below = units[is_top], units[~is_top]
+        for at, each in enumerate(term_hits):
+            if not header.words.isdisjoint((each.word, *each.names)):
+                told[at, below] += share
+        counts[:, top] = np.minimum(counts[:, top], share)
 
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:

@@ -48,13 +48,14 @@ from brimful.search.terms import (
     is_inflection,
     is_stop_word,
     joined_forms,
+    longest_run,
     most_little_words,
     tells,
 )
 from brimful.settings import FieldSettings, Filters
 from brimful.store.protocol import NO_TIME
 from brimful.text.outline import merged
-from brimful.text.terms import matches_in
+from brimful.text.terms import matches_in, query_terms
 
 if TYPE_CHECKING:
     from brimful.index.named import Reranker
@@ -393,7 +394,7 @@ def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
 
     What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
     """
-    joined: dict[bytes, list[Form]] = {}
+    joined: dict[bytes, list[Form]] = _side_by_side(columns, query)
     for pair in joined_forms(query, columns, weights=ASKED_WEIGHTS):
         if not any(is_stop_word(word, columns.languages) for word in pair.words):
             for word in pair.words:
@@ -402,6 +403,30 @@ def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
         WordForms((each.term,), (*columns.forms_of(each.term, is_prefix=each.is_prefix), *joined.get(each.term, ())))
         for each in query.terms
     )
+
+
+def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form]]:
+    """Names that no document writes as the question does, as the parts of them that stand side by side somewhere.
+
+    `CELERY_TASK_ALWAYS_EAGER` finds `task_always_eager`, which finds it, and `taskAlwaysEager`. Two of the parts
+    say something: `is_in_list` is not what `is in` is.
+    """
+
+    def stands(run: tuple[bytes, ...]) -> bool:
+        telling = {part for part in run if len(part) >= _LEAST_PART and not is_stop_word(part, (*languages, "en"))}
+        return len(telling) > 1 and all(map(columns.census, run)) and any(map(len, following(columns, run)))
+
+    content, languages = query.text.encode("utf-8", "replace"), columns.languages
+    found: dict[bytes, list[Form]] = {}
+    for asked in query.terms if len(query.sequence) <= _MOST_DECIDING else ():
+        if asked.is_part or _stands(columns, asked.term):
+            continue
+        pieces = query_terms(content[asked.start : asked.end].decode("utf-8", "replace"))
+        begins = [each.start for each in pieces[1:]]
+        parts = [each.term for each, after in zip(pieces, (*begins, inf), strict=True) if after >= each.end]
+        if run := longest_run(parts, stands):
+            found[asked.term] = [Form(run, "split", ASKED_WEIGHTS.split)]
+    return found
 
 
 def _near(
@@ -450,9 +475,16 @@ def _named(
 ) -> list[bytes]:
     """The words to name as missing, in the question's order: also those of which only derived words stand somewhere.
 
-    `parental` where there are `parents`: what is found may speak of something else, though it decides nothing.
+    `parental` where there are `parents`: what is found may speak of something else, though it decides nothing. So may
+    a part of a name.
     """
     lost, measures = {each.word for each in missing}, _measures(query)
+    lost |= {
+        word.words[0]
+        for word in forms
+        if word.forms
+        and all(form.how == "split" and b"".join(form.terms) != word.words[0].replace(b"_", b"") for form in word.forms)
+    }
     if columns.languages[:1] in ((), ("en",)):
         lost |= {
             word.words[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Context as DecimalContext
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -240,6 +240,58 @@ def _name(line: bytes) -> bytes:
     if found is None:
         return b""
     return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
+
+
+# A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to
+# a page beside it, an entry with dots up to a page number, a directive that lists pages.
+_LEADS = compiled(
+    rb"\s*(?:[-*+|]|\d+[.)])?\s*(?:\d+(?:\.\d+)*\.?\s+)?(?:"
+    rb"\[[^\]\n]*\]\((?:#|(?!\w+:|//)[^)\s#]*\.(?:md|markdown|rst|html?|txt|adoc)\b)[^)\n]*\)"
+    rb"|:(?:ref|doc|any):`[^`\n]*`|`[^`\n]+`_{1,2}"
+    rb"|[^\n]{1,200}?(?:\.{4,}|(?:\. ){4,})\s*\d+"
+    rb")[\s.,;:|]*|\s*\.\. (?:toctree|contents)::.*",
+    re.DOTALL,
+)
+
+
+_LONGEST_ENTRY = 200
+_ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+)\s")
+_TITLE_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]+")
+
+
+def leads_elsewhere(text: bytes) -> bool:
+    """Whether a unit is an entry of a table of contents: it names what stands elsewhere, and says nothing of it.
+
+    >>> leads_elsewhere(b"- [Restoring a backup](#restore)"), leads_elsewhere(b"4.2 Backups ........ 17")
+    (True, True)
+    >>> leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), leads_elsewhere(b"- See [backups](#b) for more.")
+    (False, False)
+    """
+    return _LEADS.fullmatch(text) is not None
+
+
+def words_of_title(text: bytes) -> tuple[bytes, ...]:
+    """The words of a heading, or of a line that repeats one, without its number.
+
+    >>> words_of_title(b"## 4.2 Restoring a Backup"), words_of_title(b" 4.2. Restoring a backup")
+    ((b'restoring', b'a', b'backup'), (b'restoring', b'a', b'backup'))
+    """
+    words = _TITLE_WORDS.findall(text.lower())
+    return tuple(dropwhile(bytes.isdigit, words))
+
+
+def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> Numbers:
+    """Which of some units, given by ascending numbers among the candidates, lead elsewhere or repeat a heading."""
+    found = []
+    looked_at = looked_at[chosen.sizes[looked_at] <= _LONGEST_ENTRY]
+    for number, (low, high) in enumerate(pairwise(chosen.bounds)):
+        here = looked_at[(looked_at >= low) & (looked_at < high)]
+        starts, ends = chosen.starts[here].tolist(), chosen.ends[here].tolist()
+        texts = columns.segments[number].view.texts(starts, ends) if starts else ()
+        for at, start, end, text in zip(here.tolist(), starts, ends, texts, strict=True):
+            if leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
+                found.append(at)
+    return np.array(found, np.int64)
 
 
 def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from typing import Final, Literal, Protocol
@@ -292,6 +292,21 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_
         for pair in query.neighbours
         if _is_word(b"".join(pair)) and words.census(b"".join(pair))
     )
+
+
+def longest_run(parts: Sequence[bytes], stands: Callable[[tuple[bytes, ...]], bool]) -> tuple[bytes, ...]:
+    """The most parts of a name, in its order, that stand side by side somewhere: more than half, the first of those.
+
+    >>> longest_run([b"celery", b"task", b"always", b"eager"], lambda run: b"celery" not in run)
+    (b'task', b'always', b'eager')
+    >>> longest_run([b"get", b"user", b"name", b"list"], lambda run: len(run) == 2)
+    ()
+    """
+    for size in range(len(parts), len(parts) // 2, -1) if len(parts) > 1 else ():
+        for at in range(len(parts) - size + 1):
+            if stands(run := tuple(parts[at : at + size])):
+                return run
+    return ()
 
 
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))

@@ -124,8 +124,11 @@ def _is_lower(content: bytes, position: int) -> bool:
 def _goes_on(content: bytes, stop: int, position: int) -> bool:
     """Does the full stop at `stop` belong to an abbreviation, an initial, an ordinal or a directive?"""
     if content[stop + 1] == 46:
-        # The dots of a directive, `.. note::`, end nothing; those of a list that goes on may.
-        return content[stop + 2] != 46 and content[max(stop - 1, 0) : stop].strip() == b""
+        # The dots of a directive, `.. note::`, and of a line in a session, `...     pour()`, end nothing.
+        begins = content[content.rfind(b"\n", 0, stop) + 1 : stop].strip() == b""
+        if content[stop + 2] != 46:
+            return begins or content[max(stop - 1, 0) : stop].strip() == b""
+        return begins and content[stop + 3] != 46
     before = content[max(stop - 24, 0) : stop]
     parts = before.split()
     if not parts or before[-1] in b" \t\r\n":

@@ -220,6 +220,9 @@ _SCRAP_BRIDGE_BYTES = 400
 RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
 
+_MOST_ABOVE_BYTES = 400
+"""So much of the section before a heading is left away where it has no word that what stands below lacks."""
+
 _MOST_WIDENED = 8  # units on each side of a scrap
 
 Cost = Callable[[str], int]
@@ -287,10 +290,11 @@ def field_cuts(
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
+        runs = [well_begun(known[path], run) for run in runs]
         cuts += [_cut(known[path], run) for run in runs]
         shown[path] = runs
     for hit in line.below:
-        start, end = spans.of(known[hit.path], hit)
+        start, end, _ = well_begun(known[hit.path], (*spans.of(known[hit.path], hit), [hit]))
         if not any(start < other[1] and other[0] < end for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], (start, end, [hit])))
             shown.setdefault(hit.path, []).append((start, end, [hit]))
@@ -455,6 +459,37 @@ def _announces(document: Document, end: int) -> bool:
     if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
         return True
     return document.language == "rst" and _DIRECTIVE.search(said) is not None
+
+
+def well_begun(document: Document, run: Run) -> Run:
+    """A run from its first line with words on; without a scrap of the section before a heading that is worth more.
+
+    A sentence or two from the end of another section, without its heading, help nobody to read what follows.
+    """
+    start, end, hits = run
+    content = document.content
+    start = with_words(content, start, end)
+    headings = document.outline.structure.headings if document.kind == "prose" else ()
+    at = bisect_right(headings, start, key=lambda heading: heading.start)
+    if start == 0 or at == len(headings) or headings[at].start >= end or (at and headings[at - 1].end > start):
+        return start, end, hits
+    edge = headings[at].start
+    above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
+    size = len(content[start:edge].strip())
+    new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}
+    is_scrap = size < SCRAP_BYTES or (size < _MOST_ABOVE_BYTES and not new)
+    is_worth_less = bool(below) and max((hit.score for hit in above), default=-inf) < max(hit.score for hit in below)
+    return (edge, end, below) if is_scrap and is_worth_less else (start, end, hits)
+
+
+def with_words(content: bytes, start: int, end: int) -> int:
+    """Where the first line with words begins in a range.
+
+    >>> with_words(b"```\\n\\n  Then stop.\\n", 4, 17), with_words(b"Tea\\n", 1, 4)
+    (5, 1)
+    """
+    said = _SAID.search(content, start, end)
+    return max(start, content.rfind(b"\n", start, said.start()) + 1) if said else start
 
 
 def _cut(document: Document, run: Run) -> Cut:

@@ -21,7 +21,7 @@ from brimful.windows.window import MARKER, Seam, Window
 # ---- form: What is a format? Literals around windows, and a way to write each window's own text.
 #
 # How a window is written depends on the one before it in its block: between two windows stands one marker for the gap,
-# which names the lines of the second, and a heading trail that both have in common stands above the first.
+# which names the lines of the second, and a long trail that both have in common is written out above the first only.
 
 Payload = str | list[dict[str, object]]
 """What is sent to a model: the text itself, or a provider's own structure around it."""
@@ -54,10 +54,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What is said of each window beside its text: details (CFS include_metadata), and which lines it holds."""
+    """What is said of each window beside its text: details (CFS include_metadata), which lines it holds, its trail.
+
+    `trails` is "each": a window that has a trail says it. In receipts of version 3 it was said where it "changes".
+    """
 
     metadata: bool = False
     lines: LineNumbers = "ranges"
+    trails: Literal["each", "changes"] = "each"
 
     def of(self, window: Window) -> tuple[int, int] | None:
         """The lines of a window, where they are known and wanted."""
@@ -129,9 +133,16 @@ STEP = " > "
 """What stands between two seams of a trail."""
 
 
+AS_ABOVE = "as above"
+"""Stands for a long trail that the window before has too."""
+LOOKS_LIKE_STEPS = rf"(?:(?<= )|\A)>(?= |\Z)|\A{AS_ABOVE[0]}(?={AS_ABOVE[1:]}\Z)"
+"""What in a seam would be taken for `STEP` or `AS_ABOVE`."""
+_REPEATED = 64  # characters of a trail that are written out again below the same
+
+
 def safe_sign(sign: str) -> str:
-    """A sign of a trail that would be taken for `STEP` or for the end of a line, written out."""
-    return "\\u003e" if sign == ">" else safe_name(sign)
+    """A sign of a trail that would be taken for `STEP`, for `AS_ABOVE` or for the end of a line, written out."""
+    return f"\\u{ord(sign):04x}" if sign in (">", AS_ABOVE[0]) else safe_name(sign)
 
 
 def read_name(name: str) -> str:
@@ -253,12 +264,30 @@ def read_gap(said: str) -> Gap | None:
     )
 
 
-def own_trail(before: Window | None, window: Window) -> tuple[Seam, ...] | None:
-    """The seams to write above a window: none (None) where the window before has the same."""
-    if before is None:
-        return window.seams or None
-    same = [(seam.start, seam.text) for seam in before.seams] == [(seam.start, seam.text) for seam in window.seams]
-    return None if same else window.seams
+Trail = tuple[Seam, ...] | Literal["as above", "ended"] | None
+"""What is written of a trail: its seams, that it is that of the window before or has ended, or nothing."""
+
+
+def trail_of(before: Window | None, window: Window, showing: Showing) -> Trail:
+    """What to write above a window: the seams themselves where they are short or those of the window before differ.
+
+    A header row is long, and rows are many: it is written once. A heading is worth its few tokens again, so that each
+    window says by itself where it stands.
+    """
+    seams = window.seams
+    is_same = before is not None and _places(before.seams) == _places(seams)
+    if showing.trails == "changes":
+        if is_same or (before is None and not seams):
+            return None
+        return seams or "ended"
+    if not seams:
+        return None
+    is_long = sum(len(seam.text) for seam in seams) > _REPEATED
+    return "as above" if is_same and is_long else seams
+
+
+def _places(seams: Sequence[Seam]) -> list[tuple[int, str]]:
+    return [(seam.start, seam.text) for seam in seams]
 
 
 _LINE = compiled(r"[^\n]*\n|[^\n]+")

@@ -1,8 +1,10 @@
-"""A heading a document, a fence a window. The fence is longer than any run of backticks inside."""
+"""A heading a document, a fence a window, its trail as code in a line, in more backticks than any run inside."""
 
 from __future__ import annotations
 
 from brimful.assembly.formats.form import (
+    AS_ABOVE,
+    LOOKS_LIKE_STEPS,
     NOTHING_ABOVE,
     STEP,
     Form,
@@ -13,18 +15,19 @@ from brimful.assembly.formats.form import (
     Role,
     Showing,
     Title,
+    Trail,
     details,
     edge_above,
     gap_between,
     is_cut_above,
     lines_said,
-    own_trail,
     read_details,
     read_gap,
     read_name,
     read_title,
     safe_sign,
     title,
+    trail_of,
     with_escapes,
     with_numbers,
 )
@@ -32,29 +35,46 @@ from brimful.errors import FormatError
 from brimful.patterns import CONTROL, INVISIBLE, compiled
 from brimful.windows.window import MARKER, Window
 
-_TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*){{3,}}")  # as a reader sees them
+_TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*)+")
 _FENCE = compiled(r"(`{3,})([^`\n]*)\Z")
-_IN = "in"
-_UNSAFE_IN_TRAILS = compiled("[\\\\\n]|(?:(?<= )|\\A)>(?= |\\Z)")
+_TRAIL = compiled(r"(`+)\[IN: (.*)\]\1\Z")
+_UNSAFE_IN_TRAILS = compiled(f"[\\\\\n]|{LOOKS_LIKE_STEPS}")
 _PLAIN_LANGUAGE = compiled(r"[A-Za-z0-9_+#-]+\Z")
 
 
 def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """The marker of the gap or the edge on a line of its own, and the trail in a fence unless it is known."""
+    """The marker of the gap or the edge, and the trail, each on a line of its own."""
     fragments = []
     if before is not None:
         gap = gap_between(before, window, lines_said(window, showing))
         fragments.append(Fragment(f"{gap}\n", role="markers" if gap else "headers"))
-    seams = own_trail(before, window)
-    if seams is not None:
-        trail: list[Fragment] = []
-        for number, seam in enumerate(seams):
-            trail += [Fragment(STEP, role="seams")] if number else []
-            trail += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
-        fragments += _fenced(trail, _IN if seams else f"{_IN} nothing", role="seams")
+    trail = trail_of(before, window, showing)
+    if trail is not None:
+        fragments += _in_fence(trail) if showing.trails == "changes" else _in_line(trail)
     if before is None and (edge := edge_above(window, showing)):
         fragments.append(Fragment(f"{edge}\n", role="markers"))
     return fragments
+
+
+def _in_line(trail: Trail) -> list[Fragment]:
+    said = _write_trail(trail)
+    ticks = "`" * (_longest_run(said, least=0) + 1)
+    return [Fragment(f"{ticks}[IN: ", role="seams"), *said, Fragment(f"]{ticks}\n", role="seams")]
+
+
+def _in_fence(trail: Trail) -> list[Fragment]:
+    """As it was before receipts of version 4."""
+    return _fenced(_write_trail(trail), "in nothing" if trail == "ended" else "in", role="seams")
+
+
+def _write_trail(trail: Trail) -> list[Fragment]:
+    if isinstance(trail, str):
+        return [Fragment(AS_ABOVE, role="seams")] if trail == "as above" else []
+    said: list[Fragment] = []
+    for number, seam in enumerate(trail or ()):
+        said += [Fragment(STEP, role="seams")] if number else []
+        said += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
+    return said
 
 
 def _body(window: Window, showing: Showing) -> list[Fragment]:
@@ -72,10 +92,15 @@ def fenced(text: str) -> str:
 
 
 def _fenced(inside: list[Fragment], info: str, *, role: Role = "headers") -> list[Fragment]:
-    text = "".join(fragment.text for fragment in inside)
-    longest = max((run.count("`") for run in _TICKS.findall(text)), default=2)
-    fence = "`" * (longest + 1)
+    fence = "`" * (_longest_run(inside, least=2) + 1)
     return [Fragment(f"{fence}{info}\n", role=role), *inside, Fragment(f"\n{fence}\n", role=role)]
+
+
+def _longest_run(inside: list[Fragment], *, least: int) -> int:
+    """How many backticks stand together, as a reader sees them."""
+    text = "".join(fragment.text for fragment in inside)
+    runs: list[str] = _TICKS.findall(text)
+    return max([least, *(run.count("`") for run in runs)])
 
 
 def _tail(last: Window, _showing: Showing) -> list[Fragment]:
@@ -99,6 +124,8 @@ def _read(payload: Payload) -> list[Window]:
                 raise FormatError(f"line {at}: a fence without its heading or its end")
             text, at = "\n".join(lines[at:end]), end + 1
             blocks[-1].take(opening.group(2), text)
+        elif blocks and (trail := _TRAIL.match(line)):
+            blocks[-1].take_trail(trail[2])
         elif line.startswith("### "):
             blocks.append(_Block(read_title(line.removeprefix("### "))))
         elif line and not (blocks and blocks[-1].mark(line)):
@@ -115,15 +142,20 @@ class _Block:
         self._markers: dict[int, str] = {}  # before which window each stands
         self._seams: tuple[str, ...] = ()
 
+    def take_trail(self, said: str) -> None:
+        """The trail of the next window."""
+        above = self._found[-1][2] if self._found else ()
+        self._seams = above if said == AS_ABOVE else tuple(map(read_name, said.split(STEP)))
+
     def mark(self, line: str) -> bool:
         """A line between fences: whether it is a marker."""
         self._markers[len(self._found)] = line
         return line == NOTHING_ABOVE or read_gap(line) is not None
 
     def take(self, info: str, text: str) -> None:
-        """A fence: a trail, or a window."""
-        if info.split(" ", maxsplit=1)[0] == _IN:
-            self._seams = tuple(map(read_name, text.split(STEP))) if info == _IN else ()
+        """A fence: a window; in texts of before also a trail."""
+        if info in ("in", "in nothing"):
+            self._seams = tuple(map(read_name, text.split(STEP))) if info == "in" else ()
             return
         found = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
         gap = self._gap(len(self._found))
@@ -134,6 +166,7 @@ class _Block:
         else:
             read = ReadDetails(line=self._named.line, numbered=self._named.numbered)
         self._found.append((text, read, self._seams))
+        self._seams = ()
 
     def windows(self) -> list[Window]:
         """The windows, with the edges that the markers around them say are cut."""

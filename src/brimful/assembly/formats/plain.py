@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from brimful.assembly.formats.form import (
+    AS_ABOVE,
+    LOOKS_LIKE_STEPS,
     NOTHING_ABOVE,
     STEP,
     Block,
@@ -25,13 +27,13 @@ from brimful.assembly.formats.form import (
     ReadDetails,
     Showing,
     Title,
+    Trail,
     details,
     edge_above,
     gap_between,
     in_block,
     is_cut_above,
     lines_said,
-    own_trail,
     read_details,
     read_gap,
     read_name,
@@ -39,6 +41,7 @@ from brimful.assembly.formats.form import (
     safe_name,
     safe_sign,
     title,
+    trail_of,
     with_escapes,
     with_numbers,
     without_numbers,
@@ -55,7 +58,7 @@ from brimful.patterns import (
     INVISIBLE,
     compiled,
 )
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.window import MARKER, Window
 
 _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
 
@@ -104,9 +107,9 @@ _ODD = compiled(f"[\x80-\x9f\u2028\u2029{BLANK.removeprefix(ASCII_BLANK)}{INVISI
 _LOOKS_OURS = rf"(?i){_BEGINS}(?={_OURS})"
 _ESCAPED = rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
-_UNSAFE_IN_TRAILS = compiled("[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|(?:(?<= )|\\A)>(?= |\\Z)")
-_NO_TRAIL = "[IN:]"
-_TRAILS = ("[IN: ", "[IN| ", _NO_TRAIL)
+_UNSAFE_IN_TRAILS = compiled(f"[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|{LOOKS_LIKE_STEPS}")
+_ENDED = "[IN:]"  # in texts of before
+_TRAILS = ("[IN: ", "[IN| ", _ENDED)
 _HEADER = compiled(r"\[DOC: ([^\n]*)\]\Z")
 
 
@@ -118,16 +121,14 @@ def _head(path: str, first: Window, showing: Showing) -> str:
 
 
 def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """What stands above a window: the marker of the gap or the edge, details, and the trail unless it is known."""
+    """What stands above a window: the marker of the gap or the edge, details, and its trail."""
     fragments = []
     if before is not None:
         fragments += _line(gap_between(before, window, lines_said(window, showing)))
     if showing.metadata:
         shown = ", ".join(f"{name} {value}" for name, value in details(window, showing).items())
         fragments.append(Fragment(f"[SPAN: {shown}]\n"))
-    seams = own_trail(before, window)
-    if seams is not None:
-        fragments += _write_trail(seams)
+    fragments += _write_trail(trail_of(before, window, showing))
     if before is None:
         fragments += _line(edge_above(window, showing))
     return fragments
@@ -137,12 +138,14 @@ def _line(marker: str) -> list[Fragment]:
     return [Fragment(f"{marker}\n", role="markers")] if marker else []
 
 
-def _write_trail(seams: Sequence[Seam]) -> list[Fragment]:
+def _write_trail(trail: Trail) -> list[Fragment]:
     """`[IN: Deployment > Proxies]`; the further lines of a seam that has several begin with `[IN| `."""
-    if not seams:
-        return [Fragment(f"{_NO_TRAIL}\n", role="seams")]
+    if trail is None:
+        return []
+    if isinstance(trail, str):
+        return [Fragment(f"[IN: {AS_ABOVE}]\n" if trail == "as above" else f"{_ENDED}\n", role="seams")]
     fragments = [Fragment("[IN: ", role="seams")]
-    for number, seam in enumerate(seams):
+    for number, seam in enumerate(trail):
         if number:
             fragments.append(Fragment(STEP, role="seams"))
         at = seam.start
@@ -226,7 +229,7 @@ class _Block:
         self._marker: str | None = None  # above the first window
         self._gap_cut = False  # whether the gap above a later one cuts it
         self._seams: list[str] = []
-        self._fresh_seams = True
+        self._seams_above: list[str] = []  # of the window before
         self._text: list[str] = []
 
     def read(self, parts: Sequence[Sequence[str]]) -> list[Window]:
@@ -266,11 +269,10 @@ class _Block:
             self._close(cut_end=False)
 
     def _take_trail(self, line: str) -> None:
-        if self._fresh_seams:
-            self._seams, self._fresh_seams = [], False
-        if line == _NO_TRAIL:
+        if line == _ENDED:
             return
-        steps = line[5:].removesuffix("]").split(STEP)
+        said = line[5:].removesuffix("]")
+        steps = self._seams_above if said == AS_ABOVE and not self._seams else said.split(STEP)
         if line.startswith("[IN| ") and self._seams:
             steps[0] = f"{self._seams.pop()}\n{steps[0]}"
         self._seams += steps
@@ -282,7 +284,8 @@ class _Block:
         seams = [read_name(seam) for seam in self._seams]
         plain = replace(self._read, numbered=False)
         self._windows.append(plain.window(self._path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
-        self._text, self._read, self._gap_cut, self._fresh_seams = [], ReadDetails(), False, True
+        self._seams_above, self._seams = self._seams, []
+        self._text, self._read, self._gap_cut = [], ReadDetails(), False
 
 
 # ---- payloads

@@ -13,11 +13,11 @@ from brimful.assembly.formats.form import (
     edge_above,
     gap_between,
     is_cut_above,
-    own_trail,
     read_details,
     read_gap,
     read_name,
     safe_name,
+    trail_of,
     with_escapes,
     with_numbers,
 )
@@ -44,16 +44,18 @@ def _attribute(value: object) -> str:
 
 
 def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """A line with the marker, if there is one; one with the trail, unless the window before has it; the tag."""
+    """A line with the marker, if there is one; one with the trail; the tag."""
     marker = edge_above(window, showing) if before is None else gap_between(before, window)
     fragments = [Fragment(f"{marker}\n", role="markers")] if marker else []
-    seams = own_trail(before, window)
-    if seams is not None:
-        for seam in seams:
+    trail = trail_of(before, window, showing)
+    if isinstance(trail, str):
+        fragments.append(Fragment("<as-above/>\n" if trail == "as above" else "<nowhere/>\n", role="seams"))
+    elif trail is not None:
+        for seam in trail:
             fragments.append(Fragment("<in>", role="seams"))
             fragments += with_escapes(seam.text, seam.start, _SPECIAL, _escape, role="seams")
             fragments.append(Fragment("</in>", role="seams"))
-        fragments.append(Fragment("\n" if seams else "<nowhere/>\n", role="seams"))
+        fragments.append(Fragment("\n", role="seams"))
     named = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes(window, showing).items())
     return [*fragments, Fragment(f"<window{named}>")]
 
@@ -85,11 +87,11 @@ def _windows(document: ET.Element) -> list[Window]:
     windows: list[Window] = []
     path = read_name(document.attrib["path"])
     seams: list[str] = []
-    fresh, marker = True, (document.text or "").strip() or None
+    seams_above: list[str] = []
+    marker = (document.text or "").strip() or None
     for element in document:
         if element.tag != "window":
-            seams, fresh = ([] if fresh else seams), False
-            seams += [_text(element)] if element.tag == "in" else []
+            seams += [_text(element)] if element.tag == "in" else seams_above if element.tag == "as-above" else []
             continue
         after = (element.tail or "").strip() or None
         is_last = element is document[-1]
@@ -99,7 +101,7 @@ def _windows(document: ET.Element) -> list[Window]:
         cut_start = bool(before_gap and before_gap.cut_start) if windows else is_cut_above(read.line, marker)
         cut_end = after == MARKER if is_last else bool(after_gap and after_gap.cut_end)
         windows.append(read.window(path, _text(element), cut_start=cut_start, cut_end=cut_end, seams=seams))
-        marker, fresh = after, True
+        marker, seams_above, seams = after, seams, []
     return windows
 
 
