@@ -292,7 +292,7 @@ class Outline:
 
     @cached_property
     def _parents(self) -> tuple[int, ...]:
-        return parents_of(self.blocks)
+        return _parents_of(self.blocks)
 
     def unit_at(self, position: int) -> int:
         """The index of the unit that holds the byte at `position` (the nearest one outside the text)."""
@@ -337,7 +337,7 @@ class Outline:
         return tuple(reversed(found))
 
 
-def parents_of(blocks: Sequence[Block]) -> tuple[int, ...]:
+def _parents_of(blocks: Sequence[Block]) -> tuple[int, ...]:
     """For each of some blocks in order the place of the one that it stands in, or -1."""
     parents: list[int] = []
     for number, block in enumerate(blocks):
@@ -397,7 +397,7 @@ class KnownOutline(Outline):
         part = self._source.part_of(position)
         if part not in self._blocks_of:
             found = definition_blocks(self._content, self._source.definitions(part))
-            self._blocks_of[part] = found, parents_of(found)
+            self._blocks_of[part] = found, _parents_of(found)
         return self._blocks_of[part]
 
     @cached_property

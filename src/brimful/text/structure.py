@@ -32,7 +32,7 @@ DefinitionKind = Literal[
 
 _Places = tuple[list[int], list[int]]  # starts and ends
 
-PART_BYTES = 6_000
+_PART_BYTES = 6_000
 """About so long are the parts that a source is read in."""
 
 _STATEMENTS = frozenset(("c", "cpp", "java", "csharp", "dart", "cuda", "objc"))
@@ -129,7 +129,7 @@ class PartedSource:
     ['f']
     """
 
-    def __init__(self, content: bytes, language: str | None, *, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, content: bytes, language: str | None, *, part_bytes: int = _PART_BYTES) -> None:
         self._bounds = [0]  # where parts begin
         self._read: dict[int, tuple[Definition, ...]] = {}
         if language is None or not has_rules(language):
