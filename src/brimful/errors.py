@@ -39,7 +39,6 @@ Every message names the value and the remedy. `code` never changes once released
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -307,7 +306,9 @@ def did_you_mean(close: Sequence[str]) -> str:
 
 def suggest(value: str, known: Iterable[str]) -> str:
     """The "did you mean" part of a message, or nothing when no name is close."""
-    close = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
     return did_you_mean(close)
 
 

@@ -197,6 +197,7 @@ class Page:
 
     def _fits(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         resized = stretch.resized(start, end)
+        self._layout.note_grown(stretch.window, resized)
         if not self._set(stretch.place, resized, available=self._available):
             return None
         stretch.window = resized

@@ -13,7 +13,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens, together, tokens_of_all
+from brimful.text.tokens import Measure, TokenCounter, extended, least_tokens, together, tokens_of_all
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -298,10 +298,32 @@ class Layout:
         key = (window.path, window.start, id(text), window.score)
         known = self._costs.get(key)
         if known is None or not _is_written_alike(known[0], window):
-            written = self._form.body(window, self._showing)
-            known = window, self._counter.measure("".join([fragment.text for fragment in written]))
+            written = "".join([fragment.text for fragment in self._form.body(window, self._showing)])
+            if written.startswith(text):
+                behind = self._written([Fragment(written[len(text) :])])
+                known = window, _sum(self.cost_of_text(window), behind)
+            else:
+                known = window, self._counter.measure(written)
             self._costs[key] = known
         return known[1]
+
+    def cost_of_text(self, window: Window) -> Measure:
+        """The measure of a window's own text."""
+        key = (window.path, window.start, window.end)
+        known = self._costs.get(key)
+        if known is None or known[0] is None or known[0].text != window.text:
+            known = self._costs[key] = window, self._counter.measure(window.text)
+        return known[1]
+
+    def note_grown(self, before: Window, after: Window) -> None:
+        """Know what a window's text costs by what it has grown by: the rest was measured before."""
+        key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
+        if first < 0 or last < 0 or key in self._costs or after.document is None:
+            return
+        raw = after.text.encode()
+        above, below = raw[:first].decode(), raw[len(raw) - last :].decode()
+        known = self.cost_of_text(before)
+        self._costs[key] = after, extended(known, self._counter, above=above, below=below)
 
     def _last_parts(self) -> list[Measure | None]:
         """All blocks, of which only the last one has changed, piece by piece."""

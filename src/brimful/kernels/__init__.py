@@ -47,6 +47,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_until": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "count_speech": (None, (_AT, _SIZE, _AT)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
     "find_above": (_SIZE, (*(_AT,) * 3, _SIZE, _AT, _SIZE, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "count_above": (None, (_AT, _SIZE, _SIZE, _AT, _AT)),
