@@ -146,7 +146,7 @@ class Twins:
         if number is None:
             number = self._numbers[text] = self._sets.add(text.casefold().encode())
             found = self._sets.alike(number, most=_MOST_ALIKE)
-            itself = {number: 1.0} if self._sets.size(number) else {}  # without words it shares nothing
+            itself = {number: 1.0} if self._sets.sizes[number] else {}  # without words it shares nothing
             self._alike.append(None if found is None else self._enough(found) | itself)
             for other, overlap in self._enough(found or ()).items():
                 if (known := self._alike[other]) is not None:
