@@ -1,49 +1,116 @@
 """What does each part of the ranking bring? `make ablation`: the shared sets with one part left out at a time.
 
-Units are taken as search ranks them, without headers or packing, so that only the ranking differs.
+Units are taken as search ranks them, without headers or packing, so that only the ranking differs. `real_dev`, where
+people ask, is answered with contexts: how many questions got all of their answer.
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
+import numpy as np
 from core.report import commit
+from people import FETCHED, MODEL, shared_module
 from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
 from brimful.evaluation.measures import Cited, TokenAxis, score
 from brimful.evaluation.sets import EvaluationSet
+from brimful.search import field, search, terms
+from brimful.search.priors import ONE, FileKinds
 from brimful.settings import FieldSettings
 
 UNITS = 600
+REAL_BUDGETS = (1_000, 4_000)
+
+
+class Part(NamedTuple):
+    """A part of the ranking that is left out: by settings, or by code that does what was done without it."""
+
+    settings: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    code: tuple[tuple[object, str, object], ...] = ()
+    ends: bool = False  # whether what lies behind the end of relevance is left out
+
+    @contextmanager
+    def left_out(self) -> Iterator[FieldSettings]:
+        """The settings to ask with, while it is left out."""
+        with ExitStack() as stack:
+            for owner, name, instead in self.code:
+                stack.enter_context(patch.object(owner, name, instead))
+            yield FieldSettings(**self.settings)
+
+
+def _glued(columns: Any, query: Any, *, forms: Callable[..., Any] = search._forms) -> Any:  # noqa: SLF001
+    """Neighbours as one word whatever they say: `whereis` for "where is"."""
+    with patch.object(search, "is_stop_word", lambda *_: False):
+        return forms(columns, query)
+
+
+def _counting(self: FileKinds, words: Iterable[bytes], *, names: tuple[str, ...]) -> Any:
+    """What documents count where these kinds of files are no kinds."""
+    asked = set(words)
+    kept = [[prior for prior in kind if prior.name not in names] for kind in self._kinds]
+    values = [min((p.thousandths for p in kind if p.asked_by.isdisjoint(asked)), default=ONE) for kind in kept]
+    return np.array(values, np.int64)[self._of] if values else self._of
+
+
+def _of_files(*names: str) -> Part:
+    def counted(self: FileKinds, words: Iterable[bytes]) -> Any:
+        return _counting(self, words, names=names)
+
+    return Part(code=((FileKinds, "counted", counted),))
+
+
 WITHOUT = {
-    "all parts": {},
-    "no document scale": {"document": 0.0},
-    "no wide surroundings": {"wide": 0.0},
-    "no near surroundings": {"near": 0.0},
-    "units alone": {"document": 0.0, "wide": 0.0, "near": 0.0, "spread": 0.0, "heading": 0.0, "meaning": 0.0},
-    "no spreading": {"spread": 0.0},
-    "no headings": {"heading": 0.0},
-    "no meaning": {"meaning": 0.0},
-    "asking words in full": {"asking": 1.0},
-    "parts of words in full": {"part": 1.0},
-    "common words in full": {"common": 0.0},
-    "repeated words once": {"repeated": 0.0},
-    "names not in units": {"name_in_unit": 0.0},
-    "documents not named": {"called": 0.0},
-    "no definitions": {"definition": 0.0},
-    "no runs of words": {"runs": 0.0},
-    "no priors of files": {"priors": False},
-    "reciprocal ranks": {"fusion": "rrf"},
+    "all parts": Part(),
+    "no document scale": Part({"document": 0.0}),
+    "no wide surroundings": Part({"wide": 0.0}),
+    "no near surroundings": Part({"near": 0.0}),
+    "units alone": Part({"document": 0.0, "wide": 0.0, "near": 0.0, "spread": 0.0, "heading": 0.0, "meaning": 0.0}),
+    "no spreading": Part({"spread": 0.0}),
+    "no headings": Part({"heading": 0.0}),
+    "no meaning": Part({"meaning": 0.0}),
+    "asking words in full": Part({"asking": 1.0}),
+    "parts of words in full": Part({"part": 1.0}),
+    "common words in full": Part({"common": 0.0}),
+    "repeated words once": Part({"repeated": 0.0}),
+    "names not in units": Part({"name_in_unit": 0.0}),
+    "documents not named": Part({"called": 0.0}),
+    "no definitions": Part({"definition": 0.0}),
+    "no runs of words": Part({"runs": 0.0}),
+    "frames of tracebacks as text": Part({"frame": 0.0}),
+    "quotations as text": Part({"quoted": 0.0}),
+    "no priors of files": Part({"priors": False}),
+    "tests and examples in full": _of_files("test", "example"),
+    "lock, minified, generated files in full": _of_files("lock file", "minified", "generated"),
+    "change logs in full": _of_files("change log"),
+    "translations in full": Part(code=((search, "_translations", lambda *_: (np.zeros(0, np.int64), frozenset())),)),
+    "tables of contents in full": Part(code=((field, "entries", lambda *_: np.zeros(0, np.int64)),)),
+    "names of columns in one row": Part(code=((field, "_tell_columns", lambda *_: None),)),
+    "little words glued": Part(code=((search, "_forms", _glued),)),
+    "letters and digits together": Part(code=((search, "_in_parts", lambda _, query: query),)),
+    "names not by their parts in a row": Part(code=((search, "_side_by_side", lambda *_: {}),)),
+    "no irregular English forms": Part(code=((terms, "_IRREGULAR", {}),)),
+    "dates as words": Part(code=((search, "dates_in", lambda *_, **__: ()),)),
+    "no repair of words": Part(code=((search, "corrections", lambda *_, **__: ()),)),
+    "up to the end of relevance": Part(ends=True),
+    "reciprocal ranks": Part({"fusion": "rrf"}),
 }
 
 
 def main() -> int:
-    """Measure every variant on every qa set and write the table."""
+    """Measure every variant on every qa set and on real_dev, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--step", type=int, default=3, help="ask every so manyth question (3)")
+    parser.add_argument("--step", type=int, default=3, help="ask every so manyth question of the sets (3)")
+    parser.add_argument("--stores", type=Path, help="where stores of real_dev's folders lie, as real-NAME (made anew)")
     options = parser.parse_args()
     shared = find_shared()
     if shared is None:
@@ -54,19 +121,17 @@ def main() -> int:
     asked = [each for each in ASKED if not each.name.startswith("ir_")]
     for each in asked:
         with tempfile.TemporaryDirectory(prefix="brimful-ablation-") as folder:
-            questions = each.read(shared)
-            means = _measured(questions, Path(folder), step=options.step)
-        for variant, recalls in means.items():
-            rows[variant].append("/".join(f"{value:.3f}".removeprefix("0") for value in recalls))
-            print(f"{each.name:20} {variant:24} {rows[variant][-1]}", flush=True)
+            _note(rows, each.name, _measured(each.read(shared), Path(folder), step=options.step))
+    _note(rows, "real_dev", _answered(shared / "data" / "real_dev", options.stores))
     lines = [
         f"# What each part of the ranking brings ({name})",
         "",
         f"Recall at {'/'.join(map(str, BUDGETS))} tokens of the units in rank order, without headers or packing.",
-        f"Every question in {options.step} was asked; `make ablation`.",
+        f"`real_dev`: how many questions got all of their answer, in contexts of {'/'.join(map(str, REAL_BUDGETS))}.",
+        f"Every question of `real_dev` was asked, of the others one in {options.step}; `make ablation`.",
         "",
-        "| ranking | " + " | ".join(each.name for each in asked) + " |",
-        "|---|" + "---|" * len(asked),
+        "| ranking | " + " | ".join([*(each.name for each in asked), "real_dev"]) + " |",
+        "|---|" + "---|" * (len(asked) + 1),
         *(f"| {variant} | " + " | ".join(cells) + " |" for variant, cells in rows.items()),
     ]
     place = Path(__file__).parent / "results" / f"ablation-{name}.md"
@@ -75,28 +140,80 @@ def main() -> int:
     return 0
 
 
+def _note(rows: dict[str, list[str]], name: str, means: dict[str, list[float]]) -> None:
+    for variant, recalls in means.items():
+        rows[variant].append("/".join(f"{value:.3f}".removeprefix("0") for value in recalls))
+        print(f"{name:20} {variant:40} {rows[variant][-1]}", flush=True)
+
+
 def _measured(questions: EvaluationSet, folder: Path, *, step: int) -> dict[str, list[float]]:
     """The mean recall of each variant at each budget."""
     chosen = questions.questions[::step]
-    engines = {}
+    places = {}
     for number, scope in enumerate(dict.fromkeys(question.scope for question in chosen)):
-        engines[scope] = brimful.open(folder / f"{number}.db")
+        places[scope] = folder / f"{number}.db"
         held = (each for each in questions.documents if scope is None or each.path in scope)
-        engines[scope].add_documents(held, allow=("secret",))  # as the set has them
+        with brimful.open(places[scope]) as engine:
+            engine.add_documents(held, allow=("secret",))  # as the set has them
     axis = TokenAxis(questions.documents)
     means = {}
-    for variant, changed in WITHOUT.items():
+    for variant, part in WITHOUT.items():
         sums = [0.0] * len(BUDGETS)
-        settings = FieldSettings(**changed)
-        for question in chosen:
-            found = engines[question.scope].search(question.text, limit=UNITS, field=settings)
-            cited = [Cited(hit.path, hit.start, hit.end) for hit in found.hits]
-            for place, budget in enumerate(BUDGETS):
-                sums[place] += score(axis, question, axis.fill(cited, budget=budget)).recall
+        engines = {scope: brimful.open(place) for scope, place in places.items()}  # anew: an engine remembers words
+        with part.left_out() as settings:
+            for question in chosen:
+                found = engines[question.scope].search(question.text, limit=UNITS, field=settings)
+                hits = found.hits[: found.relevant] if part.ends else found.hits
+                cited = [Cited(hit.path, hit.start, hit.end) for hit in hits]
+                for place, budget in enumerate(BUDGETS):
+                    sums[place] += score(axis, question, axis.fill(cited, budget=budget)).recall
         means[variant] = [total / len(chosen) for total in sums]
-    for engine in engines.values():
-        engine.close()
+        for engine in engines.values():
+            engine.close()
     return means
+
+
+def _answered(folder: Path, stores: Path | None) -> dict[str, list[float]]:
+    """How many of the questions of real_dev that have an answer each variant gave all of it to."""
+    judge = shared_module(folder / "score.py")
+    questions = [each for each in judge.load_questions() if each["gold"]]
+    with tempfile.TemporaryDirectory(prefix="brimful-ablation-") as made:
+        places = _real_stores(folder, {each["corpus"] for each in questions}, stores, Path(made))
+        return {
+            variant: _shares(judge, questions, partial(_contexts, places, part)) for variant, part in WITHOUT.items()
+        }
+
+
+def _real_stores(folder: Path, corpora: set[str], stores: Path | None, made: Path) -> dict[str, Path]:
+    if stores is not None:
+        return {corpus: stores / f"real-{corpus}" for corpus in corpora}
+    subprocess.run(["sh", str(folder / "fetch.sh"), str(FETCHED)], check=True, stdout=subprocess.DEVNULL)
+    for corpus in sorted(corpora):
+        with brimful.open(made / f"{corpus}.db") as engine:
+            engine.add(FETCHED / corpus)
+    return {corpus: made / f"{corpus}.db" for corpus in corpora}
+
+
+def _contexts(places: dict[str, Path], part: Part, questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each question gets at each budget."""
+    rows = []
+    for corpus in sorted(places):
+        with brimful.open(places[corpus]) as engine, part.left_out() as settings:
+            for question in (each for each in questions if each["corpus"] == corpus):
+                for budget in REAL_BUDGETS:
+                    fill = "relevant" if part.ends else "brim"
+                    text = engine.context(
+                        question["question"], budget=budget, model=MODEL, field=settings, fill=fill
+                    ).text
+                    rows.append({"qid": question["qid"], "budget": budget, "text": text, "found": bool(text.strip())})
+    return rows
+
+
+def _shares(judge: Any, questions: Sequence[dict[str, Any]], ask: Callable[..., list[dict[str, Any]]]) -> list[float]:
+    scored = judge.score(questions, ask(questions))
+    return [
+        sum(bool(scored[each["qid"], budget]["full"]) for each in questions) / len(questions) for budget in REAL_BUDGETS
+    ]
 
 
 if __name__ == "__main__":

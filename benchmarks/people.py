@@ -70,7 +70,8 @@ def main() -> int:
     return 0
 
 
-def _module(path: Path) -> ModuleType:
+def shared_module(path: Path) -> ModuleType:
+    """A script of the shared evaluation data."""
     found = importlib.util.spec_from_file_location(f"shared_{path.stem}", path)
     assert found is not None
     assert found.loader is not None
@@ -80,7 +81,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _real(folder: Path, options: argparse.Namespace) -> list[str]:
-    judge = _module(folder / "score.py")
+    judge = shared_module(folder / "score.py")
     subprocess.run(["sh", str(folder / "fetch.sh"), str(FETCHED)], check=True, stdout=subprocess.DEVNULL)
     asked = set(options.corpora.split(",")) - {""}
     questions = [each for each in judge.load_questions() if each["corpus"] in asked or not asked]
@@ -153,7 +154,7 @@ def _answered(results: dict[tuple[str, int], dict[str, Any]], budget: int) -> di
 
 
 def _bugs(shared: Path, late: str) -> list[str]:
-    unpack = _module(shared / "data" / "code_swe_dev" / "unpack.py")
+    unpack = shared_module(shared / "data" / "code_swe_dev" / "unpack.py")
     texts = dict(unpack.blobs())
     ours: dict[int, dict[str, float]] = {budget: {} for budget in LINE_BUDGETS}
     for bug in (each for each in unpack.instances() if each["evidence"]):

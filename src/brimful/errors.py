@@ -26,7 +26,7 @@
     │   └── UnavailableError      the provider or the model can't be reached
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
-        ├── HelperError           a process that took part of the work has ended
+        ├── HelperError           a task of a cluster that took part of the work has ended
         ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
@@ -234,7 +234,7 @@ class CorruptError(StoreError):
 
 
 class HelperError(StoreError):
-    """A process that took part of the work ended before it was done; what was committed before is intact."""
+    """A task of a cluster ended before its work was done; what was committed before is intact."""
 
     code = "store.helper"
 
@@ -352,7 +352,7 @@ OUTCOMES: dict[str, Outcome] = {
     "store.busy": Outcome(STORAGE, 503, "Another process is writing"),
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
-    "store.helper": Outcome(STORAGE, 503, "A process that took part of the work has ended"),
+    "store.helper": Outcome(STORAGE, 503, "A task that took part of the work has ended"),
     "store.shard_down": Outcome(STORAGE, 503, "A shard can't be reached"),
     "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),

@@ -239,8 +239,13 @@ class Corpus:
         return self._documents.lines(self.snapshot, path, start, end)
 
     def text(self, path: str, start: int, end: int) -> str:
-        """A range of a document as it is stored."""
-        return self._documents.text(self.snapshot, path, start, end).decode()
+        """A range of a document as it is stored; both ends lie between characters."""
+        try:
+            return self._documents.text(self.snapshot, path, start, end).decode()
+        except UnicodeDecodeError as error:
+            raise SpanError(
+                f"bytes {start} to {end} of {path!r:.200} cut a character of several bytes; give where one begins"
+            ) from error
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""

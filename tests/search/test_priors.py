@@ -10,7 +10,18 @@ from brimful.search.priors import ONE, FileKinds, Translations, prior_for
 PARTS = st.sampled_from(
     [
         *("test", "Tests", "spec", "e2e", "fixtures", "conftest.py", "TEST", "teſt", "example", "demos", "tutorial"),
-        *("CHANGES", "history", "news.md", "release-notes", "whatsnew", "changelog.d", "uv.lock", "go.sum", "x.min.js"),
+        *(
+            "CHANGES",
+            "history",
+            "news.md",
+            "release-notes",
+            "RelNotes",
+            "whatsnew",
+            "changelog.d",
+            "uv.lock",
+            "go.sum",
+            "x.min.js",
+        ),
         *(
             "a.umd.js",
             "b.map",

@@ -145,3 +145,17 @@ def test_a_window_does_not_begin_with_the_end_of_another_section(tmp_path):
         engine.add_text("garden.md", sections)
         context = engine.context("pruning the roses", budget=100, fill="relevant")
     assert context.windows[0].text.startswith("## Pruning the roses\n")
+
+
+@pytest.mark.parametrize("budget", [60, 100, 200])
+def test_a_window_of_code_does_not_begin_with_the_end_of_another_function(tmp_path, budget):
+    """The last lines of the function above tell nothing about the one that answers."""
+    lines = "".join(f"    value_{n} = {n}\n" for n in range(28))
+    code = "".join(f"def step_{n}(cup):\n{lines}\n    return value\n\n\n" for n in range(6))
+    code += 'def pour_tea(cup, *, frozen=False):\n    """Pour tea into a frozen cup."""\n    return cup\n\n\n' + code
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_text("steps.py", code)
+        context = engine.context("how is tea poured into a frozen cup", budget=budget)
+    best = max(context.windows, key=lambda window: window.score)
+    assert best.text.startswith("def ")
+    assert "def pour_tea(" in best.text

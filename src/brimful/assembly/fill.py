@@ -14,7 +14,7 @@ from brimful.corpus.documents import Document
 from brimful.patterns import compiled
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
-from brimful.windows.waterline import below_heading, with_words
+from brimful.windows.waterline import below_heading, with_words, without_tail
 from brimful.windows.window import Window, is_within, touching
 
 FULL_PERCENT = 98
@@ -253,6 +253,7 @@ class Page:
             edge = min(max(int(units[max(at, 0)]), stretch.low), start)
             if stretch.keeps_heading and edge < (heading := _heading_above(stretch.source, start)):
                 edge, stretch.is_held = heading, True
+            edge = without_tail(stretch.source, edge, start)
             grown = self._under_the_cap(stretch, edge, end)
         moved = grown is not None and grown != (start, end) and self._grown(stretch, *grown)
         if moved:
@@ -322,8 +323,8 @@ class Page:
             for stretch in stretches:
                 if self.is_full():
                     return
-                if may_stop and edges is _ends_within and stretch.source.kind == "data":
-                    continue  # and so is half a record
+                if may_stop and edges is _ends_within and stretch.source.kind != "prose":
+                    continue  # and so is half a record, or half a line of code
                 spans = edges(stretch)
                 if self._cap is not None:
                     spans = [(start, end) for start, end in spans if end - start <= self._cap]
@@ -385,7 +386,8 @@ def _lines_above(stretch: _Stretch) -> list[tuple[int, int]]:
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
     content = stretch.source.content
     edges = reversed(_line_ends(stretch.source, limit, start))
-    return [(edge, end) for edge in edges if with_words(content, edge, end) == edge]
+    whole = (edge for edge in edges if without_tail(stretch.source, edge, start) == edge)
+    return [(edge, end) for edge in whole if with_words(content, edge, end) == edge]
 
 
 def _line_ends(source: Document, start: int, end: int) -> list[int]:

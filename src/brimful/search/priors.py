@@ -60,11 +60,11 @@ _PRIORS: Final = (
     _prior(
         "change log",
         700,
-        r"(?:^|/)(?:change[-_]?logs?|changes|history|news|release[-_]?notes?|whats[-_]?new|upgrading|releases?)"
+        r"(?:^|/)(?:change[-_]?logs?|changes|history|news|rel(?:ease)?[-_]?notes?|whats[-_]?new|upgrading|releases?)"
         r"(?:[-_.]\w[^/]*|/.*)?$|(?:^|/)(?:changelog|whatsnew)[^/]*/",
         "changelog changes change changed history news release released releases version versions since upgrade"
         " upgrading migrate migration new added deprecated removed fixed fixes cve",
-        hints="change history news release whats upgrading",
+        hints="change history news release relnote rel-note rel_note whats upgrading",
     ),
     _prior(
         "lock file",

@@ -89,7 +89,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 """Of remembered vectors."""
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE = range(10)
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE, WORDS = range(11)
 BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
@@ -588,13 +588,16 @@ class BlobReader:
         return self._cursor.lacking(keys)
 
     def words(self, segment: int, pages: int) -> bytes:
-        """The terms of letters, sorted, a newline behind each."""
+        """The terms of letters, sorted, a newline behind each: as they are noted, or looked for in all pages."""
+        noted = self.find(key_of(segment, WORDS))
+        if noted is not None:
+            return unpacked(noted, most=self.most_bytes)
         keys = [key_of(segment, PAGE, place) for place in range(pages)]
         found: list[bytes] = []  # a page each
         for first in range(0, len(keys), _BLOBS_AT_ONCE):
             some = keys[first : first + _BLOBS_AT_ONCE]
             self.expect(some)
-            found += [b"\n".join([*page_words(self.blob(key)), b""]) for key in some]
+            found += [page_words(self.blob(key)) for key in some]
         return b"".join(found)
 
     @property

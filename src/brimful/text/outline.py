@@ -57,7 +57,7 @@ class Heads(NamedTuple):
     levels: NDArray[Any]
 
 
-def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
+def settle(content: bytes | memoryview, candidates: Cuts | Iterable[int]) -> Cuts:
     r"""Sort the candidates, drop the unsafe ones, and frame them with 0 and the length.
 
     Unsafe: inside a code point (before a continuation byte) and between CR and LF.
@@ -76,7 +76,8 @@ def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
     cuts[0], cuts[1:-1], cuts[-1] = 0, given, length
     np.maximum(cuts, 0, out=cuts)
     np.minimum(cuts, length, out=cuts)
-    cuts.sort()
+    if (cuts[1:] < cuts[:-1]).any():
+        cuts.sort()
     keep = np.empty(len(cuts), dtype=np.bool_)
     keep[0] = True
     np.not_equal(cuts[1:], cuts[:-1], out=keep[1:])
@@ -88,7 +89,7 @@ def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
     return cuts[keep]
 
 
-def _is_safe(content: bytes, cut: int) -> bool:
+def _is_safe(content: bytes | memoryview, cut: int) -> bool:
     here = content[cut]
     return (here & 0xC0) != 0x80 and not (here == 10 and content[cut - 1] == 13)
 

@@ -14,7 +14,7 @@ from operator import itemgetter
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
-from brimful.text.outline import Outline
+from brimful.text.outline import Block, Outline
 from brimful.text.passages import Passage
 from brimful.text.prose import natural_span
 from brimful.text.spans import Span, whole_ranges
@@ -44,6 +44,7 @@ EDGE_BYTES = 300
 
 _LINE_BACK = 400  # bytes before an end that say what is announced
 _SAID = compiled(rb"\S")
+_BLANK_LINE = compiled(rb"\n(?:[ \t]*\r?\n)+")
 _DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
 _ANCHOR = compiled(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
 _NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
@@ -221,7 +222,8 @@ RUNNERS_UP = 16
 """Hits just below the line that are offered too: one of them may fit where the next one in order does not."""
 
 _MOST_ABOVE_BYTES = 400
-"""So much of the section before a heading is left away where it has no word that what stands below lacks."""
+"""So much of the section before a heading, or of the function before another, is left away where it has no word of the
+question that what stands below lacks."""
 
 _MOST_WIDENED = 8  # units on each side of a scrap
 
@@ -462,24 +464,50 @@ def _announces(document: Document, end: int) -> bool:
 
 
 def _well_begun(document: Document, run: Run) -> Run:
-    """A run from its first line with words on; without a scrap of the section before a heading that is worth more.
+    """A run from its first line with words on; without a scrap of the section or function before what is worth more.
 
-    A sentence or two from the end of another section, without its heading, help nobody to read what follows.
+    A sentence or two from the end of another section, without its heading, help nobody to read what follows; nor do
+    the last lines of another function.
     """
     start, end, hits = run
-    content = document.content
-    start = with_words(content, start, end)
-    headings = document.outline.structure.headings if document.kind == "prose" else ()
-    at = bisect_right(headings, start, key=lambda heading: heading.start)
-    if start == 0 or at == len(headings) or headings[at].start >= end or (at and headings[at - 1].end > start):
+    start = with_words(document.content, start, end)
+    edge = _next_beginning(document, start, min(end, start + _MOST_ABOVE_BYTES)) if start else None
+    if edge is None:
         return start, end, hits
-    edge = headings[at].start
     above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
-    size = len(content[start:edge].strip())
+    size = len(document.content[start:edge].strip())
     new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}
-    is_scrap = size < SCRAP_BYTES or (size < _MOST_ABOVE_BYTES and not new)
     is_worth_less = bool(below) and max((hit.score for hit in above), default=-inf) < max(hit.score for hit in below)
-    return (edge, end, below) if is_scrap and is_worth_less else (start, end, hits)
+    return (edge, end, below) if is_worth_less and (size < SCRAP_BYTES or not new) else (start, end, hits)
+
+
+def without_tail(document: Document, start: int, end: int) -> int:
+    """Where code begins in a range that begins with the end of a function: with the next one, if there is one."""
+    begins = _next_beginning(document, start, end + 1) if document.kind == "code" and start < end else None
+    return start if begins is None else begins
+
+
+def _next_beginning(document: Document, start: int, end: int) -> int | None:
+    """Where the first heading begins, or behind the end of a function, below a blank line, the next one or a class."""
+    if document.kind == "prose":
+        headings = document.outline.structure.headings
+        at = bisect_right(headings, start, key=lambda heading: heading.start)
+        is_tail = at < len(headings) and headings[at].start < end and not (at and headings[at - 1].end > start)
+        return headings[at].start if is_tail else None
+    inside = _defined_at(document, start)[-1:] if document.kind == "code" else []
+    if not inside or inside[0].kind != "function" or inside[0].start >= start:
+        return None
+    for blank in _BLANK_LINE.finditer(document.content, start, end - 1):
+        if any(block.start >= blank.end() for block in _defined_at(document, blank.end())):
+            return blank.end()
+    return None
+
+
+def _defined_at(document: Document, start: int) -> list[Block]:
+    """The functions and classes around the first word from here on."""
+    said = _SAID.search(document.content, start)
+    found = document.outline.enclosing(said.start(), said.start() + 1) if said else ()
+    return [block for block in found if block.kind in ("function", "class")]
 
 
 def with_words(content: bytes, start: int, end: int) -> int:

@@ -49,6 +49,7 @@ _SPEAKS = compiled(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
 _HEADING_SIGN = compiled(rb"(?:[#=*]+|\.S[HS])[ \t]+")
+_QUOTE = ord('"')
 _WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
 _LINE = compiled(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
@@ -141,6 +142,9 @@ def _heading_words(content: bytes, start: int, end: int) -> tuple[int, int]:
     >>> text = b"## Proxies ##\n"
     >>> text[slice(*_heading_words(text, 0, len(text)))]
     b'Proxies'
+    >>> page = b'.SH "SEE ALSO"\n'
+    >>> page[slice(*_heading_words(page, 0, len(page)))]
+    b'SEE ALSO'
     """
     for line in _LINE.finditer(content, start, end):
         if _WORDS.search(line[0]):
@@ -148,6 +152,8 @@ def _heading_words(content: bytes, start: int, end: int) -> tuple[int, int]:
             first = line.start() + (sign.end() if sign else 0)
             closed = line[0].rstrip(b"#")
             last = line.start() + len(closed.rstrip()) if closed.endswith((b" ", b"\t")) else line.end()
+            if sign and sign[0].startswith(b".S") and content[first] == content[last - 1] == _QUOTE:
+                first, last = first + 1, last - 1  # as man pages write titles of several words
             return (first, last) if first < last else (start, start)
     return start, start
 
