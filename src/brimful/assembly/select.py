@@ -13,7 +13,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens, together, tokens_of_all
+from brimful.text.tokens import Measure, TokenCounter, extended, least_tokens, together, tokens_of_all
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -321,9 +321,9 @@ class Layout:
         if first < 0 or last < 0 or key in self._costs or after.document is None:
             return
         raw = after.text.encode()
-        pieces = (raw[:first].decode(), raw[len(raw) - last :].decode())
-        above, below = (self._counter.measure(piece) if piece else None for piece in pieces)
-        self._costs[key] = after, _sum(above, self.cost_of_text(before), below)
+        above, below = raw[:first].decode(), raw[len(raw) - last :].decode()
+        known = self.cost_of_text(before)
+        self._costs[key] = after, extended(known, self._counter, above=above, below=below)
 
     def _last_parts(self) -> list[Measure | None]:
         """All blocks, of which only the last one has changed, piece by piece."""

@@ -48,6 +48,11 @@ class RunSets:
         self.sizes.append(size)
         return number
 
+    def compared(self, text: bytes, *, most: int) -> tuple[int, list[tuple[int, float]] | None]:
+        """The number of a new text, and those before it that are `alike`."""
+        number = self.add(text)
+        return number, self.alike(number, most=most)
+
     def alike(
         self, number: int, others: array[int] | None = None, *, most: int | None = None
     ) -> list[tuple[int, float]] | None:
