@@ -286,3 +286,12 @@ def test_a_small_budget_shows_no_sentence_without_its_beginning(budget):
     start = page.content.index(b"It was")
     (window,) = pack(inflate([Hit("k.md", start, len(page), 1.0)], [page], sizing="field"), budget=budget).windows
     assert window.start in (0, start)
+
+
+@pytest.mark.parametrize("budget", range(500, 516))
+def test_dates_are_cut_between_their_parts(budget):
+    """A time takes a dozen tokens: to end above each would leave more than two percent of a small budget."""
+    document = Document("a.md", '{"time": "2026-01-02T03:04:05.123456Z"}\n' * 200)
+    window = Window.cut(document, 0, len(document), score=1.0)
+    context = pack([window], budget=budget, packing="greedy", model="claude", fill="relevant")
+    assert budget * 0.98 <= context.tokens <= budget

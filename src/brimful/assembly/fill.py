@@ -36,7 +36,7 @@ _UNLIMITED = 1 << 62
 _WORD_END = compiled(rb"(?<=\S)(?=\s)")
 _WORD_START = compiled(rb"(?<=\s)(?=\S)")
 _NEWLINE = compiled(rb"\n")
-_NUMBER = compiled(rb"\d+(?:[.,:/-]\d+)+|\d{2,}")
+_NUMBER = compiled(rb"\d+(?:[.,]\d+)+|\d{2,}")  # dates and times may end between their parts: they are long
 _SAID = compiled(rb"\S")
 _CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
 
