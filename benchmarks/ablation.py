@@ -25,6 +25,7 @@ import brimful
 from brimful.evaluation.measures import Cited, TokenAxis, score
 from brimful.evaluation.sets import EvaluationSet
 from brimful.search import field, search, terms
+from brimful.search.columns import CorpusColumns
 from brimful.search.priors import ONE, FileKinds
 from brimful.settings import FieldSettings
 
@@ -46,6 +47,11 @@ class Part(NamedTuple):
             for owner, name, instead in self.code:
                 stack.enter_context(patch.object(owner, name, instead))
             yield FieldSettings(**self.settings)
+
+
+def _no_records(columns: Any) -> Any:
+    """No document that is made of records."""
+    return np.zeros(len(columns.documents), np.bool_)
 
 
 def _glued(columns: Any, query: Any, *, forms: Callable[..., Any] = search._forms) -> Any:  # noqa: SLF001
@@ -95,6 +101,8 @@ WITHOUT = {
     "translations in full": Part(code=((search, "_translations", lambda *_: (np.zeros(0, np.int64), frozenset())),)),
     "tables of contents in full": Part(code=((field, "entries", lambda *_: np.zeros(0, np.int64)),)),
     "names of columns in one row": Part(code=((field, "_tell_columns", lambda *_: None),)),
+    "records by what stands around them": Part(code=((CorpusColumns, "records", property(_no_records)),)),
+    "repeated records in full": Part(code=((search, "repeats", lambda *_: np.zeros(0, np.int64)),)),
     "little words glued": Part(code=((search, "_forms", _glued),)),
     "letters and digits together": Part(code=((search, "_in_parts", lambda _, query: query),)),
     "names not by their parts in a row": Part(code=((search, "_side_by_side", lambda *_: {}),)),

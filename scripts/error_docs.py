@@ -156,12 +156,9 @@ def _full() -> None:
 
 
 def _helper() -> None:
-    from brimful.corpus.skips import SourceSettings
-    from brimful.ingest.workers import Helper
+    from brimful.ingest.workers import _ended
 
-    helper = Helper((SourceSettings(), False))
-    helper.close()
-    helper.ask([])
+    raise _ended(type("WorkerCrashedError", (Exception,), {})())
 
 
 def _endpoint() -> None:

@@ -206,14 +206,14 @@ def test_another_title_is_another_context(engine):
     assert engine.context("zeppelin", budget=50).windows[0].path == "note.md"
 
 
-def test_contexts_of_large_documents_are_let_go_sooner(engine, monkeypatch):
+def test_contexts_of_large_documents_are_let_go_sooner(engine):
     """What is kept holds no more bytes of documents than it may, the newest context aside."""
     engine.add_text("long.md", "Tea is served at four, and the kettle sings. " * 200)
-    monkeypatch.setattr("brimful.moment.KEPT_CONTEXT_BYTES", 20_000)
+    engine._contexts.most_bytes = 20_000
     for number in range(5):
         engine.context(f"When is tea number {number}?", budget=200)
     assert 1 <= len(engine._contexts) < 5
-    monkeypatch.setattr("brimful.moment.KEPT_CONTEXT_BYTES", 1)
+    engine._contexts.most_bytes = 1
     engine.context("Who sings?", budget=200)
     assert len(engine._contexts) == 1
 

@@ -106,7 +106,7 @@ def rates(stage: Stage) -> tuple[Table, list[str]]:
         "Wall is the fastest round, since the cores are shared. Two cores are given to those that can use them.",
         "Brimful commits every 16 MB, FTS5 every 8 MB, with a write-ahead log that is synced; the others at the end.",
         "Brimful also cuts units and sections, hashes every document and seals every row.",
-        "On two cores it starts a second process, whose processor time is counted too.",
+        "On two cores a thread indexes one batch while the next is read and the last is written.",
     ]
     everything = stage.built[VECTORS, 1].middle("cpu_s")
     fts5 = stage.built["FTS5", 1].middle("cpu_s")

@@ -21,7 +21,7 @@ from brimful.corpus.documents import Document
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
 from brimful.index.embedders import Embedder
-from brimful.moment import Corpus, KeptContexts, Readers, ask_for, beside_the_rest
+from brimful.moment import KEPT_CONTEXT_BYTES, KEPT_CONTEXTS, Corpus, KeptContexts, Readers, ask_for, beside_the_rest
 from brimful.receipts.receipt import Receipt
 from brimful.search.columns import CorpusColumns
 from brimful.settings import DEFAULT_BUDGET, Ask, AskSettings, FieldSettings
@@ -113,7 +113,8 @@ class Engine(Closing):
         self._readers = Readers(
             self._store, place=self.path, vectors=vectors, embedder=embedder, late=late, reranker=reranker
         )
-        self._documents, self._contexts = WholeDocuments(), KeptContexts()
+        self._documents = WholeDocuments()
+        self._contexts = KeptContexts(KEPT_CONTEXT_BYTES, most=KEPT_CONTEXTS)
         self._states = States(place=self.path, store=self._store, opened=self._at)
         self._memory: Memory | None = None
         self._memory_lock = threading.Lock()

@@ -26,7 +26,7 @@
     │   └── UnavailableError      the provider or the model can't be reached
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
-        ├── HelperError           a process that took part of the work has ended
+        ├── HelperError           a task of a cluster that took part of the work has ended
         ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
@@ -39,7 +39,6 @@ Every message names the value and the remedy. `code` never changes once released
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -235,7 +234,7 @@ class CorruptError(StoreError):
 
 
 class HelperError(StoreError):
-    """A process that took part of the work ended before it was done; what was committed before is intact."""
+    """A task of a cluster ended before its work was done; what was committed before is intact."""
 
     code = "store.helper"
 
@@ -307,7 +306,9 @@ def did_you_mean(close: Sequence[str]) -> str:
 
 def suggest(value: str, known: Iterable[str]) -> str:
     """The "did you mean" part of a message, or nothing when no name is close."""
-    close = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
     return did_you_mean(close)
 
 
@@ -351,7 +352,7 @@ OUTCOMES: dict[str, Outcome] = {
     "store.busy": Outcome(STORAGE, 503, "Another process is writing"),
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
-    "store.helper": Outcome(STORAGE, 503, "A process that took part of the work has ended"),
+    "store.helper": Outcome(STORAGE, 503, "A task that took part of the work has ended"),
     "store.shard_down": Outcome(STORAGE, 503, "A shard can't be reached"),
     "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),

@@ -9,7 +9,6 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -44,7 +43,7 @@ from brimful.settings import (
     Meaning,
 )
 from brimful.store.documents import WholeDocuments
-from brimful.store.format import give_back
+from brimful.store.format import ByteLru, give_back
 from brimful.store.protocol import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -64,42 +63,8 @@ _MAPPED = 50
 """Documents that a map for a question opens at most."""
 _CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
-_Key = tuple[object, ...]
-
-
-# ---- contexts: Which answers are remembered? The last ones, whichever moment they are of.
-
-
-class KeptContexts:
-    """The contexts that were made last, by all that they depend on; safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[_Key, Context] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: _Key) -> Context | None:
-        """One of them."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def keep(self, key: _Key, context: Context) -> Context:
-        """Remember one, and let go of the oldest that are too many."""
-        with self._lock:
-            self._kept[key] = context
-            held = sum(each.held_bytes for each in self._kept.values())
-            while len(self._kept) > 1 and (len(self._kept) > KEPT_CONTEXTS or held > KEPT_CONTEXT_BYTES):
-                held -= self._kept.popitem(last=False)[1].held_bytes
-        return context
-
-    def clear(self) -> None:
-        """Remember none."""
-        with self._lock:
-            self._kept.clear()
+KeptContexts = ByteLru[tuple[object, ...], Context]
+"""The contexts that were made last, whichever moment they are of, by all that they depend on."""
 
 
 # ---- readers: Who compares a question with the corpus beside its words?
@@ -274,8 +239,13 @@ class Corpus:
         return self._documents.lines(self.snapshot, path, start, end)
 
     def text(self, path: str, start: int, end: int) -> str:
-        """A range of a document as it is stored."""
-        return self._documents.text(self.snapshot, path, start, end).decode()
+        """A range of a document as it is stored; both ends lie between characters."""
+        try:
+            return self._documents.text(self.snapshot, path, start, end).decode()
+        except UnicodeDecodeError as error:
+            raise SpanError(
+                f"bytes {start} to {end} of {path!r:.200} cut a character of several bytes; give where one begins"
+            ) from error
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
@@ -432,7 +402,8 @@ class Corpus:
         if (kept := self.contexts.get(key)) is not None:
             return kept
         context, found = self.asked(ask).fullest(room)
-        made = self.contexts.keep(key, self.receipted(ask, context.without_prices(), found))
+        made = self.receipted(ask, context.without_prices(), found)
+        made = self.contexts.keep(key, made, size=made.held_bytes)
         del context, found  # a question's columns are long
         give_back()
         return made
@@ -451,7 +422,7 @@ class Corpus:
             self._readers.reranker,
         )
 
-    def key(self, ask: Ask, room: Budget) -> _Key:
+    def key(self, ask: Ask, room: Budget) -> tuple[object, ...]:
         """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
         return (self.snapshot.generation, self.snapshot.missing, room, ask)
 

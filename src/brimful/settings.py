@@ -133,7 +133,9 @@ class FieldSettings:
     definition: float = _weight(1.5, "A unit that defines a name of the question.")
     runs: float = _weight(0.5, "Four words of the question in a row.")
     frame: float = _weight(1.0, "A line that a pasted traceback points at.")
-    priors: bool = choice(True, "Tests, examples, change logs, lock files and generated files count for less.")
+    priors: bool = choice(
+        True, "Tests, examples, change logs, lock files, generated text and repeated lines count less."
+    )
     asking: float = _weight(0.2, "Words that only ask, against a word's one.")
     part: float = _weight(0.7, "Parts of longer words, against a word's one.")
     repeated: float = _weight(4.0, "BM25's k3: how much more a word counts that a question repeats; 0 counts it once.")
@@ -145,6 +147,7 @@ class FieldSettings:
     model_meaning: float = _weight(0.4, "The same where a model has read units and question.")
     late: float = _weight(0.5, "The same where a model reads the best places when they are asked for.")
     late_around: float = _weight(0.8, "Of `near` and `wide`, how much counts beside such a model.")
+    late_document: float = _weight(0.8, "What such a model adds to the order of documents.")
     late_candidates: int = _weight(200, "How many of the best places it reads.", unit="units")
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
     full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")

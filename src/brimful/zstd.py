@@ -14,7 +14,7 @@ else:
 ZstdError = zstd.ZstdError
 
 
-def packer(level: int) -> Callable[[bytes], bytes]:
+def packer(level: int) -> Callable[[bytes | memoryview], bytes]:
     """What packs bytes into one frame each, their number in its head; made once for many of them.
 
     >>> unpacked(packer(3)(b"tea"), 3)

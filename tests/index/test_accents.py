@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.build import Extent, build_segment, plain_form, with_plain_forms
+from brimful.index.build import Extent, build_segment
 from brimful.index.segments import Postings
-from brimful.text.terms import terms_of
+from brimful.kernels.terms import ROOM
+from brimful.text.terms import indexed_terms, plain_form, terms_of
+from tests.index.plain_forms import with_plain_forms
 
 words = st.lists(
     st.sampled_from("café cafe cafè CAFÉ häuser hauser йод иод x\u0302y xy ガ カ ñ n Ω ώ ω".split()), max_size=20
@@ -51,6 +53,16 @@ def test_a_plain_term_stands_where_its_accented_forms_do(chosen):
     assert {name: after.of(name).tolist() for name in after.names} == {
         name: sorted(places) for name, places in expected.items()
     }
+
+
+@given(st.text() | words.map(" ".join) | st.text("éeèſʼ㌔ﬁキロ_Aa1ά\u0301 ", max_size=30))
+def test_plain_forms_are_found_before_terms_are_placed(text):
+    """The terms of an index are those of the text, with plain forms added to what is made of them."""
+    terms, found = terms_of(text.encode()), indexed_terms(text.encode() + ROOM)
+    wanted = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
+    assert (found.names, found.offsets.tolist()) == (wanted.names, wanted.offsets.tolist())
+    assert found.starts.tolist() == wanted.positions.tolist()
+    assert found.starts.dtype == terms.starts.dtype
 
 
 def test_a_segment_is_searched_without_accents():

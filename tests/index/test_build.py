@@ -47,7 +47,7 @@ def test_units_cut_safely(found):
     assert set(segment.sections.tolist()) <= set(segment.units.tolist())
     begun = {base for base, one in zip(segment.bases.tolist(), laid, strict=True) if one.content}
     assert begun <= set(segment.units.tolist())
-    codes = np.frombuffer(segment.axis + b" ", np.uint8)
+    codes = np.frombuffer(segment.padded, np.uint8)
     assert not ((codes[segment.units] & 0xC0) == 0x80).any()
 
 

@@ -267,7 +267,7 @@ def test_a_reranking_server_scores_texts(server: Server, protocol: Any, field: s
         ({"results": [{"index": 0}]}, "something else than scores"),
         ({"results": [{"index": 0, "relevance_score": 1}]}, "1 scores to 2 texts"),
         ({"results": [{"index": 1, "relevance_score": 1}] * 2}, "2 scores to 2 texts"),
-        ({"results": [{"index": at, "relevance_score": 1e300} for at in (0, 1)]}, "no number"),
+        ({"results": [{"index": at, "relevance_score": 1e300} for at in (0, 1)]}, "not a number"),
     ],
 )
 def test_a_wrong_answer_is_no_score(server: Server, answer: object, words: str) -> None:

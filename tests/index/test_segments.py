@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.index import segments
-from brimful.index.segments import OpenPage, Postings, page_names, pages_of, read_page
+from brimful.index.segments import OpenPage, Postings, page_names, page_words, pages_of, read_page
 
 postings = st.dictionaries(
     st.text("abé_1", min_size=1, max_size=8).map(str.encode),
@@ -28,7 +28,7 @@ def test_postings_come_back_from_pages_of_any_size(found, size):
     assert [name for page in pages for name in page_names(page.data)] == names
     for page in pages:
         read = read_page(page.data)
-        assert (page.first, page.terms) == (read.names[0], len(read.names))
+        assert (page.first, page.words) == (read.names[0], page_words(page.data))
         assert read.names == page_names(page.data)
         opened = OpenPage(page.data)
         for name in read.names:

@@ -44,8 +44,8 @@ extents = st.lists(
 def parts_of(text, kind="prose", language="text", *, of="units"):
     """The pieces that a text is cut into."""
     segment = build_segment([Extent(text.encode(), kind, language)])
-    cuts = [*getattr(segment, of).tolist(), len(segment.axis)]
-    return [segment.axis[start:end].decode() for start, end in itertools.pairwise(cuts)]
+    cuts = [*getattr(segment, of).tolist(), segment.length]
+    return [segment.padded[start:end].decode() for start, end in itertools.pairwise(cuts)]
 
 
 @given(extents)

@@ -1,6 +1,7 @@
 """The kernels that find, group and place terms, against NumPy and plain Python."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,14 @@ def test_sorted_names_become_one_list(found):
     names, rows = kernels.merge_names(lists)
     assert names == sorted(set().union(*found))
     assert [[names[at] for at in places.tolist()] for places in rows] == lists
+
+
+@given(HOSTILE, st.integers(0, 5))
+@example(b"tea\n\ntea2\npot", 3)
+def test_lines_of_letters_are_those_of_a_pattern(content, least):
+    """Of any lines the ones that the pattern finds, whether or not a newline stands behind the last."""
+    wanted = re.findall(rb"^[A-Za-z\x80-\xff]{%d,}$" % max(least, 1), content, re.MULTILINE)
+    assert kernels.letter_lines(content, least=max(least, 1)) == b"".join(line + b"\n" for line in wanted)
 
 
 def test_names_that_are_in_no_order_are_refused():

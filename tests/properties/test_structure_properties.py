@@ -3,10 +3,11 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimful.text.structure import structure
+from brimful.text.layout import definition_blocks
+from brimful.text.structure import PartedSource, definitions_in, structure
 from tests.properties.growth import growth, seconds
 from tests.text.test_definitions_by_rules import SOURCES
 
@@ -30,6 +31,40 @@ PIECES = st.sampled_from(
     ).split(" ")
 )
 TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=60).map(" ".join).map(str.encode)
+
+
+C_PIECES = st.sampled_from(
+    (
+        "int f(int a); int g(int a,\n b); struct A { }; enum B { x, y } typedef struct C { int z; } D; class E : F { "
+        'public: ~E(); } namespace N { extern "C" { } { ( ) [ ] ; = , \n \n\n // doc\n /* doc */ #define A\\\n1\n '
+        "#define B(x) x\n #if 0\n #else\n #endif\n int a[] = {1}; 'c' \" template<class T> operator()(int) try catch "
+        "(...) return const"
+    ).split(" ")
+)
+
+
+PYTHON_PIECES = st.sampled_from(
+    (
+        "def f(x):\n|class A:\n|@b\n|async def g(x=[1],\n y={}):\n|return 1\n|X = 1\n|Y = (\n|)|(|[|]|}|'''|# doc\n"
+        "|\n|\n\n|\n\t|\n\f|'|:|;|=|if a:\n|pass\n| |  "
+    ).split("|")
+)
+PARTED = st.one_of(
+    st.tuples(st.sampled_from(("c", "cpp", "java", "csharp", "dart")), st.lists(C_PIECES, max_size=80).map(" ".join)),
+    st.tuples(st.just("python"), st.lists(PYTHON_PIECES, max_size=80).map("".join)),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(PARTED, st.integers(1, 200))
+@example(("python", "def e(]\n ,\n):"), 1)
+def test_blocks_of_a_source_read_in_parts_are_those_of_the_whole(source, size):
+    """Wherever a source is parted, and though declarations and macros of a single line are passed over."""
+    language, content = source[0], source[1].encode()
+    parted = PartedSource(content, language, part_bytes=size)
+    parts = range(parted.part_of(len(content)) + 1)
+    found = [block for part in parts for block in definition_blocks(content, parted.definitions(part))]
+    assert tuple(found) == definition_blocks(content, definitions_in(content, language))
 
 
 @settings(max_examples=300, deadline=None)

@@ -109,7 +109,7 @@ def plain_field(columns, term_hits, settings):
         [min(number, settings.heading) if unit in headers else number for unit, number in enumerate(count)]
         for count in counts
     ]
-    lexical = [settings.document * documents[rows[unit]] for unit in units]
+    records = [columns.documents.paths[rows[unit]] == "stock.csv" for unit in units]
     told = [
         [
             settings.heading * is_told(columns, unit, each.word) + settings.name_in_unit * (names[at][rows[unit]] > 0)
@@ -117,6 +117,8 @@ def plain_field(columns, term_hits, settings):
         ]
         for at, each in enumerate(term_hits)
     ]
+    own: list[float] = []
+    lexical = [0.0] * len(units)
     scales = ((0, settings.unit), (settings.near_reach, settings.near), (settings.wide_reach, settings.wide))
     for reach, share in scales:
         width = 2 * reach + 1
@@ -124,11 +126,13 @@ def plain_field(columns, term_hits, settings):
         groups = [around(unit, reach) for unit in units]
         average = columns.unit_size * width
         scale = plain_scale(groups, counts, sizes, term_hits, censuses, len(columns), average, settings, told)
-        lexical = [value + share * here for value, here in zip(lexical, scale, strict=True)]
-    total = [
-        value + settings.spread * sum(lexical[other] for other in around(unit, 1) if other != unit)
-        for unit, value in enumerate(lexical)
-    ]
+        own = own or scale  # a record stands for itself at every scale
+        here = [own[unit] if records[unit] else scale[unit] for unit in units]
+        lexical = [value + share * worth for value, worth in zip(lexical, here, strict=True)]
+    whole = [own[unit] if records[unit] else documents[rows[unit]] for unit in units]
+    lexical = [value + settings.document * worth for value, worth in zip(lexical, whole, strict=True)]
+    beside = [0 if records[unit] else sum(lexical[o] for o in around(unit, 1) if o != unit) for unit in units]
+    total = [value + settings.spread * worth for value, worth in zip(lexical, beside, strict=True)]
     return [round(value * MILLION) for value in total]
 
 

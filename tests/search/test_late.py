@@ -71,6 +71,21 @@ def test_what_is_meant_moves_up(tmp_path, counting):
         assert found.read.embedded == found.read.passages > 1
 
 
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_documents_move_up_by_what_is_meant_in_them(tmp_path, counting, is_warm):
+    """The document about locks is the first, though others have more words of the question."""
+    fill(tmp_path / "a.db")
+    with opened(tmp_path / "a.db", counting) as engine:
+        engine.add_documents(brimful.Document(f"{n}.md", f"Once {n} people were running a shop.") for n in range(20))
+        if is_warm:
+            engine.warm()
+        by_words = [path for path, _ in engine.search(QUESTION, meaning="words", limit=50).documents]
+        assert by_words.index("locks.md") > 0
+        found = engine.search(QUESTION, limit=50)
+        assert found.documents[0][0] == "locks.md"
+        assert found.read.is_full == is_warm
+
+
 def test_no_text_is_read_twice(tmp_path, counting):
     """Neither by the next question, nor at another budget, nor by another process that opens the store."""
     fill(tmp_path / "a.db")

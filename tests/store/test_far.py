@@ -62,10 +62,12 @@ def test_kept_blobs_are_bounded():
     """The oldest are let go of; the two kinds that are written anew are never kept."""
     kept = KeptBlobs(100)
     for place in range(10):
-        kept.keep(place, (bytes(30), b"seal"))
+        kept.keep(place, (bytes(30), b"seal"), size=30)
     assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
-    kept.keep(key_of(1, EXTENTS), (b"x", b"seal"))
+    blobs = FarBlobs(kept, lambda keys: dict.fromkeys(keys, (b"x", b"seal")))
+    assert blobs.get(key_of(1, EXTENTS)) == (b"x", b"seal")
     assert kept.get(key_of(1, EXTENTS)) is None
+    assert kept.get(key_of(1, UNITS)) == (b"x", b"seal")  # it came along
 
 
 def test_the_size_is_one_setting_for_all_shards(monkeypatch):
@@ -85,7 +87,7 @@ def test_shards_divide_it(postgres_server, monkeypatch):
     monkeypatch.setenv(far.VARIABLE, "30")
     number = next(_numbers)
     with brimful.open([postgres_server.address(f"far-{number}-{name}") for name in "abc"]) as engine:
-        assert [store.kept._most for store in engine._store._all()] == [10 << 20] * 3
+        assert [store.kept.most_bytes for store in engine._store._all()] == [10 << 20] * 3
 
 
 def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, monkeypatch):
@@ -95,11 +97,11 @@ def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, 
     with brimful.open(tmp_path / "one.db") as file, brimful.open(address) as server:
         for engine in (file, server):
             engine.add_documents(_documents())
-        assert not server._store.kept._blobs
+        assert len(server._store.kept) == 0
         for question in QUESTIONS:
             mine, theirs = (engine.context(question, budget=400) for engine in (file, server))
             assert (mine.text, mine.receipt.id) == (theirs.text, theirs.receipt.id)
-        assert not server._store.kept._blobs
+        assert len(server._store.kept) == 0
 
 
 def test_segments_add_no_round_trips(postgres_server):

@@ -13,7 +13,7 @@ from brimful.index.build import Extent
 from brimful.index.segments import Postings, merge_postings, without_empty
 from brimful.search.columns import CorpusColumns
 from brimful.store import writing
-from brimful.store.format import LITTLE, key_of
+from brimful.store.format import LITTLE, WORDS, key_of
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import FANOUT, write_blob
@@ -207,6 +207,29 @@ def test_little_words_are_noted_and_merged(tmp_path):
         store.remove(["0.md"])
         with store.snapshot() as now:
             assert now.segments()[0].little_words() is None  # of what is left it must be looked up
+
+
+def test_words_are_noted_and_merged(tmp_path):
+    """Each segment notes its terms of letters, and a merged one those of all; one that notes none reads its pages."""
+    texts = {f"{at}.md": f"Tea no. {at}: naïve café, 茶, pot{'s' * at} and r2d2 to x_y." for at in range(FANOUT)}
+    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+        for path, text in texts.items():
+            store.add([Entry(Document(path, text))])
+            with store.snapshot() as now:
+                noted = [segment.words() for segment in now.segments()]
+                named = [[name for name in segment.names(b"") if _is_word(name)] for segment in now.segments()]
+            assert noted == [b"".join(name + b"\n" for name in names) for names in named]
+        assert len(noted) == 1
+        assert b"caf\xc3\xa9\n" in noted[0]
+        assert b"pot\n" in noted[0]
+        with store._writing() as cursor:
+            cursor.execute("DELETE FROM blobs WHERE key = ?", (key_of(now.segments()[0].number, WORDS),))
+        with store.snapshot() as now:
+            assert [segment.words() for segment in now.segments()] == noted
+
+
+def _is_word(name):
+    return len(name) >= 3 and all(code >= 0x80 or chr(code).isalpha() for code in name)
 
 
 def test_a_segment_without_noted_words_is_asked_for_them(tmp_path):

@@ -11,7 +11,7 @@ def heads_of(text, kind="prose", language="markdown"):
     segment = build_segment([Extent(text.encode(), kind, language)])
     heads = segment.heads
     rows = zip(heads.starts.tolist(), heads.ends.tolist(), heads.levels.tolist(), strict=True)
-    return [(segment.axis[start:end].decode(), level) for start, end, level in rows]
+    return [(segment.padded[start:end].decode(), level) for start, end, level in rows]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_heads_do_not_depend_on_neighbours():
     """An underline at the start of a text has no title in the text before, nor does a fence reach into the next."""
     texts = [b"Title", b"=====\n```\nopen", b"# yes\n", b"---\ntitle: x\n---\n# too"]
     segment = build_segment([Extent(text, "prose", "markdown") for text in texts])
-    found = [segment.axis[start:end] for start, end in zip(segment.heads.starts, segment.heads.ends, strict=True)]
+    found = [segment.padded[start:end] for start, end in zip(segment.heads.starts, segment.heads.ends, strict=True)]
     assert found == [b"# yes", b"# too"]
     assert np.all(np.diff(segment.heads.starts) > 0)

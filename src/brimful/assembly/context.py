@@ -408,7 +408,7 @@ class Context:
         """What it keeps in memory of documents: those of its windows, shown or left out, each once."""
         windows = (*self.windows, *(each.window for each in self.omitted))
         documents = {id(window.document): window.document for window in windows if window.document is not None}
-        return sum(len(document) for document in documents.values() if document.is_whole)
+        return sum(len(document.content) for document in documents.values() if document.is_whole)
 
     def without_prices(self) -> Context:
         """The same, with no price for what is left out."""

@@ -144,9 +144,9 @@ class Twins:
         """The number of a text, from 0 on."""
         number = self._numbers.get(text)
         if number is None:
-            number = self._numbers[text] = self._sets.add(text.casefold().encode())
-            found = self._sets.alike(number, most=_MOST_ALIKE)
-            itself = {number: 1.0} if self._sets.size(number) else {}  # without words it shares nothing
+            number, found = self._sets.compared(text.casefold().encode(), most=_MOST_ALIKE)
+            self._numbers[text] = number
+            itself = {number: 1.0} if self._sets.sizes[number] else {}  # without words it shares nothing
             self._alike.append(None if found is None else self._enough(found) | itself)
             for other, overlap in self._enough(found or ()).items():
                 if (known := self._alike[other]) is not None:

@@ -91,7 +91,7 @@ class _Stretch:
             if hit.end - offset <= end and start <= with_words(content, hit.start - offset, hit.end - offset)
         )
         if self.window.document is not None:
-            return self.window.resized(start, end).changed(is_inflated=True, hits=hits)
+            return self.window.resized(start, end, is_inflated=True, hits=hits)
         return replace(
             self.window,
             text=self.source.text(start, end),
@@ -200,6 +200,7 @@ class Page:
 
     def _fits(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         resized = stretch.resized(start, end)
+        self._layout.note_grown(stretch.window, resized)
         if not self._set(stretch.place, resized, available=self._available):
             return None
         stretch.window = resized

@@ -105,6 +105,7 @@ class Packer:
         price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
         blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
         blocks = [[_as_shown(window) for window in block] for block in blocks]
+        layout = new_layout()
         return Context(
             text=text,
             tokens=tokens,
@@ -114,7 +115,7 @@ class Packer:
             exact=counter.exact,
             format=form.name,
             packing=settings.packing,
-            content_tokens=sum(counter.count(window.text) for block in blocks for window in block),
+            content_tokens=sum(layout.cost_of_text(window).tokens for block in blocks for window in block),
             truncated=trimmed is not None or selection.ran_out or bool(cut_off),
             include_metadata=settings.include_metadata,
             line_numbers=settings.line_numbers,
@@ -314,7 +315,7 @@ def _as_shown(window: Window) -> Window:
     """The window with the coherence that it has as it is shown: it may have been cut or grown."""
     if window.document is None:
         return window
-    return replace(window, coherence=coherence_of(window.document, window.span, window.seams))
+    return window.changed(coherence=coherence_of(window.document, window.span, window.seams))
 
 
 def _holds(shown: Window, other: Window) -> bool:

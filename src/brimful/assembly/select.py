@@ -13,7 +13,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, least_tokens, together, tokens_of_all
+from brimful.text.tokens import Measure, TokenCounter, extended, least_tokens, together, tokens_of_all
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -223,7 +223,7 @@ class Layout:
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
-            self._before = self._last()
+            self._before = together(*self._last_parts())
         self._paths.append(path)
         self._slots.append(_Tree(self._meet))
         return len(self._slots) - 1
@@ -232,7 +232,7 @@ class Layout:
         """Add blocks with all their windows at once, whether they fit or not; None leaves a slot empty."""
         for path, windows in blocks:
             self._slots[self.add_block(path)].fill([self._run(window) if window else None for window in windows])
-        self.tokens = self.wanted = self._total(self._last())
+        self.tokens = self.wanted = self._total(*self._last_parts())
 
     def cost_of(self, blocks: Iterable[Sequence[Window]]) -> int:
         """What blocks of windows would cost by themselves, added up from the first to the last."""
@@ -249,14 +249,14 @@ class Layout:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
         if self._blocks is None and block < len(self._slots) - 1:
             self._blocks = _Tree(self._meet_blocks)
-            self._blocks.fill([self._block(number) for number in range(len(self._slots))])
+            self._blocks.fill([together(*self._parts(number)) for number in range(len(self._slots))])
         slot_before = self._slots[block].put(slot, self._run(window) if window else None)
         if self._blocks is None:
-            block_before, whole = None, self._last()
+            block_before, tokens = None, self._total(*self._last_parts())
         else:
-            block_before = self._blocks.put(block, self._block(block))
-            whole = self._blocks.total
-        tokens = self.wanted = self._total(whole)
+            block_before = self._blocks.put(block, together(*self._parts(block)))
+            tokens = self._total(self._blocks.total)
+        self.wanted = tokens
         if tokens > available:
             self._slots[block].undo(slot, slot_before)
             if self._blocks is not None and block_before is not None:
@@ -298,24 +298,46 @@ class Layout:
         key = (window.path, window.start, id(text), window.score)
         known = self._costs.get(key)
         if known is None or not _is_written_alike(known[0], window):
-            written = self._form.body(window, self._showing)
-            known = window, self._counter.measure("".join([fragment.text for fragment in written]))
+            written = "".join([fragment.text for fragment in self._form.body(window, self._showing)])
+            if written.startswith(text):
+                behind = self._written([Fragment(written[len(text) :])])
+                known = window, _sum(self.cost_of_text(window), behind)
+            else:
+                known = window, self._counter.measure(written)
             self._costs[key] = known
         return known[1]
 
-    def _last(self) -> Measure | None:
-        """All blocks, of which only the last one has changed."""
-        block = self._block(len(self._slots) - 1) if self._slots else None
-        if block is None or self._before is None:
-            return self._before if block is None else block
-        return self._meet_blocks(self._before, block)
+    def cost_of_text(self, window: Window) -> Measure:
+        """The measure of a window's own text."""
+        key = (window.path, window.start, window.end)
+        known = self._costs.get(key)
+        if known is None or known[0] is None or known[0].text != window.text:
+            known = self._costs[key] = window, self._counter.measure(window.text)
+        return known[1]
 
-    def _block(self, block: int) -> Measure | None:
+    def note_grown(self, before: Window, after: Window) -> None:
+        """Know what a window's text costs by what it has grown by: the rest was measured before."""
+        key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
+        if first < 0 or last < 0 or key in self._costs or after.document is None:
+            return
+        raw = after.text.encode()
+        above, below = raw[:first].decode(), raw[len(raw) - last :].decode()
+        known = self.cost_of_text(before)
+        self._costs[key] = after, extended(known, self._counter, above=above, below=below)
+
+    def _last_parts(self) -> list[Measure | None]:
+        """All blocks, of which only the last one has changed, piece by piece."""
+        last = self._parts(len(self._slots) - 1) if self._slots else []
+        between = self._between_blocks if last and self._before is not None else None
+        return [self._before, between, *last]
+
+    def _parts(self, block: int) -> list[Measure | None]:
+        """A block piece by piece; nothing where no window is in it."""
         run = self._slots[block].total
         if run is None:
-            return None
+            return []
         above = self._above(self._paths[block], run.first)
-        return _sum(above, run.cost, self._written(self._form.tail(run.last, self._showing)))
+        return [above, run.cost, self._written(self._form.tail(run.last, self._showing))]
 
     def _above(self, path: str, first: Window) -> Measure | None:
         """What is written above the first window of a block."""
@@ -332,8 +354,8 @@ class Layout:
             known = self._costs[(text,)] = None, self._counter.measure(text)
         return known[1]
 
-    def _total(self, total: Measure | None) -> int:
-        return 0 if total is None else tokens_of_all(self._opening, total, self._closing)
+    def _total(self, *blocks: Measure | None) -> int:
+        return tokens_of_all(self._opening, *blocks, self._closing) if any(each is not None for each in blocks) else 0
 
     def _literal(self, text: str) -> Measure | None:
         return self._written([Fragment(text)])

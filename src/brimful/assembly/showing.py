@@ -28,7 +28,6 @@ from brimful.windows.window import Cluster, Coherence, Window
 
 if TYPE_CHECKING:
     from brimful.assembly.formats import Payload
-from html import escape
 
 from brimful.assembly.formats.form import safe_name
 
@@ -289,6 +288,13 @@ def context_html(context: Context) -> str:
         parts.append(_omissions(context.omitted))
     inside = "".join(parts)
     return f'<div class="tex2jax_ignore mathjax_ignore" style="{_BOX}padding:10px 12px;">{inside}</div>'
+
+
+def escape(text: str) -> str:
+    """As HTML shows it; the module is loaded by whoever shows HTML, since it brings a table of all entities."""
+    import html
+
+    return html.escape(text)
 
 
 def _head(context: Context) -> str:

@@ -97,7 +97,7 @@ class SourceSettings:
     # Office may take, which run in a process of their own, where the system has such limits.
     max_parser_bytes: int = 1_000_000_000
     max_parser_seconds: int = 60
-    # Processes that read and index what is taken in; None: two where there are two cores and much to do, else one.
+    # Threads: one reads and writes, the others index; None: two where there are two cores and much to do.
     workers: int | None = None
 
     def __post_init__(self) -> None:

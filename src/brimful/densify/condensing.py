@@ -299,7 +299,7 @@ def condensed(
                 if is_last or corpus is before:
                     made = prepared.completed(digests, taken=corpus.snapshot.row)
                     receipted = corpus.receipted(ask, made, prepared.found)
-                    return corpus.contexts.keep(corpus.key(ask, room), receipted)
+                    return corpus.contexts.keep(corpus.key(ask, room), receipted, size=receipted.held_bytes)
     raise AssertionError("the last try returns")
 
 

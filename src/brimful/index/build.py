@@ -5,8 +5,6 @@ Laid on one axis, cut into units by rules on bytes, their terms grouped, each un
 
 from __future__ import annotations
 
-import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -16,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.index.segments import Numbers, Postings, Whole
+from brimful.index.segments import Numbers, Postings
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
+from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
-from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_of
+from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
 from brimful.text.outline import (
     SECTION_AIM,
     UNIT_AIM,
@@ -36,7 +35,7 @@ from brimful.text.outline import (
 )
 from brimful.text.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
-from brimful.text.terms import terms_of
+from brimful.text.terms import indexed_terms
 
 if TYPE_CHECKING:
     from brimful.index.embedders import Embedder
@@ -77,7 +76,7 @@ class _Divided:
 class _Axis:
     """Texts on an axis, and their lines."""
 
-    content: bytes
+    content: bytes  # and NEWLINES behind it
     bases: Cuts
     ends: Cuts  # where each text ends
     kinds: NDArray[np.int8]
@@ -103,7 +102,11 @@ def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, s
     >>> found.units.tolist(), found.sections.tolist(), found.heads.ends.tolist()
     ([0, 7, 12, 23, 27], [0, 23], [5])
     """
-    axis = _axis(content, bases, texts)
+    return _divided(content + NEWLINES, bases, texts)
+
+
+def _divided(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Divided:
+    axis = _axis(padded, bases, texts)
     filled = axis.ends > bases
     walls = merged(bases[filled], axis.ends[filled])
     if not len(walls):
@@ -115,8 +118,8 @@ def divide_texts(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, s
     return _Divided(_within(axis, units), _within(axis, sections), joined([part.heads for part in parts]))
 
 
-def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Axis:
-    lines = lines_of(content)
+def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | None]]) -> _Axis:
+    lines = lines_in(padded)
     sizes = np.array([size for size, _, _ in texts], np.int64)
     first = np.append(lines.starts.searchsorted(bases), len(lines.starts))
     bounds = np.stack((first[:-1], first[1:]), axis=1)
@@ -127,7 +130,7 @@ def _axis(content: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | No
     after_blank[1:] &= lines.blank[:-1]
     after_blank[:1] = False
     return _Axis(
-        content,
+        padded,
         bases,
         bases + sizes,
         kinds,
@@ -283,92 +286,7 @@ def _shortened(axis: _Axis, units: Cuts) -> Cuts:
     for by_line, long in ((False, is_prose & (sizes > UNIT_AIM)), (True, ~is_prose & (sizes > UNIT_LIMIT))):
         which = np.flatnonzero(long)
         added.append(inner_cuts(axis.content, units[which], units[which + 1], by_line=by_line))
-    return settle(axis.content, np.concatenate((units, *added)))
-
-
-# ---- accents: Which terms are also found without their accents? `cafe` finds `café`; `café` finds only itself.
-#
-# Done once for the vocabulary of a segment, not for each occurrence: the positions of a term with accents are added to
-# those of its plain form. Only Latin and Greek letters have one: й is another letter than и, が than か.
-
-# The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
-_MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
-_END, _ACCENT = 1, 2
-_PLACE_BITS = 40  # of a position on an axis
-_SIGNS = bytes(_END if code == 10 else _ACCENT if _MAY_HAVE_ACCENTS.match(bytes([code])) else 0 for code in range(256))
-_ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
-
-
-def plain_form(name: bytes) -> bytes:
-    """A term without the accents of its Latin and Greek letters.
-
-    >>> [plain_form(name.encode()).decode() for name in ("häuser", "ᾅδης", "йод", "ガ")]
-    ['hauser', 'αδης', 'йод', 'ガ']
-    """
-    if _MAY_HAVE_ACCENTS.search(name) is None:
-        return name
-    parts = unicodedata.normalize("NFD", name.decode())
-    plain, count = _ACCENTED.subn(r"\1", parts)
-    return unicodedata.normalize("NFC", plain).encode() if count else name
-
-
-def _perhaps_accented(names: list[bytes]) -> list[int]:
-    """Which names have a byte that accented letters begin with."""
-    joined = b"\n".join(names)
-    if joined.isascii():
-        return []
-    signs = np.frombuffer(joined.translate(_SIGNS), np.uint8)
-    ends = np.flatnonzero(signs == _END)
-    found: list[int] = np.unique(ends.searchsorted(np.flatnonzero(signs == _ACCENT))).tolist()
-    return found
-
-
-def with_plain_forms(postings: Postings) -> Postings:
-    """Postings in which a plain term also stands wherever one with accents does."""
-    accented: dict[bytes, list[int]] = {}
-    for place in _perhaps_accented(postings.names):
-        if (plain := plain_form(postings.names[place])) != postings.names[place]:
-            accented.setdefault(plain, []).append(place)
-    if not accented:
-        return postings
-    plains = sorted(accented)
-    places = [bisect_left(postings.names, plain) for plain in plains]
-    known = [at < len(postings.names) and postings.names[at] == plain for at, plain in zip(places, plains, strict=True)]
-    members = [
-        [*([at] if is_known else []), *accented[plain]]
-        for plain, at, is_known in zip(plains, places, known, strict=True)
-    ]
-    together, behind = _merged(postings, members)
-    names: list[bytes] = []
-    columns: list[Whole] = []
-    counts: list[Numbers] = []
-    own = np.diff(postings.offsets)
-    done = 0
-    for group, (plain, here) in enumerate(zip(plains, places, strict=True)):
-        names += postings.names[done:here]
-        columns.append(postings.positions[postings.offsets[done] : postings.offsets[here]])
-        counts.append(own[done:here])
-        names.append(plain)
-        columns.append(together[behind[group] : behind[group + 1]])
-        counts.append(behind[group + 1 : group + 2] - behind[group])
-        done = here + known[group]
-    names += postings.names[done:]
-    columns.append(postings.positions[postings.offsets[done] :])
-    counts.append(own[done:])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))))
-    return Postings(names, offsets, np.concatenate(columns))
-
-
-def _merged(postings: Postings, groups: list[list[int]]) -> tuple[Whole, Numbers]:
-    """The positions of some terms together, group by group, each once; and where each group ends, after a 0."""
-    terms = np.array([term for group in groups for term in group], np.int64)
-    sizes = np.diff(postings.offsets)[terms]
-    owners = np.repeat(np.arange(len(groups)), list(map(len, groups)))
-    rows = np.repeat(postings.offsets[terms] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
-    keys = np.repeat(owners, sizes) << _PLACE_BITS | postings.positions[rows].astype(np.int64)
-    keys = merged(keys)
-    behind = keys.searchsorted(np.arange(len(groups) + 1) << _PLACE_BITS)
-    return (keys & ((1 << _PLACE_BITS) - 1)).astype(postings.positions.dtype), behind
+    return settle(memoryview(axis.content)[: axis.lines.size], merged(units, *added))
 
 
 # ---- build: How do documents become a segment? Laid on one axis, cut into units, their terms grouped.
@@ -391,16 +309,31 @@ class Extent(NamedTuple):
     language: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Extents on one axis, with everything that is looked up by position."""
+class Outlined(NamedTuple):
+    """Extents on one axis, with where they can be cut."""
 
-    axis: bytes
+    padded: bytes  # the axis, and NEWLINES behind it: lines and terms are both found there
     bases: Numbers  # where each extent begins
     units: Numbers  # cut points of all extents, on the axis
     sections: Numbers
     heads: Heads  # headings and first lines of definitions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Extents on one axis, with everything that is looked up by position."""
+
+    padded: bytes
+    bases: Numbers
+    units: Numbers
+    sections: Numbers
+    heads: Heads
     postings: Postings
+
+    @property
+    def length(self) -> int:
+        """Of the axis."""
+        return len(self.padded) - len(NEWLINES)
 
 
 def extents_of(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -437,20 +370,24 @@ def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     yield start, held
 
 
-def _laid(extents: Sequence[Extent]) -> tuple[bytes, Numbers]:
-    """Extents on an axis, and where each begins."""
+def outline_extents(extents: Sequence[Extent]) -> Outlined:
+    """Lay extents on an axis, and find where they can be cut."""
     sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
-    return GAP.join(extent.content for extent in extents), np.cumsum(sizes) - sizes
+    padded = GAP.join([*(extent.content for extent in extents), NEWLINES.removesuffix(GAP)])
+    bases = np.cumsum(sizes) - sizes
+    divided = _divided(padded, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
+    return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
+
+
+def index_terms(outlined: Outlined) -> Segment:
+    """Find the terms of what is laid on an axis."""
+    terms = indexed_terms(outlined.padded)
+    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
-    axis, bases = _laid(extents)
-    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
-    divided = divide_texts(axis, bases, texts)
-    terms = terms_of(axis)
-    postings = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
-    return Segment(axis, bases, divided.units, divided.sections, divided.heads, postings)
+    return index_terms(outline_extents(extents))
 
 
 # ---- coding: Which code does each unit of a segment get?
@@ -474,8 +411,8 @@ def code_units(segment: Segment, embedder: Embedder) -> Codes:
         return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder))
     codes = np.zeros((len(segment.units), CODE_BYTES), np.uint8)
     # A unit ends with its extent, one byte before the next one begins; what stands between is no text.
-    ends = np.append(segment.units[1:], len(segment.axis)).tolist()
-    texts = [segment.axis[start:end] for start, end in zip(segment.units.tolist(), ends, strict=True)]
+    ends = np.append(segment.units[1:], segment.length).tolist()
+    texts = [segment.padded[start:end] for start, end in zip(segment.units.tolist(), ends, strict=True)]
     for first in range(0, len(texts), _UNITS_AT_ONCE):
         batch = [text.decode("utf-8", "replace") for text in texts[first : first + _UNITS_AT_ONCE]]
         codes[first : first + len(batch)] = codes_of(project(embedder.embed(batch)))

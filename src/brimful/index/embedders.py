@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
-from brimful.kernels import Places
+from brimful.kernels import Places, in_halves
 from brimful.kernels import codes as kernels
 from brimful.kernels.tokens import WordTokens
 from brimful.text.terms import query_terms
@@ -121,6 +121,7 @@ STATIC_NAME = "wordllama-l2-supercat-256"
 
 _INSTALL = install("semantic")
 _BLOCK_TERMS = 2_048
+_MANY_TERMS = 1 << 13
 _FINE = 256  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _BEYOND_ASCII = 0x80
@@ -217,10 +218,15 @@ class StaticEmbedder:
             table = _whole(self._loaded[0][tokens])
             return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
         rows = np.empty((len(names), DIMENSIONS), np.int8)
-        for first in range(0, len(names), _BLOCK_TERMS):
-            block = names[first : first + _BLOCK_TERMS]
-            tokens, ends = self._tokens_of(block)
-            kernels.sum_rows(self._fine, tokens, ends, largest=self._most, out=rows[first : first + len(block)])
+        table, most, _ = self._fine, self._most, self._pairs  # made once, not in two threads
+
+        def fill(begin: int, end: int) -> None:
+            for first in range(begin, end, _BLOCK_TERMS):
+                block = names[first : min(first + _BLOCK_TERMS, end)]
+                tokens, ends = self._tokens_of(block)
+                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first : first + len(block)])
+
+        in_halves(fill, len(names), least=_MANY_TERMS)
         return rows
 
     def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int] | None = None) -> tuple[Places, Places]:

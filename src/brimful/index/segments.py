@@ -6,7 +6,6 @@ where terms stand near each other.
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from bisect import bisect_right
@@ -19,8 +18,7 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.errors import CorruptError
 from brimful.kernels import columns as kernels
-from brimful.kernels.terms import merge_names
-from brimful.patterns import compiled
+from brimful.kernels.terms import letter_lines, merge_names
 
 # ---- columns: How are sorted numbers packed into few bytes?
 
@@ -77,7 +75,7 @@ def pack_columns(columns: Whole, offsets: Numbers) -> tuple[bytes, Numbers]:
 # terms are sorted, and their sorted positions (085b §5.1 atom_positions) are packed term after term into
 # pages of a few kilobytes. A page is found by its first term, and read alone.
 
-_WORD = compiled(rb"^[A-Za-z\x80-\xff]{3,}$", re.MULTILINE)
+_LEAST_LETTERS = 3  # of a word, in bytes
 _HEADER = struct.Struct("<3I")
 
 _LONGEST_TERM = 1_024  # bytes; no term is nearly as long
@@ -166,7 +164,7 @@ class Page:
     """Consecutive terms with their positions, as they are stored."""
 
     first: bytes  # the first term
-    terms: int
+    words: bytes  # the terms that `_words_among` says, a newline behind each
     data: bytes
 
 
@@ -184,13 +182,14 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     while first < len(postings.names):
         full = int(column_ends.searchsorted(column_ends[first] + PAGE_BYTES, side="right")) - 1
         last = min(max(full, first + 1), len(postings.names))
-        names = postings.names[first:last]
+        names = b"\n".join(postings.names[first:last])
         parts = (
-            zlib.compress(b"\n".join(names), 1),
+            zlib.compress(names, 1),
             counts[count_ends[first] : count_ends[last]],
             packed[column_ends[first] : column_ends[last]],
         )
-        yield Page(names[0], last - first, _HEADER.pack(*map(len, parts)) + b"".join(parts))
+        data = _HEADER.pack(*map(len, parts)) + b"".join(parts)
+        yield Page(postings.names[first], _words_among(names), data)
         first = last
 
 
@@ -199,10 +198,18 @@ def page_names(data: bytes) -> list[bytes]:
     return _names(data).split(b"\n")
 
 
-def page_words(data: bytes) -> list[bytes]:
-    """The terms of one page that are made of letters, and perhaps others beyond ASCII; of three bytes or more."""
-    found: list[bytes] = _WORD.findall(_names(data))
-    return found
+def page_words(data: bytes) -> bytes:
+    """The words among the terms of one page."""
+    return _words_among(_names(data))
+
+
+def _words_among(names: bytes) -> bytes:
+    """Of lines those that are made of letters, and perhaps others beyond ASCII, of three bytes or more.
+
+    >>> _words_among(b"r2d2\\ntea\\nto\\ntofu")
+    b'tea\\ntofu\\n'
+    """
+    return letter_lines(names, least=_LEAST_LETTERS)
 
 
 def _names(data: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, cast, overload
 
@@ -21,15 +21,15 @@ from brimful.ingest.workers import (
     File,
     Outcome,
     Taken,
-    Workers,
     batches_of,
-    helpers_for,
     index_batch,
     stamp_of,
+    taken_in,
+    threads_for,
     time_of,
 )
 from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import WHOLE, Entry, Prepared
+from brimful.store.writing import Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
@@ -160,23 +160,21 @@ class _Reading:
         self.given: set[str] = set()  # those of them that documents were stored under again
 
     def take_in(self, found: list[list[Found]]) -> None:
-        """Read and index files that can be held, in batches; with a helper where there is much to do.
+        """Read and index files that can be held, in batches; with a thread beside where there is much to do.
 
         What was written is let go of: a folder of a million files would take half a gigabyte.
         """
         batches = _Batches(found, self._file)
-        embedder = self._store.embedder() if found else None
-        is_alone = self._store.parts is WHOLE and (embedder is None or embedder is default_embedder())
-        size = sum(each.size for batch in found for each in batch)
-        helpers = helpers_for(size, workers=self._settings.workers) if is_alone else 0
-        work = partial(index_batch, settings=self._settings, embedder=embedder, parts=self._store.parts)
+        embedder, parts = self._store.embedder() if found else None, self._store.parts
         if self._store.ray is not None:
-            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, self._store.parts)
+            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, parts)
             self._write_all(batches, cluster.take_in(batches))
             return
-        task = (self._settings, embedder is not None)
-        with Workers(work, task=task, helpers=min(helpers, max(len(batches) - 1, 0))) as hands:
-            self._write_all(batches, hands.take_in(batches))
+        size = sum(each.size for batch in found for each in batch)
+        is_ours = embedder is None or embedder is default_embedder()  # another may want to stay in one thread
+        threads = threads_for(size, workers=self._settings.workers) if is_ours else 0
+        with closing(taken_in(batches, self._settings, embedder, parts=parts, threads=threads)) as indexed:
+            self._write_all(batches, indexed)
 
     def _write_all(self, batches: _Batches, indexed: Iterable[Taken]) -> None:
         found = iter(indexed)

@@ -9,6 +9,8 @@ nothing runs slowly in its place. The interpreter's lock is free while a kernel 
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_until": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "count_speech": (None, (_AT, _SIZE, _AT)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
     "find_above": (_SIZE, (*(_AT,) * 3, _SIZE, _AT, _SIZE, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "count_above": (None, (_AT, _SIZE, _SIZE, _AT, _AT)),
@@ -55,7 +58,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
     "sum_rows": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT)),
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
-    "sum_units": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "sum_units": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "can_be_wide": (_SIZE, ()),
     "lay_out_codes": (None, (_AT, _SIZE, _AT)),
@@ -70,6 +73,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
@@ -117,6 +121,36 @@ def opened(path: Path) -> ctypes.CDLL:
         function = getattr(found, name)
         function.restype, function.argtypes = result, arguments
     return found
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def in_halves(call: Callable[[int, int], None], count: int, *, least: int) -> None:
+    """Call for the numbers from 0 to `count`, for both halves at the same time where there are so many and two cores.
+
+    Kernels let go of the interpreter's lock. What is made must not depend on where the halves meet.
+
+    >>> made = []
+    >>> in_halves(lambda first, last: made.extend(range(first, last)), 5, least=2)
+    >>> sorted(made)
+    [0, 1, 2, 3, 4]
+    """
+    half = count // 2 if count >= least and cores() > 1 else 0
+    if not half:
+        call(0, count)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # a question does without it
+
+    with ThreadPoolExecutor(1) as beside:
+        other = beside.submit(call, half, count)
+        call(0, half)
+        other.result()
 
 
 def numbers_of(values: NDArray[Any]) -> Numbers:

@@ -99,18 +99,18 @@ EXPORT void terms_of_units(const int32_t *positions, const int64_t *offsets, int
 
 /* The sum of the rows of each unit, members[bounds[u - 1]] to members[bounds[u] - 1] of 256 bytes each: into `vectors`
  * (256 numbers a unit), or where that is none into `codes` (32 bytes a unit), a bit where the sum is positive,
- * dimension 0 in the highest bit of the first byte. */
-EXPORT void sum_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t count, int32_t *vectors,
-                      uint8_t *codes)
+ * dimension 0 in the highest bit of the first byte. Only the units from `first` on are looked at, to before `last`. */
+EXPORT void sum_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t first, int64_t last,
+                      int32_t *vectors, uint8_t *codes)
 {
-    int64_t row = 0;
-    for (int64_t unit = 0; unit < count; unit++) {
+    int64_t row = first ? bounds[first - 1] : 0;
+    for (int64_t unit = first; unit < last; unit++) {
         int32_t sums[DIMENSIONS] = {0};
         while (row < bounds[unit]) {
             int16_t narrow[DIMENSIONS] = {0};
             for (int some = 0; some < MOST_NARROW && row < bounds[unit]; some++, row++) {
                 const int8_t *added = rows + (int64_t)members[row] * DIMENSIONS;
-                if (row + AHEAD < bounds[count - 1])
+                if (row + AHEAD < bounds[last - 1])
                     for (int line = 0; line < DIMENSIONS; line += 64)
                         __builtin_prefetch(rows + (int64_t)members[row + AHEAD] * DIMENSIONS + line);
                 for (int at = 0; at < DIMENSIONS; at++)

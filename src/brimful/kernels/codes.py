@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, in_halves, library, numbers_of, places_of
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
 
 _MOST_NARROW = (1 << 15) - 1
 
+_MANY_UNITS = 1 << 13
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
@@ -60,14 +61,17 @@ def sum_units(
     bounds, members = np.zeros(len(units) + 1, np.int64), np.empty(len(positions), np.int32)
     given = (positions.ctypes.data, offsets.ctypes.data, terms, units.ctypes.data, len(units), last)
     library().terms_of_units(*given, *(each.ctypes.data for each in (blocks, owners, bounds, members)))
-    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, len(units))
-    if codes:
-        found = np.empty((len(units), DIMENSIONS // 8), np.uint8)
-        library().sum_units(*summed, None, found.ctypes.data)
-        return found
-    vectors = np.empty((len(units), DIMENSIONS), np.int32)
-    library().sum_units(*summed, vectors.ctypes.data, None)
-    return vectors
+    made: NDArray[np.int32] | NDArray[np.uint8] = (
+        np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
+    )
+    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data)
+
+    def sum_some(first: int, last: int) -> None:
+        out = None if codes else made.ctypes.data, made.ctypes.data if codes else None
+        library().sum_units(*summed, first, last, *out)
+
+    in_halves(sum_some, len(units), least=_MANY_UNITS)
+    return made
 
 
 def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:

@@ -348,3 +348,40 @@ EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *word
     }
     return count;
 }
+
+/* How many lines of a text are not blank, and how many of them begin a paragraph: below a line of blanks, with no blank
+ * before their first word. */
+static void count_paragraphs(const uint8_t *text, int64_t size, int64_t *counts)
+{
+    for (int64_t start = 0, is_below_blanks = 0; start < size;) {
+        const uint8_t *newline = memchr(text + start, '\n', (size_t)(size - start));
+        int64_t stop = newline ? newline - text : size, first = start;
+        while (first < stop && (text[first] == ' ' || text[first] == '\t' || text[first] == '\r'))
+            first++;
+        int64_t is_blank = first == stop, filled = first;
+        while (filled < stop && is_space(text[filled]))
+            filled++;
+        counts[0] += filled < stop;
+        counts[1] += is_below_blanks && filled == start && filled < stop;
+        is_below_blanks = is_blank;
+        start = stop + 1;
+    }
+}
+
+/* What a chat shows: `counts` gets how many lines are not blank, how many paragraphs begin below a blank line, and how
+ * many signs may stand behind a speaker: `:` and `>` with white space behind, and the wide colon. */
+EXPORT void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
+{
+    counts[0] = counts[1] = counts[2] = 0;
+    count_paragraphs(text, size, counts);
+    const uint8_t *end = text + size, signs[3] = {':', '>', 0xEF};
+    for (int sign = 0; sign < 3; sign++)
+        for (const uint8_t *at = text; at < end && (at = memchr(at, signs[sign], (size_t)(end - at))); at++) {
+            int64_t left = end - at - 1;
+            if (sign == 2)
+                counts[2] += left >= 2 && at[1] == 0xBC && at[2] == 0x9A;
+            else
+                counts[2] += left && (at[1] == ' ' || at[1] == '\t' || at[1] == '\n' ||
+                                      (at[1] == '\r' && left >= 2 && at[2] == '\n'));
+        }
+}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, library, numbers_of
+from brimful.kernels import Numbers, address_of, library, numbers_of
 
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
@@ -111,6 +111,18 @@ def count_code(text: bytes, words: bytes) -> tuple[int, int]:
     _check_words(words)
     filled = ctypes.c_int64()
     return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+
+
+def count_speech(text: bytes) -> tuple[int, int, int]:
+    r"""How many lines are not blank, how many begin a paragraph below a blank one, and signs of speech.
+
+    >>> count_speech("Ada: Tea?\n\nBob：Yes.\n".encode())
+    (2, 1, 2)
+    """
+    counts = np.empty(3, np.int64)
+    library().count_speech(text, len(text), address_of(counts))
+    lines, paragraphs, signs = counts.tolist()
+    return lines, paragraphs, signs
 
 
 @cache

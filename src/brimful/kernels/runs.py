@@ -30,7 +30,7 @@ class RunSets:
         if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
             raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
         self._marks, self._run, self._share = marks, run, share
-        self._sizes: list[int] = []  # of each text
+        self.sizes: list[int] = []  # how many different runs each text has
         self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
         self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
         self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
@@ -38,19 +38,20 @@ class RunSets:
 
     def add(self, text: bytes) -> int:
         """The number of a text, from 0 on."""
-        number = len(self._sizes)
+        number = len(self.sizes)
         first = int(self._offsets[number])
         self._make_room(first + len(text))
         sets, _, signs, _ = self._given
         given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
         size = library().hash_runs(*given)
         self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
-        self._sizes.append(size)
+        self.sizes.append(size)
         return number
 
-    def size(self, number: int) -> int:
-        """How many different runs a text has."""
-        return self._sizes[number]
+    def compared(self, text: bytes, *, most: int) -> tuple[int, list[tuple[int, float]] | None]:
+        """The number of a new text, and those before it that are `alike`."""
+        number = self.add(text)
+        return number, self.alike(number, most=most)
 
     def alike(
         self, number: int, others: array[int] | None = None, *, most: int | None = None
@@ -59,7 +60,7 @@ class RunSets:
 
         Without `others` those before it; None where they are more than `most`.
         """
-        texts, count = len(self._sizes), number if others is None else len(others)
+        texts, count = len(self.sizes), number if others is None else len(others)
         if not 0 <= number < texts or count > texts:
             raise ValueError(f"{count} others of {texts} texts can't be compared with text {number}")
         if others and not 0 <= min(others) <= max(others) < texts:
@@ -69,12 +70,12 @@ class RunSets:
         if most is not None and made > most:
             return None
         found, shared = self._found[:made], self._shared[:made]
-        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self._sizes[number])
+        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self.sizes[number])
         return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True)) if made else []
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""
-        is_full = len(self._sizes) == len(self._misses)
+        is_full = len(self.sizes) == len(self._misses)
         if hashes <= len(self._sets) and not is_full:
             return
         while hashes > len(self._sets):

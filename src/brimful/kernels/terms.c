@@ -378,3 +378,25 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
     *size = written;
     return made;
 }
+
+/* The lines of a text that have so many bytes at least, all of them letters of ASCII or beyond it, a newline behind each.
+ * `out` has room for the text and a newline; returns how many bytes were written. */
+EXPORT int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out)
+{
+    enum { OTHER = 1, NEWLINE = 2 };
+    uint8_t kinds[256];
+    int64_t written = 0;
+    for (int code = 0; code < 256; code++)
+        kinds[code] = code == '\n' ? NEWLINE : code < 0x80 && (uint8_t)((code | 0x20) - 'a') >= 26 ? OTHER : 0;
+    for (int64_t start = 0, end; start < size; start = end + 1) {
+        uint8_t found = 0;
+        for (end = start; end < size && kinds[text[end]] < NEWLINE; end++)
+            found |= kinds[text[end]];
+        if (found || end - start < least)
+            continue;
+        memcpy(out + written, text + start, (size_t)(end - start));
+        written += end - start;
+        out[written++] = '\n';
+    }
+    return written;
+}

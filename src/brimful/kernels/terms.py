@@ -205,6 +205,17 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     return out[: int(size[0])].tobytes(), parts
 
 
+def letter_lines(text: bytes, *, least: int) -> bytes:
+    """The lines of so many bytes at least that are all letters of ASCII or beyond it, a newline behind each.
+
+    >>> letter_lines(b"tea\\nv2\\npot", least=3)
+    b'tea\\npot\\n'
+    """
+    out = np.empty(len(text) + 1, np.uint8)
+    size = library().letter_lines(text, len(text), least, out.ctypes.data)
+    return out[:size].tobytes()
+
+
 def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
     """Every string lies inside its text, which has room behind it."""
     if len(starts) != len(lengths) or len(padded) >= MOST_BYTES:

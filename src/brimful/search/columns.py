@@ -25,7 +25,6 @@ from brimful.index.vectors import (
 from brimful.kernels import columns as kernels
 from brimful.kernels.columns import Columns, HeadingTree, Stretches
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
-from brimful.patterns import compiled
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_of_title
@@ -47,6 +46,7 @@ _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
 _TABLES = frozenset({"csv", "tsv"})
+_RECORDS = _TABLES | {"log", "jsonl"}
 _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
@@ -59,7 +59,6 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_LINE = compiled(rb"[^\n]+")
 _KEPT_PLACES_BYTES = 16 << 20
 
 Ids = NDArray[np.int64]
@@ -149,7 +148,7 @@ class CorpusColumns:
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
-        self._headers: dict[int, TableHeader | None] = {}
+        self._headers: dict[int, _TableHeader | None] = {}
 
     def _starts_of(self, units: Ids) -> Numbers:
         if not units.ndim:
@@ -267,6 +266,7 @@ class CorpusColumns:
 
     def _words(self) -> bytes:
         """The words of the corpus, sorted, a newline behind each; those of text that was deleted included."""
+        self.snapshot.expect_words()
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
     def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
@@ -280,8 +280,7 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        words = self._words()  # whoever asks counts them too
-        return Spellings(each.group() for each in _LINE.finditer(words))
+        return Spellings(self._words())  # whoever asks counts them too
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -533,7 +532,12 @@ class CorpusColumns:
         """Which documents are tables, by row."""
         return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
 
-    def header_of(self, row: int) -> TableHeader | None:
+    @cached_property
+    def records(self) -> NDArray[np.bool_]:
+        """Which documents are made of records, one a line, by row."""
+        return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
+
+    def header_of(self, row: int) -> _TableHeader | None:
         """The header row of a table; None where it has none."""
         if row not in self._headers:
             length = int(self.documents.lengths[row])
@@ -541,7 +545,7 @@ class CorpusColumns:
             _, found = records_in(content, language=self.documents.languages[row])
             header = b"" if found is None else content[found[0] : found[1]]
             words = frozenset(each.term for each in query_terms(header.decode("utf-8", "replace")))
-            self._headers[row] = None if found is None else TableHeader(found[1], words)
+            self._headers[row] = None if found is None else _TableHeader(found[1], words)
         return self._headers[row]
 
     @property
@@ -622,7 +626,7 @@ def _parents(segment: _SegmentUnits) -> Numbers:
 # a chat. A word there counts as if it stood, for a part, in every unit below.
 
 
-class TableHeader(NamedTuple):
+class _TableHeader(NamedTuple):
     """Where the header row of a table ends, and its terms."""
 
     end: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from math import isqrt
 
 import numpy as np
@@ -103,6 +103,23 @@ class Field:
     covered: int  # how much of what the question says the best place has, in millionths
 
 
+def in_order(field: Field) -> Field:
+    """The best first; of the same worth, as they stood."""
+    return taken(field, np.lexsort((np.arange(len(field.scores)), -field.scores)))
+
+
+def taken(field: Field, order: Numbers) -> Field:
+    """The units at some places, in this order."""
+    return replace(
+        field,
+        units=field.units[order],
+        scores=field.scores[order],
+        lexical=field.lexical[order],
+        semantic=field.semantic[order],
+        has=field.has[:, order],
+    )
+
+
 def relevance(
     columns: CorpusColumns,
     term_hits: Sequence[TermHits],
@@ -138,13 +155,13 @@ def relevance(
     near = _Surroundings(chosen)
     has, counts, told = _counted(columns, chosen, term_hits, named > _CLEARLY, settings)
     weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
-    by_document = settings.document * documents[rows]
-    lexical = _at_all_scales(columns, term_hits, weighed, by_document, settings)
+    by_document, is_record = documents[rows], columns.records[rows]
+    lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     leading = entries(columns, chosen, _best_places(lexical)) if settings.priors else ()
     if len(leading):
         counts[:, leading] = np.minimum(counts[:, leading], _ENTRY)
         weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
-        lexical = _at_all_scales(columns, term_hits, weighed, by_document, settings)
+        lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
         lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), _BELOW)
@@ -155,7 +172,8 @@ def relevance(
         lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
     lexical = lexical + settings.called * named[rows]
     lexical = lexical * _known_share(columns, term_hits, lacking)
-    total = near.spread(lexical + alike, settings.spread)
+    total = lexical + alike
+    total = np.where(is_record, total, near.spread(total, settings.spread))
     best = np.zeros(len(documents))
     np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
     whole = documents + _to_one(best)
@@ -197,16 +215,15 @@ def _at_all_scales(
     term_hits: Sequence[TermHits],
     weighed: WeighedUnits,
     by_document: Scores,
+    is_record: NDArray[np.bool_],
     settings: FieldSettings,
 ) -> Scores:
-    """What each unit is worth by the words in it, around it and in its document."""
-    lexical = by_document
-    for reach, share in (
-        (0, settings.unit),
-        (settings.near_reach, settings.near),
-        (settings.wide_reach, settings.wide),
-    ):
-        lexical = lexical + share * _scale(columns, term_hits, weighed, reach, settings)
+    """What each unit is worth by the words in it, around it and in its document; records stand for themselves."""
+    own = _scale(columns, term_hits, weighed, 0, settings)
+    lexical = settings.unit * own + settings.document * np.where(is_record, own, by_document)
+    for reach, share in ((settings.near_reach, settings.near), (settings.wide_reach, settings.wide)):
+        around = _scale(columns, term_hits, weighed, reach, settings)
+        lexical = lexical + share * np.where(is_record, own, around)
     return lexical
 
 

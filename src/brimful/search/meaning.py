@@ -23,7 +23,7 @@ from brimful.index.embedders import STATIC_NAME, Embedder
 from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, TermVectors, cosines, project, quantise, query_vector, squares, text_key
 from brimful.search.columns import CorpusColumns, Ids
-from brimful.search.field import MILLION, Field, standing_out
+from brimful.search.field import MILLION, Field, in_order, standing_out, taken
 from brimful.search.query import Query
 from brimful.search.spelling import Correction
 from brimful.settings import FieldSettings
@@ -387,16 +387,19 @@ def read_late(
             alike, passages = cosines(rows, asked)[of_unit], len(each)
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
-    # What stands out counts; a little for likeness itself, where nothing does.
-    worth = standing_out(alike) + np.maximum(alike, 0) / (_LIKENESS * MILLION)
-    gained = _gained(field, read, settings.late * worth)
+    gained = _gained(field, read, settings.late * _worth(alike))
     if everything is not None and near is not None:
-        scores, at = gained.scores.copy(), np.flatnonzero(np.isin(field.units, near))
-        scores[at] = np.maximum(scores[at], _floors(scores, everything.of(field.units[at]), everything, asked))
+        at = np.flatnonzero(np.isin(field.units, near))
+        passages_near = everything.of(field.units[at])
+        alike_near = cosines(everything.vectors[passages_near], asked)
+        scores = gained.scores.copy()
+        scores[at] = np.maximum(scores[at], _floors(scores, passages_near, everything, alike_near))
         gained = replace(gained, scores=scores)
+        units, alike = np.append(units, field.units[at]), np.append(alike, alike_near)
+    gained = replace(gained, documents=_documents(columns, field, units, settings.late_document * _worth(alike)))
     nearest = int(alike.max(initial=0))
     read_by = Read(late.name, late.runtime, passages, embedded, is_full=everything is not None, nearest=nearest)
-    return _ordered(gained), read_by
+    return in_order(gained), read_by
 
 
 def read_again(
@@ -427,8 +430,22 @@ def read_again(
     ranks[np.lexsort((np.arange(len(each)), -worth))] = np.arange(len(each))
     order = np.lexsort((np.arange(count), ranks[of_unit]))
     places = np.append(order, np.arange(count, len(field.units)))
-    moved = replace(_taken(field, places), scores=field.scores)  # the scores stay: they say the place
+    moved = replace(taken(field, places), scores=field.scores)  # the scores stay: they say the place
     return moved, replace(read, reranker=reranker.name, reranked=len(each))
+
+
+def _worth(alike: Numbers) -> NDArray[np.float64]:
+    """What likeness says: what stands out counts, and a little the likeness itself, where nothing does."""
+    worth: NDArray[np.float64] = standing_out(alike) + np.maximum(alike, 0) / (_LIKENESS * MILLION)
+    return worth
+
+
+def _documents(columns: CorpusColumns, field: Field, units: Ids, worth: NDArray[np.float64]) -> Numbers:
+    """What documents are worth with what their best passage adds."""
+    best = np.zeros(len(field.documents))
+    np.maximum.at(best, columns.rows[units], worth)
+    documents: Numbers = field.documents + np.rint(best * MILLION).astype(np.int64)
+    return documents
 
 
 def _gained(field: Field, at: Numbers, worth: NDArray[np.float64]) -> Field:
@@ -440,29 +457,12 @@ def _gained(field: Field, at: Numbers, worth: NDArray[np.float64]) -> Field:
     return replace(field, scores=scores, semantic=semantic)
 
 
-def _ordered(field: Field) -> Field:
-    """The best first; of the same worth, as they stood."""
-    return _taken(field, np.lexsort((np.arange(len(field.scores)), -field.scores)))
-
-
-def _taken(field: Field, order: Numbers) -> Field:
-    return replace(
-        field,
-        units=field.units[order],
-        scores=field.scores[order],
-        lexical=field.lexical[order],
-        semantic=field.semantic[order],
-        has=field.has[:, order],
-    )
-
-
-def _floors(scores: Numbers, passages: Numbers, everything: Everything, question: Bytes) -> Numbers:
+def _floors(scores: Numbers, passages: Numbers, everything: Everything, alike: Numbers) -> Numbers:
     """What units of the nearest passages are worth at least, whatever their words.
 
     Behind the `_FIRST_PLACE` best places every `_PLACES`th one belongs to the next of them: small budgets stay with
     what words and model agree on, larger ones have room for what is said in other words.
     """
-    alike = cosines(everything.vectors[passages], question)
     order = np.lexsort((everything.starts[passages], everything.rows[passages], -alike))
     ranks = np.empty(len(passages), np.int64)
     ranks[order] = np.cumsum(np.diff(passages[order], prepend=-1) != 0) - 1

@@ -19,7 +19,7 @@ from brimful.index.vectors import TermVectors
 from brimful.kernels.columns import Columns
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal, union
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, relevance
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
@@ -36,7 +36,7 @@ from brimful.search.meaning import (
 from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
 from brimful.search.priors import TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
-from brimful.search.signals import idf
+from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
 from brimful.search.terms import (
     ASKED_WEIGHTS,
@@ -116,6 +116,7 @@ _DECIDES = 0.6
 _MEANT = 450_000
 """A passage that a model finds this much alike, in millionths, answers in other words."""
 _END_SHARE = (1, 2)
+_AGAIN = 3  # what a record counts that says again what others have said: one of so many parts
 """Relevance ends where a hit is worth less than this share of the best one."""
 _MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
@@ -328,7 +329,7 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
             field, read = read_again(
                 columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
             )
-        asked.fields[blocks] = _worth_something(field), read
+        asked.fields[blocks] = _said_once(columns, _worth_something(field), settings), read
     return asked.fields[blocks]
 
 
@@ -692,16 +693,18 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
         places = columns.places(form.terms[0]) if len(form.terms) == 1 else following(columns, form.terms)
         by_weight.setdefault(form.weight, []).append(places)
     placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: tuple[Numbers, ...] = tuple(np.zeros(0, np.int64) for _ in columns.segments)
+    held: tuple[Numbers, ...] = ()
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
-        groups = [held, *by_weight[weight]]
-        held = Columns(
-            [
-                union([places[number] for places in groups if len(places[number])])
-                for number in range(len(columns.segments))
-            ]
-        )
+        groups = [held, *by_weight[weight]] if placed else by_weight[weight]
+        held = groups[0]
+        if len(groups) > 1:
+            held = Columns(
+                [
+                    union([places[number] for places in groups if len(places[number])])
+                    for number in range(len(columns.segments))
+                ]
+            )
         placed.append((weight - lighter, held))
     return tuple(placed)
 
@@ -749,6 +752,16 @@ def _worth_something(field: Field) -> Field:
         column[:count] for column in (field.units, field.scores, field.lexical, field.semantic)
     )
     return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
+
+
+def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
+    """The field where records that say again what better ones say count less."""
+    again = repeats(columns, field.units) if settings.priors else np.zeros(0, np.int64)
+    if not len(again):
+        return field
+    scores = field.scores.copy()
+    scores[again] //= _AGAIN
+    return in_order(replace(field, scores=scores))
 
 
 def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Context as DecimalContext
 from decimal import Decimal
@@ -259,12 +260,12 @@ _ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+\.?)\s")
 _TITLE_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]+")
 
 
-def leads_elsewhere(text: bytes) -> bool:
+def _leads_elsewhere(text: bytes) -> bool:
     """Whether a unit is an entry of a table of contents: it names what stands elsewhere, and says nothing of it.
 
-    >>> leads_elsewhere(b"- [Restoring a backup](#restore)"), leads_elsewhere(b"4.2 Backups ........ 17")
+    >>> _leads_elsewhere(b"- [Restoring a backup](#restore)"), _leads_elsewhere(b"4.2 Backups ........ 17")
     (True, True)
-    >>> leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), leads_elsewhere(b"- See [backups](#b) for more.")
+    >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
     return _LEADS.fullmatch(text) is not None
@@ -289,7 +290,7 @@ def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> N
         starts, ends = chosen.starts[here].tolist(), chosen.ends[here].tolist()
         texts = columns.segments[number].view.texts(starts, ends) if starts else ()
         for at, start, end, text in zip(here.tolist(), starts, ends, texts, strict=True):
-            if leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
+            if _leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
                 found.append(at)
     return np.array(found, np.int64)
 
@@ -435,3 +436,33 @@ def _extension(path: bytes) -> int:
     """Where what stands behind the last dot of a file's name begins; its length if nothing does."""
     dot = path.rfind(b".")
     return dot if dot > path.rfind(b"/") + 1 and path[dot + 1 :].isalnum() and len(path) - dot <= 7 else len(path)
+
+
+# ---- repeats: Which records say again what better ones have said?
+
+_NUMBERED = compiled(rb"\w*\d\w*")
+_SHOWN = 3  # of records that differ in nothing but numbers
+_LOOKED_AT = 1_000  # of the best places
+
+
+def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
+    """The places, among units that are ordered by their worth, of records that differ from better ones in numbers only.
+
+    A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
+    before what explains it gets a place. Of a document whose best records are mostly such, all further ones are.
+    """
+    records = np.flatnonzero(columns.records[columns.rows[units]])
+    looked_at = records[records < _LOOKED_AT]
+    if len(looked_at) <= _SHOWN:
+        return np.zeros(0, np.int64)
+    rows, starts, sizes = columns.placed(units[looked_at])
+    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes))
+    times: Counter[tuple[int, bytes]] = Counter()
+    again = np.zeros(len(looked_at), np.bool_)
+    for at, (number, start, end) in enumerate(zip(*places, strict=True)):
+        shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
+        times[shape] += 1
+        again[at] = times[shape] > _SHOWN
+    mostly = [row for row in np.unique(rows).tolist() if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
+    further = records[len(looked_at) :]
+    return np.concatenate((looked_at[again], further[np.isin(columns.rows[units[further]], mostly)]))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import MissingPartError, install
+from brimful.kernels.terms import letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
 
@@ -127,9 +128,9 @@ _LONGEST: Final = 24
 _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
-_BATCH = 100_000  # names
+_BATCH = 50_000  # words whose trigrams are made at once
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
-_BLANK = 0x20
+_BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
 
 
 class _Spelling(NamedTuple):
@@ -148,20 +149,15 @@ class Spellings:
     [_Spelling(term=b'limerence', similarity=0.5384615659713745, distance=1)]
     """
 
-    def __init__(self, names: Iterable[bytes]) -> None:
-        groups: list[list[_Group]] = [[] for _ in range(_LONGEST + 1)]  # by length; names are let go of behind it
-        left = iter(names)
-        while batch := list(islice(left, _BATCH)):
-            kept, sizes = _words(batch)
-            for size in np.unique(sizes).tolist():
-                groups[size].append(_group([kept[at] for at in np.flatnonzero(sizes == size).tolist()], size))
-        parts = [each for group in groups for each in group]
-        counts = [sum(len(each.signatures) for each in group) for group in groups]
-        self._firsts = np.cumsum([0, *counts])  # the first word of each length
-        self._letters = b"".join([each.letters for each in parts])
-        lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in parts)])
+    def __init__(self, names: Iterable[bytes] | bytes) -> None:
+        """Of names, or of lines of them: those of a corpus are one text, of which no list is made."""
+        words = _Words.among(names if isinstance(names, bytes) else b"\n".join(names))
+        groups = [_group(words, size) for size in range(_LONGEST + 1)]
+        self._firsts = np.cumsum([0, *(len(each.signatures) for each in groups)])  # the first word of each length
+        self._letters = b"".join([each.letters for each in groups])
+        lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in groups)])
         self._offsets = np.cumsum(lengths, dtype=np.int32 if len(self._letters) < 1 << 31 else np.int64)
-        self._signatures = np.concatenate([np.zeros(0, np.uint64), *(each.signatures for each in parts)])
+        self._signatures = np.concatenate([each.signatures for each in groups])
 
     def __len__(self) -> int:
         return len(self._signatures)
@@ -190,43 +186,65 @@ class Spellings:
         return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
 
 
+class _Words(NamedTuple):
+    """Words as lines of one text."""
+
+    text: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # in letters; 0 for what is no word
+    beyond: NDArray[np.bool_]  # which have letters beyond ASCII
+
+    @classmethod
+    def among(cls, lines: bytes) -> _Words:
+        """The words among some lines."""
+        text = letter_lines(lines, least=_SHORTEST)
+        codes = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(codes == _NEWLINE)
+        starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
+        sizes, beyond = ends - starts, np.zeros(len(ends), np.bool_)
+        beyond[ends.searchsorted(np.flatnonzero(codes > _LAST_ASCII))] = True
+        for row in np.flatnonzero(beyond).tolist():
+            letters = text[starts[row] : ends[row]].decode("utf-8", "replace")
+            sizes[row] = len(letters) if letters.isalpha() else 0
+        return cls(text, starts, ends, sizes, beyond)
+
+
 class _Group(NamedTuple):
-    """Some words of one length in letters."""
+    """The words of one length in letters."""
 
     letters: bytes
     lengths: NDArray[np.int32]  # of each, in bytes
     signatures: NDArray[np.uint64]
 
 
-def _group(words: list[bytes], size: int) -> _Group:
-    lengths = np.fromiter(map(len, words), np.int32, len(words))
-    return _Group(b"".join(words), lengths, _signatures(words, size))
+def _group(words: _Words, size: int) -> _Group:
+    """Those of so many letters, first the ones in ASCII; none of less than three."""
+    chosen = words.sizes == size if size >= _SHORTEST else np.zeros(len(words.sizes), np.bool_)
+    rows, others = np.flatnonzero(chosen & ~words.beyond), np.flatnonzero(chosen & words.beyond)
+    codes = np.frombuffer(words.text, np.uint8)
+    parts, signatures = [], []
+    for first in range(0, len(rows), _BATCH):
+        points = codes[words.starts[rows[first : first + _BATCH], None] + np.arange(size)]
+        parts.append(points.tobytes())
+        signatures.append(_signatures(points))
+    names = [words.text[words.starts[row] : words.ends[row]] for row in others.tolist()]
+    letters = b"".join(names)
+    points = np.frombuffer(letters.decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
+    lengths = np.concatenate((np.full(len(rows), size), np.array([*map(len, names)], np.int64)))
+    return _Group(
+        b"".join([*parts, letters]), lengths.astype(np.int32), np.concatenate([*signatures, _signatures(points)])
+    )
 
 
-def _words(names: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.uint8]]:
-    """The names that are words of letters, and how many letters each has: first those in ASCII."""
-    kept = [name for name in names if _SHORTEST <= len(name) <= _LONGEST and name.isalpha()]
-    sizes = bytearray(map(len, kept))
-    for name in names:
-        text = "" if name.isascii() else name.decode("utf-8", "replace")
-        if _SHORTEST <= len(text) <= _LONGEST and text.isalpha():
-            kept.append(name)
-            sizes.append(len(text))
-    return kept, np.frombuffer(bytes(sizes), np.uint8)
-
-
-def _bits(names: Sequence[bytes], size: int) -> NDArray[np.uint64]:
-    """The bit of each trigram of names that all have so many letters: a row for each name."""
-    points = np.frombuffer(b"".join(names).decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
-    padded = np.full((len(names), size + 3), _BLANK, np.uint32)
+def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Of words that all have so many letters, a row of code points each: the bits of their trigrams."""
+    rows, size = points.shape
+    padded = np.full((rows, size + 3), _BLANK, np.uint32)
     padded[:, 2:-1] = points
     mixed = padded[:, :-2] * _FACTORS[0] + padded[:, 1:-1] * _FACTORS[1] + padded[:, 2:] * _FACTORS[2]
-    bits: NDArray[np.uint64] = (mixed >> np.uint32(26)).astype(np.uint64)
-    return bits
-
-
-def _signatures(names: Sequence[bytes], size: int) -> NDArray[np.uint64]:
-    found: NDArray[np.uint64] = np.bitwise_or.reduce(np.uint64(1) << _bits(names, size), axis=1)
+    bits = np.uint64(1) << (mixed >> np.uint32(26)).astype(np.uint64)
+    found: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
     return found
 
 

@@ -21,6 +21,7 @@ from brimful.store.format import (
     LITTLE,
     SECTIONS,
     UNITS,
+    ByteLru,
     Room,
     key_of,
     kind_of_key,
@@ -122,34 +123,8 @@ class ReadAhead:
         return range(first, self._next)
 
 
-class KeptBlobs:
-    """What was read of segments, which never change; the ones used last stay, up to a size."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most, self._held = most_bytes, 0
-        self._blobs: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._blobs
-
-    def get(self, key: int) -> tuple[bytes, bytes] | None:
-        """A blob that is kept."""
-        with self._lock:
-            if key in self._blobs:
-                self._blobs.move_to_end(key)
-            return self._blobs.get(key)
-
-    def keep(self, key: int, blob: tuple[bytes, bytes]) -> None:
-        """Keep one, and let go of the oldest."""
-        if kind_of_key(key) in CHANGING:
-            return
-        with self._lock:
-            if key not in self._blobs:
-                self._blobs[key] = blob
-                self._held += len(blob[0])
-            while self._held > self._most:
-                self._held -= len(self._blobs.popitem(last=False)[1][0])
+KeptBlobs = ByteLru[int, tuple[bytes, bytes]]
+"""What was read of segments, which never change, with its seal."""
 
 
 class FarBlobs:
@@ -200,7 +175,8 @@ class FarBlobs:
         with self._lock:
             for key, blob in found.items():
                 self._waiting[key] = blob  # also where nothing is kept
-                self._kept.keep(key, blob)
+                if kind_of_key(key) not in CHANGING:
+                    self._kept.keep(key, blob, size=len(blob[0]))
             self._absent.update(key for key in keys if key not in found)
             while len(self._waiting) > 2 * self.AT_ONCE:
                 self._waiting.popitem(last=False)

@@ -14,8 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import apsw
 import numpy as np
@@ -88,7 +89,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 """Of remembered vectors."""
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE = range(10)
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE, WORDS = range(11)
 BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
@@ -371,19 +372,79 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Held = TypeVar("_Held")
 
 
-class Room:
-    """So many bytes for whatever is kept, of however many kinds; what was asked for longest ago goes first.
+class ByteLru(Generic[_Key, _Held]):
+    """What is kept up to so many bytes, and so many of them: what was asked for longest ago goes first.
 
-    What a question reads of one kind it may not need of another: one room for all serves both. Safe to share between
-    threads.
+    One alone may be larger than there is room, where there is any. Safe to share between threads.
+
+    >>> kept = ByteLru(5)
+    >>> kept.keep("tea", "TEA", size=3), kept.keep("cup", "CUP", size=3), kept.get("tea"), kept.held
+    ('TEA', 'CUP', None, 3)
+    """
+
+    def __init__(self, most_bytes: int, *, most: int | None = None) -> None:
+        self.most_bytes, self.most = most_bytes, most
+        self.held = 0  # bytes
+        self._values: OrderedDict[_Key, tuple[_Held, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: _Key) -> bool:
+        return key in self._values
+
+    def newest(self) -> list[_Key]:
+        """The keys, the one that was asked for last first."""
+        with self._lock:
+            return list(reversed(self._values))
+
+    def get(self, key: _Key) -> _Held | None:
+        """What is kept under a key."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def keep(self, key: _Key, value: _Held, *, size: int) -> _Held:
+        """Keep one, and let go of the oldest that are too many; where another thread was faster, its value stays."""
+        with self._lock:
+            before = len(self._values)
+            kept, _ = self._values.setdefault(key, (value, size))
+            if len(self._values) > before:
+                self.held += size
+            else:
+                self._values.move_to_end(key)
+            while self._is_over() and len(self._values) > (self.most_bytes > 0):
+                self.held -= self._values.popitem(last=False)[1][1]
+            return kept
+
+    def _is_over(self) -> bool:
+        return self.held > self.most_bytes or (self.most is not None and len(self._values) > self.most)
+
+    def clear(self) -> None:
+        """Keep none."""
+        with self._lock:
+            self._values.clear()
+            self.held = 0
+
+
+class Room:
+    """So many bytes for whatever is kept, of however many kinds.
+
+    What a question reads of one kind it may not need of another: one room for all serves both.
     """
 
     def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
-        self._values: OrderedDict[tuple[int, Hashable], tuple[Any, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        self._kinds = 0
-        self.held = 0  # bytes
+        self._kept: ByteLru[tuple[int, Hashable], Any] = ByteLru(most_bytes)
+        self._kinds = count(1)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are kept."""
+        return self._kept.held
 
     def keep(self, read: Callable[[_Key], _Held], *, size: Callable[[_Held], int]) -> Callable[[_Key], _Held]:
         """A way to read what is kept here under its key.
@@ -393,26 +454,14 @@ class Room:
         >>> louder("tea"), louder("tea"), longer("t"), room.held, louder("cup"), room.held
         ('TEA', 'TEA', 'tt', 5, 'CUP', 5)
         """
-        with self._lock:
-            self._kinds += 1
-            kind = self._kinds
+        kind = next(self._kinds)
 
         def kept(key: _Key) -> _Held:
-            name = (kind, key)
-            with self._lock:
-                found = self._values.get(name)
-                if found is not None:
-                    self._values.move_to_end(name)
-                    value: _Held = found[0]
-                    return value
-            made = read(key)  # while others read theirs
-            with self._lock:
-                value, held = self._values.setdefault(name, (made, size(made)))
-                if value is made:
-                    self.held += held
-                while self.held > self._most and len(self._values) > 1:
-                    self.held -= self._values.popitem(last=False)[1][1]
-            return value
+            found: _Held | None = self._kept.get((kind, key))
+            if found is None:
+                made = read(key)  # while others read theirs
+                found = self._kept.keep((kind, key), made, size=size(made))
+            return found
 
         return kept
 
@@ -539,13 +588,16 @@ class BlobReader:
         return self._cursor.lacking(keys)
 
     def words(self, segment: int, pages: int) -> bytes:
-        """The terms of letters, sorted, a newline behind each."""
+        """The terms of letters, sorted, a newline behind each: as they are noted, or looked for in all pages."""
+        noted = self.find(key_of(segment, WORDS))
+        if noted is not None:
+            return unpacked(noted, most=self.most_bytes)
         keys = [key_of(segment, PAGE, place) for place in range(pages)]
         found: list[bytes] = []  # a page each
         for first in range(0, len(keys), _BLOBS_AT_ONCE):
             some = keys[first : first + _BLOBS_AT_ONCE]
             self.expect(some)
-            found += [b"\n".join([*page_words(self.blob(key)), b""]) for key in some]
+            found += [page_words(self.blob(key)) for key in some]
         return b"".join(found)
 
     @property

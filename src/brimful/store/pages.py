@@ -215,8 +215,8 @@ def _note(path: Path, frames: int) -> None:
         page_count = _page_count(first)
         if parent is None:
             # A page that was freed as soon as it was made is in neither the file nor the log: nothing is known of it.
-            pages = file.pages(page_size, page_count)
-            whole = {number: _hash(page) for number, page in pages if len(page) == page_size}
+            pages = file.pages(page_size, min(page_count, file.size() // page_size))
+            whole = {number: _hash(page) for number, page in pages}
             whole.pop(_LOCK_BYTE // page_size + 1, None)
             found = whole | found
     notes.append(_stamp(first), parent, page_count, found)
@@ -240,6 +240,9 @@ class _File:
 
     def read(self, start: int, size: int) -> bytes:
         return self._file.xRead(size, start)
+
+    def size(self) -> int:
+        return self._file.xFileSize()
 
     def pages(self, page_size: int, page_count: int) -> Iterator[tuple[int, bytes]]:
         """Pages with their numbers, from 1; those that a cut file has lost are short or empty."""

@@ -248,6 +248,10 @@ class Snapshot(Protocol):
         """The same of terms that will be looked for, or of beginnings of terms."""
         ...
 
+    def expect_words(self) -> None:
+        """The same of the words of all segments."""
+        ...
+
     def near_elsewhere(
         self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
     ) -> list[tuple[Numbers, Numbers]] | None:

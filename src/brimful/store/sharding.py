@@ -37,6 +37,7 @@ from brimful.store.snapshot import (
     StoredSegment,
     StoredSnapshot,
     expect_terms,
+    expect_words,
     parts_of,
     places_in,
 )
@@ -226,6 +227,10 @@ class _ShardedSnapshot(ComparedElsewhere):
     def expect_terms(self, terms: Sequence[bytes]) -> None:
         """Be told which terms will be looked for, or beginnings of terms."""
         expect_terms(self._segments, terms)
+
+    def expect_words(self) -> None:
+        """Be told that the words of all segments will be asked for."""
+        expect_words(self._segments)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

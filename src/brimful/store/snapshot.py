@@ -34,6 +34,7 @@ from brimful.store.format import (
     SECTIONS,
     TEXT,
     UNITS,
+    WORDS,
     BlobReader,
     Cursor,
     Cuts,
@@ -430,10 +431,19 @@ def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[S
 
 def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None:
     """Fetch what segments have of some terms in one round trip for all segments of a store, where each would be one."""
+    _expect(views, lambda view: view.pages_of(terms))
+
+
+def expect_words(views: Iterable[StoredSegment]) -> None:
+    """The same of the words that segments note, where their store does not say them itself."""
+    _expect([view for view in views if view.shelf.rounds is None], lambda view: [key_of(view.number, WORDS)])
+
+
+def _expect(views: Iterable[StoredSegment], wanted_of: Callable[[StoredSegment], Sequence[int]]) -> None:
     keys: dict[BlobReader, list[int]] = {}
     for view in views:
         if view.shelf.is_far:
-            keys.setdefault(view.shelf, []).extend(view.pages_of(terms))
+            keys.setdefault(view.shelf, []).extend(wanted_of(view))
     lacking = {shelf: fresh for shelf, wanted in keys.items() if (fresh := shelf.lacking(wanted))}
     at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
 
@@ -687,6 +697,11 @@ class StoredSnapshot(ComparedElsewhere):
         """Be told which terms will be looked for, or beginnings of terms."""
         if self._cursor.is_far:
             expect_terms(self._segments.values(), terms)
+
+    def expect_words(self) -> None:
+        """Be told that the words of all segments will be asked for."""
+        if self._cursor.is_far:
+            expect_words(self._segments.values())
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""

@@ -14,7 +14,16 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
-from brimful.index.build import GAP, Extent, Segment, build_segment, code_units, extents_from, extents_of
+from brimful.index.build import (
+    GAP,
+    Extent,
+    Outlined,
+    code_units,
+    extents_from,
+    extents_of,
+    index_terms,
+    outline_extents,
+)
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
 from brimful.index.vectors import Codes
@@ -30,6 +39,7 @@ from brimful.store.format import (
     SECTIONS,
     TEXT,
     UNITS,
+    WORDS,
     BlobReader,
     Cursor,
     key_of,
@@ -108,18 +118,36 @@ class Packed:
     blobs: list[_Blob]
 
 
-def _pack_segment(laid: Sequence[Laid], segment: Segment, codes: Codes | None) -> Packed:
-    """Pack and compress all that a segment holds."""
-    sizes = np.array([len(each.extent.content) for each in laid], np.int64)
+class _Outline(NamedTuple):
+    """A segment of which all is known but where its terms stand."""
+
+    texts: Outlined
+    ends: Numbers  # of each extent on the axis
+    starts: Numbers  # where each begins in its document
+    documents: Numbers
+    blocks: list[_Blob]  # its text
+
+
+def _outline(group: Sequence[Laid]) -> _Outline:
+    """Lay a group of extents on an axis, find where they can be cut, and compress their text."""
+    texts = outline_extents([each.extent for each in group])
+    ends = texts.bases + np.array([len(each.extent.content) for each in group], np.int64)
+    starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
+    return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
+
+
+def _pack_outline(given: _Outline, embedder: Embedder | None) -> Packed:
+    """Find the terms of a segment and what its units mean; pack and compress all that it holds."""
+    segment = index_terms(given.texts)
+    codes = code_units(segment, embedder) if embedder is not None else None
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
-        *_block_blobs(segment.axis),
+        *given.blocks,
     ]
-    starts = np.array([each.start for each in laid], np.int64)
-    return Packed(len(segment.axis), segment.bases, segment.bases + sizes, starts, blobs)
+    return Packed(segment.length, segment.bases, given.ends, given.starts, blobs)
 
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
@@ -158,12 +186,14 @@ def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
 
 
 def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
-    """Postings, and the first term of each page."""
-    firsts = []
+    """Postings, the first term of each page, and the words among all terms: what is misspelt is compared with these."""
+    firsts, words = [], []
     for place, page in enumerate(pages):
         yield PAGE, place, page.data
         firsts.append(page.first)
+        words.append(page.words)
     yield FIRSTS, 0, packer(_LEVEL)(b"\n".join(firsts))
+    yield WORDS, 0, packer(_LEVEL)(b"".join(words))
 
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
@@ -193,7 +223,7 @@ def _code_blobs(codes: Codes | None) -> Iterator[_Blob]:
             yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
 
 
-def _block_blobs(text: bytes, *, first: int = 0) -> Iterator[_Blob]:
+def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[_Blob]:
     """Blocks of text, from a place on."""
     packed = packer(_LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
@@ -306,15 +336,23 @@ class Scattered:
     parts: dict[int, Any]  # what stands for the `Prepared` of each
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
-    """Index a batch; of documents with the same path the last one is taken.
+class _Outlines(NamedTuple):
+    """A batch of documents that are read and laid out; their own objects are no longer needed."""
+
+    rows: list[Row]
+    maps: dict[int, bytes]
+    segments: list[_Outline]
+
+
+def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> _Outlines:
+    """Lay a batch out in segments; of documents with the same path the last one is taken.
 
     For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
     """
     latest = {entry.document.path: entry for entry in entries}
     entries = [latest[path] for path in sorted(latest)]
     rows = [row_of(entry) for entry in entries]
-    segments = []
+    segments: list[_Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
         laid = (
             Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
@@ -322,9 +360,24 @@ def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts
             if parts[rows[number].bucket] == part
             for start, piece in pieces(entry.document)
         )
-        segments += [(built(group, embedder), np.array([each.document for each in group])) for group in grouped(laid)]
+        segments += map(_outline, grouped(laid))
     maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
-    return Prepared(rows, maps, segments, model_of(embedder))
+    return _Outlines(rows, maps, segments)
+
+
+def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
+    """Find the terms of a batch and what its units mean; an outline is let go of when that is done."""
+    segments = []
+    while given.segments:
+        outlined = given.segments.pop(0)
+        segments.append((_pack_outline(outlined, embedder), outlined.documents))
+        del outlined
+    return Prepared(given.rows, given.maps, segments, model_of(embedder))
+
+
+def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
+    """Lay a batch out and index it."""
+    return index(lay_out(entries, parts=parts), embedder)
 
 
 def part_of(path: str, parts: Parts) -> int:
@@ -378,8 +431,7 @@ def row_of(entry: Entry) -> Row:
 
 def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
     """A segment of extents, packed."""
-    segment = build_segment([each.extent for each in group])
-    return _pack_segment(group, segment, code_units(segment, embedder) if embedder is not None else None)
+    return _pack_outline(_outline(group), embedder)
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:

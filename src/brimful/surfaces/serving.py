@@ -15,7 +15,6 @@ import struct
 import sys
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -29,6 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from brimful import limits
 from brimful.errors import InputError
 from brimful.receipts.receipt import Receipt
+from brimful.store.format import ByteLru
 
 _MINUTE = 60.0
 _NOW = struct.pack("ii", 1, 0)
@@ -281,30 +281,20 @@ class Receipts:
     """The receipts of the contexts that were made last, by id; shared by the threads of one server."""
 
     def __init__(self, most: int) -> None:
-        self.most, self._held = most, 0
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, tuple[Receipt, int]] = OrderedDict()  # and their bytes
+        self.most = most
+        self._kept: ByteLru[str, Receipt] = ByteLru(limits.RECEIPTS_BYTES, most=most)
 
     def keep(self, receipt: Receipt) -> None:
         """Keep one, and let go of the oldest that are too many."""
-        size = len(receipt.to_json())
-        with self._lock:
-            self._held += size - self._kept.pop(receipt.id, (None, 0))[1]
-            self._kept[receipt.id] = (receipt, size)
-            while len(self._kept) > self.most or (self._held > limits.RECEIPTS_BYTES and len(self._kept) > 1):
-                self._held -= self._kept.popitem(last=False)[1][1]
+        self._kept.keep(receipt.id, receipt, size=len(receipt.to_json()))
 
     def get(self, identity: str) -> Receipt | None:
         """One by its id, which is the newest from then on."""
-        with self._lock:
-            if identity in self._kept:
-                self._kept.move_to_end(identity)
-            return self._kept.get(identity, (None, 0))[0]
+        return self._kept.get(identity)
 
     def ids(self) -> list[str]:
         """The newest first."""
-        with self._lock:
-            return list(reversed(self._kept))
+        return self._kept.newest()
 
 
 # ---- what is logged

@@ -7,6 +7,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, final
 from unicodedata import category, normalize
 
@@ -406,12 +408,22 @@ def _splintr(vocabulary: str) -> ModuleType:
     return splintr
 
 
+def _version_of_splintr(vocabulary: str) -> str:
+    """Its version, by the folder that was installed with it: to load it for that takes longer than to count."""
+    spec = find_spec("splintr")
+    beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else None
+    names = [found.name for found in beside.glob("splintr_rs-*.dist-info")] if beside is not None else []
+    if len(names) == 1:
+        return names[0].removeprefix("splintr_rs-").removesuffix(".dist-info")
+    return str(_splintr(vocabulary).__version__)
+
+
 @cache
 def table_of(vocabulary: str) -> TokenTable | None:
     """The tokens of a vocabulary as a kernel counts them, written down by the first process that needs them."""
     if vocabulary not in token_tables.CASED:
         return None
-    path = token_tables.path_of(vocabulary, str(_splintr(vocabulary).__version__))
+    path = token_tables.path_of(vocabulary, _version_of_splintr(vocabulary))
     if path is None:
         return None
     table = token_tables.read(path, is_cased=token_tables.CASED[vocabulary])

@@ -13,8 +13,8 @@ import numpy as np
 
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
-from brimful.text.masking import Brackets, Indentation, Masked
-from brimful.text.outline import merged
+from brimful.text.masking import Brackets, Indentation, Masked, before_blanks
+from brimful.text.outline import FILLED, merged
 
 # ---- columns: Which definitions does a source hold whose bodies end by the column of a line?
 #
@@ -188,9 +188,17 @@ _PYTHON = compiled(
 _COLON = compiled(rb"[(\[{:\n]")
 
 
-def declared_in_python(source: Source) -> list[Found]:
-    """Functions, classes and the constants of a module, decorators included."""
-    code, pairs = source.code, source.pairs
+def declared_in_python(source: Source, begin: int = 0, end: int | None = None) -> list[Found]:
+    """Functions, classes and the constants of a module, decorators included; between two places where it is parted."""
+    is_whole = not begin and (end is None or end == len(source.code))
+    code = source.code if is_whole else source.code[begin:end]
+    found = _declared_in_python(code, source.pairs if is_whole else Brackets(code), source.code, begin)
+    if not begin:
+        return found
+    return [Found(begin + start, name, kind, begin + head, begin + stop) for start, name, kind, head, stop, _ in found]
+
+
+def _declared_in_python(code: bytes, pairs: Brackets, whole: bytes, begin: int) -> list[Found]:
     lines = Indentation(code, pairs)
     matches = [(found, lines.line_of(found.end() - 2)) for found in _PYTHON.finditer(b"\n" + code)]
     matches = [(found, line) for found, line in matches if lines.starts and lines.starts[line] == found.start()]
@@ -211,18 +219,54 @@ def declared_in_python(source: Source) -> list[Found]:
             first -= 1
         start = lines.starts[first] + lines.indents[first]
         kind = "class" if found["word"] == b"class" else "function"
-        found_all.append(Found(start, name, kind, min(_colon(code, pairs, high - 1), end), end))
+        found_all.append(Found(start, name, kind, min(_colon(code, pairs, high - 1, whole, begin), end), end))
     return found_all
 
 
+def parts_of_python(source: Source, size: int) -> list[int]:
+    """Where reading may begin anew, about so many bytes from each other.
+
+    Before a line that is not indented, where no bracket is open and none was ever closed too often, and that no
+    decorator stands above: whatever is defined before ends there. Comments belong to what stands below them.
+    """
+    code, pairs = source.code, source.pairs
+    codes = np.frombuffer(code, np.uint8)
+    lines = np.flatnonzero((codes[:-1] == 10) & FILLED[codes[1:]]) + 1
+    lines = pairs.outermost(lines)
+    lines = lines[pairs.depths_at(lines) == 0]
+    bounds, last = list[int](), 0
+    for line in lines.tolist():
+        if line - last < size or _is_decorated(code, pairs, line):
+            continue
+        if (end := before_blanks(code, line)) > last:
+            bounds.append(end)
+            last = end
+    return bounds
+
+
+def _is_decorated(code: bytes, pairs: Brackets, line: int) -> bool:
+    """Does a decorator stand on the line before this one, or might one, far above?"""
+    for _ in range(_MOST_LINES):
+        if not line:
+            return False
+        line = code.rfind(b"\n", 0, line - 1) + 1
+        words = _WORDS_OF_LINE.match(code, line)
+        if words is not None and pairs.depths_at(np.array([line]))[0] <= 0:
+            return words[1] == b"@"
+    return True
+
+
+_MOST_LINES = 64  # in brackets or without words, above one
+_WORDS_OF_LINE = compiled(rb"[ \t]*+([^\s])")
 _PLAIN_HEAD = compiled(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
 
 
-def _colon(code: bytes, pairs: Brackets, position: int) -> int:
-    """Behind the colon that ends the head of a function or class."""
-    plain = _PLAIN_HEAD.match(code, position, position + REACH)
+def _colon(code: bytes, pairs: Brackets, position: int, whole: bytes, begin: int) -> int:
+    """Behind the colon that ends the head of a function or class; the code begins at this place of the whole."""
+    # Brackets that do not match each other may reach beyond the code.
+    plain = _PLAIN_HEAD.match(whole, begin + position, begin + position + REACH)
     if plain is not None:
-        return plain.end()
+        return plain.end() - begin
     stop = min(position + REACH, len(code))
     while (sign := _COLON.search(code, position, stop)) is not None:
         if sign[0] == b":":

@@ -64,7 +64,7 @@ def outline_code(content: bytes, *, language: str | None = None) -> Outline:
     found = structure(content, kind="code", language=language) if len(content) <= LARGEST else None
     code = mask(content, language).code if found and language is not None and is_known(language) else content
     lines = _lines(code, content)
-    blocks = definition_blocks(content, found) if found else ()
+    blocks = definition_blocks(content, found.definitions) if found else ()
     if language is None or not has_rules(language) or not found:
         blocks = _indented_blocks(content, lines)
     sections, definitions = _section_starts(content, lines, blocks)
@@ -82,7 +82,7 @@ def outline_code(content: bytes, *, language: str | None = None) -> Outline:
     )
 
 
-def definition_blocks(content: bytes, found: Structure) -> tuple[Block, ...]:
+def definition_blocks(content: bytes, found: Sequence[Definition]) -> tuple[Block, ...]:
     """The definitions of more than one line as blocks."""
     return nest(
         Block(
@@ -93,7 +93,7 @@ def definition_blocks(content: bytes, found: Structure) -> tuple[Block, ...]:
             each.name,
             0,
         )
-        for each in found.definitions
+        for each in found
         if each.kind in _BLOCK_KINDS and content.find(b"\n", each.signature_start, each.end) >= 0
     )
 

@@ -52,6 +52,11 @@ class Lines:
     blank: NDArray[np.bool_]  # which lines hold nothing but white space
 
     @property
+    def size(self) -> int:
+        """The bytes of the text alone."""
+        return len(self.padded) - len(NEWLINES)
+
+    @property
     def codes(self) -> NDArray[np.uint8]:
         """The bytes of the text, and of the newlines behind."""
         return np.frombuffer(self.padded, np.uint8)
@@ -78,7 +83,11 @@ def lines_of(content: bytes) -> Lines:
     >>> lines_of(b"Dr. Ada paid 3.50 for tea. It was (U.S. tea). Fine.").sentences.tolist()
     [27, 46]
     """
-    padded = content + NEWLINES
+    return lines_in(content + NEWLINES)
+
+
+def lines_in(padded: bytes) -> Lines:
+    """The same of a text that has NEWLINES behind it already: of a long one a copy takes as long as finding them."""
     starts, firsts, ends, marks = kernels.find_lines(padded, _SIGNS, reach=LONGEST_SPEAKER)
     sentences = kernels.find_sentences(padded, _SIGNS, short_forms=_SHORT_FORMS, wide=_WIDE)
     return Lines(padded, starts, firsts, ends, marks, sentences, firsts == ends)
@@ -168,7 +177,7 @@ def _fenced(content: bytes, lines: Lines, rows: Cuts, bounds: NDArray[np.int64],
     """Starts and ends of fenced blocks and front matters in turn; an open fence reaches to the end of its text."""
     edges: list[int] = []
     sign, of = b"", -1
-    after = np.append(lines.starts[1:], len(content))
+    after = np.append(lines.starts[1:], lines.size)
     stops = after[bounds[:, 1] - 1].tolist()
     for line, text in zip(rows.tolist(), owner[rows].tolist(), strict=True):
         if sign and text != of:

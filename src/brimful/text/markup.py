@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Literal
 
 from brimful.classes import dataclass
+from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, line_above
@@ -198,7 +197,7 @@ def format_of(content: bytes, *, language: str | None, path: str = "") -> _Forma
     """
     if language in ("markdown", "rst", "html"):
         return language  # type: ignore[return-value]  # mypy can't narrow a str to these literals
-    name = PurePosixPath(path.replace("\\", "/")).name.lower()
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
     known = _BY_EXTENSION.get(name.rpartition(".")[2])
     if known is not None:
         return known
@@ -220,13 +219,12 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     while (found := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
-    found_passages = [
-        replace(passage, parts=tuple(reading.items[at])) if at in reading.items else passage
-        for at, passage in enumerate(reading.passages)
-    ]
-    return sections_of(reading.headings, len(content)), tuple(
-        sorted(found_passages, key=lambda each: (each.start, -each.end, each.kind))
-    )
+    found_passages = reading.passages
+    for at, items in reading.items.items():
+        begun = found_passages[at]
+        found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
+    found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
+    return sections_of(reading.headings, len(content)), tuple(found_passages)
 
 
 def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
@@ -335,9 +333,6 @@ _TURN = compiled(
     rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
     rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
 )
-_COLONS = (b":", b">", b"\xef\xbc\x9a")  # of which every turn has one
-_PARAGRAPH = compiled(rb"\n[ \t\r]*+\n(?=[^\s])")
-_SPOKEN = (b": ", b":\t", b":\n", b":\r\n", b"> ", b">\t", b">\n", b">\r\n", b"\xef\xbc\x9a")  # every turn has one
 _HEADER = compiled(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
 _MBOX = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
@@ -394,20 +389,15 @@ def _mail(content: bytes, start: int, end: int, position: int) -> Message:
 
 def _chat(content: bytes) -> tuple[Message, ...]:
     """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are."""
-    sample = b"\n" + content[:_SAMPLE]
-    colons = sum(map(sample.count, _COLONS))
-    if colons < _LEAST:
-        return ()
-    lines = sum(map(bool, map(bytes.strip, sample.split(b"\n"))))
-    paragraphs = len(_PARAGRAPH.findall(sample)) + 1
+    sample = content[:_SAMPLE]
+    lines, below, signs = kernels.count_speech(sample)
+    paragraphs = below + 1
 
     def are_enough(turns: int) -> bool:
         return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
 
     # There are no more turns than signs, which are counted far faster than the pattern finds turns.
-    if not are_enough(colons) or not are_enough(sum(map(sample.count, _SPOKEN))):
-        return ()
-    if not are_enough(sum(1 for _ in _TURN.finditer(sample))):
+    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
         return ()
     turns = list(_TURN.finditer(b"\n" + content))
     if _has_too_many_speakers(turns):

@@ -479,10 +479,29 @@ class Brackets:
         at = bisect_left(opened, position) - 1
         return opened[at] if at >= 0 else None
 
+    def outermost(self, positions: NDArray[np.int64], *, since: int = 0) -> NDArray[np.int64]:
+        """Those of some bytes at which no bracket is open that was opened since, however often others were closed."""
+        places, _, depths = self._turns
+        first = int(places.searchsorted(since))
+        at = places[first:].searchsorted(positions)
+        found: NDArray[np.int64] = positions[depths[first:][at] == np.minimum.accumulate(depths[first:])[at]]
+        return found
+
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
         places, _, depths = self._turns
         return depths[places.searchsorted(positions)]
+
+
+_BLANKS = 4_096  # bytes that are looked through at once
+
+
+def before_blanks(code: bytes, end: int) -> int:
+    """Where the words before a place of a masked source end; comments are blanks there, of any length."""
+    start = end
+    while start and not (words := code[max(start - _BLANKS, 0) : start].rstrip()):
+        start = max(start - _BLANKS, 0)
+    return max(start - _BLANKS, 0) + len(words) if start else 0
 
 
 _BLANKS_OF = methodcaller("span", 1)

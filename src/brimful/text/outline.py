@@ -7,7 +7,7 @@ made by the rules of the text's kind when a window is cut.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,7 +21,7 @@ from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
-    from brimful.text.structure import Structure
+    from brimful.text.structure import Definition, PartedSource, Structure
 
 
 # ---- cuts: Which byte positions are safe to cut at, and where is a stretch cut that offers none of its own?
@@ -57,7 +57,7 @@ class Heads(NamedTuple):
     levels: NDArray[Any]
 
 
-def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
+def settle(content: bytes | memoryview, candidates: Cuts | Iterable[int]) -> Cuts:
     r"""Sort the candidates, drop the unsafe ones, and frame them with 0 and the length.
 
     Unsafe: inside a code point (before a continuation byte) and between CR and LF.
@@ -76,7 +76,8 @@ def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
     cuts[0], cuts[1:-1], cuts[-1] = 0, given, length
     np.maximum(cuts, 0, out=cuts)
     np.minimum(cuts, length, out=cuts)
-    cuts.sort()
+    if (cuts[1:] < cuts[:-1]).any():
+        cuts.sort()
     keep = np.empty(len(cuts), dtype=np.bool_)
     keep[0] = True
     np.not_equal(cuts[1:], cuts[:-1], out=keep[1:])
@@ -88,7 +89,7 @@ def settle(content: bytes, candidates: Cuts | Iterable[int]) -> Cuts:
     return cuts[keep]
 
 
-def _is_safe(content: bytes, cut: int) -> bool:
+def _is_safe(content: bytes | memoryview, cut: int) -> bool:
     here = content[cut]
     return (here & 0xC0) != 0x80 and not (here == 10 and content[cut - 1] == 13)
 
@@ -281,15 +282,17 @@ class Outline:
             Structure(self.kind, self.language, self.length) if self._read_structure is None else self._read_structure()
         )
 
+    def definitions_at(self, position: int) -> tuple[Definition, ...]:  # noqa: ARG002  (some are read in parts)
+        """Definitions of code, those around a byte among them, with all that those stand in."""
+        return self.structure.definitions
+
+    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:  # noqa: ARG002  (likewise)
+        """Blocks, those around a byte among them, and for each the one around it."""
+        return self.blocks, self._parents
+
     @cached_property
     def _parents(self) -> tuple[int, ...]:
-        parents: list[int] = []
-        for number, block in enumerate(self.blocks):
-            around = number - 1
-            while around >= 0 and self.blocks[around].end < block.end:
-                around = parents[around]
-            parents.append(around)
-        return tuple(parents)
+        return _parents_of(self.blocks)
 
     def unit_at(self, position: int) -> int:
         """The index of the unit that holds the byte at `position` (the nearest one outside the text)."""
@@ -324,13 +327,25 @@ class Outline:
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
-        at = bisect_right(self.blocks, start, key=lambda block: block.start) - 1
+        blocks, parents = self._blocks_at(start)
+        at = bisect_right(blocks, start, key=lambda block: block.start) - 1
         while at >= 0:
-            block = self.blocks[at]
+            block = blocks[at]
             if block.end >= end and block.end > start:
                 found.append(block)
-            at = self._parents[at]
+            at = parents[at]
         return tuple(reversed(found))
+
+
+def _parents_of(blocks: Sequence[Block]) -> tuple[int, ...]:
+    """For each of some blocks in order the place of the one that it stands in, or -1."""
+    parents: list[int] = []
+    for number, block in enumerate(blocks):
+        around = number - 1
+        while around >= 0 and blocks[around].end < block.end:
+            around = parents[around]
+        parents.append(around)
+    return tuple(parents)
 
 
 class KnownOutline(Outline):
@@ -352,6 +367,7 @@ class KnownOutline(Outline):
     ) -> None:
         super().__init__(kind, language, len(content), units, sections)
         self._content, self._path, self._heads = content, path, heads
+        self._blocks_of: dict[int, tuple[tuple[Block, ...], tuple[int, ...]]] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -363,6 +379,28 @@ class KnownOutline(Outline):
         return structure(self._content, kind=self.kind, language=self.language, path=self._path)
 
     @cached_property
+    def _source(self) -> PartedSource:
+        from brimful.text.structure import PartedSource
+
+        return PartedSource(self._content, self.language if self.length <= LARGEST else None)
+
+    def definitions_at(self, position: int) -> tuple[Definition, ...]:
+        """Those of the part of the code around the byte."""
+        return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
+
+    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+        """Of code only the part around the byte is read."""
+        if self.kind != "code":
+            return super()._blocks_at(position)
+        from brimful.text.layout import definition_blocks
+
+        part = self._source.part_of(position)
+        if part not in self._blocks_of:
+            found = definition_blocks(self._content, self._source.definitions(part))
+            self._blocks_of[part] = found, _parents_of(found)
+        return self._blocks_of[part]
+
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Its definitions, or its sections."""
         from brimful.text.layout import definition_blocks
@@ -370,7 +408,7 @@ class KnownOutline(Outline):
         from brimful.text.prose import heading_blocks
 
         if self.kind != "prose":
-            return definition_blocks(self._content, self.structure)
+            return definition_blocks(self._content, self.structure.definitions)
         if self._heads is None:
             return heading_blocks(self.structure.headings)
         columns = (column.tolist() for column in self._heads)

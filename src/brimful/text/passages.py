@@ -57,6 +57,7 @@ class Reading:
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
     items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
+    ends: dict[int, int] = field(default_factory=dict)  # of the same
     last_list: int = -1  # its place among the passages
     opened: list[tuple[bytes, int]] = field(default_factory=list)  # elements of HTML
 
@@ -111,8 +112,7 @@ def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
     end = _end_of(_closing_fence(found["fence"]), reading, found)
     start = found.start()
     if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
-        last = reading.passages[reading.last_list]
-        reading.passages[reading.last_list] = Passage(last.start, max(end - 1, last.end), "list", last.lead)
+        reading.ends[reading.last_list] = max(end - 1, reading.ends[reading.last_list])
     return _add_passage(reading, start, max(end - 1, 0), "code")
 
 
@@ -120,7 +120,7 @@ def _goes_on(reading: Reading, start: int) -> bool:
     """Is there nothing but blanks between the last list and this byte?"""
     if reading.last_list < 0:
         return False
-    end = reading.passages[reading.last_list].end
+    end = reading.ends[reading.last_list]
     return end <= start <= end + _NEAR and not reading.content[end:start].strip()
 
 
@@ -333,13 +333,12 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     content = reading.content
     stop = start + len(content[start : end - 1].rstrip())
     if _goes_on(reading, start):
-        last = reading.passages[reading.last_list]
-        reading.passages[reading.last_list] = Passage(last.start, max(stop, last.end), "list", last.lead)
+        reading.ends[reading.last_list] = max(stop, reading.ends[reading.last_list])
         reading.items[reading.last_list].append(start)
         return end
     if stop > start:
         reading.last_list = len(reading.passages)
-        reading.items[reading.last_list] = [start]
+        reading.items[reading.last_list], reading.ends[reading.last_list] = [start], stop
         reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
     return end
 

@@ -7,12 +7,16 @@ level of the file and of the namespaces and classes in it. The body of a functio
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, Found, Source
+from brimful.text.masking import before_blanks
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
@@ -51,6 +55,8 @@ _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 _WORD = compiled(NAME)
 _REMARK = compiled(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
 _FUNCTION_TYPE = compiled(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
+_TRIED = compiled(rb"try\s*+\{")
+_LINKAGE = compiled(rb"extern\s++\"++\s*+\{")  # with its name masked
 _DEFINE = compiled(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
@@ -61,33 +67,72 @@ class _Scope:
     name: str
 
 
-def read_statements(source: Source, directives: tuple[list[int], list[int]]) -> list[Found]:
-    """Every definition at the level of the file and its classes, with the macros of the preprocessor."""
-    reader = _Reader(source)
-    reader.read()
-    found = reader.found
-    for start, end in zip(*directives, strict=True):
-        macro = _DEFINE.match(source.content, start, end)
-        if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
-            stop = start + len(source.content[start:end].rstrip())
-            found.append(
-                Found(
-                    start,
-                    macro[1].decode(errors="replace"),
-                    "macro",
-                    macro.end(2) if macro["args"] else macro.end(1),
-                    stop,
-                )
-            )
-    return found
+class Statements:
+    """The definitions at the level of a file and its classes, with the macros of the preprocessor.
+
+    For `several_lines`, declarations and macros of a single line are left out; nothing else begins in one.
+    """
+
+    def __init__(self, source: Source, directives: tuple[list[int], list[int]], *, several_lines: bool = False) -> None:
+        self._source, self._directives, self._several_lines = source, directives, several_lines
+        self._reader = _Reader(source, several_lines=several_lines)
+
+    def parts(self, size: int) -> list[int]:
+        """Where reading may begin anew, about so many bytes from each other.
+
+        Behind a semicolon that no bracket is open at, though one may have been closed too often before: whatever is
+        read before ends there. What stands in an `extern "C"` stands in no bracket, where nothing is before it or such
+        a semicolon. Only the handlers of a function that is tried may be looked for beyond all that.
+        """
+        code, pairs = self._source.code, self._source.pairs
+        before = (before_blanks(code, tried.start()) for tried in _TRIED.finditer(code))
+        if any(end and code[end - 1] not in b";{}" for end in before):
+            return []
+        places = np.flatnonzero(np.frombuffer(code, np.uint8) == _SEMICOLON)
+        stops = pairs.outermost(places)
+        for linkage in _LINKAGE.finditer(code) if self._reader.is_c else ():
+            ahead = before_blanks(code, linkage.start()) - 1
+            if ahead < 0 or _holds(stops, ahead):
+                begin = linkage.end()
+                inside = pairs.outermost(places[places >= begin], since=begin)
+                stops = np.concatenate((stops[stops < begin], inside))
+        bounds, last = list[int](), 0
+        for stop in stops.tolist():
+            if stop + 1 - last >= size:
+                last = stop + 1
+                bounds.append(last)
+        return bounds
+
+    def found(self, begin: int = 0, end: int | None = None) -> list[Found]:
+        """What is defined between two places where reading may begin, or in the whole source."""
+        end = len(self._source.code) if end is None else end
+        return [*self._reader.read(begin, end), *self._macros(begin, end)]
+
+    def _macros(self, begin: int, end: int) -> Iterator[Found]:
+        content, (starts, ends) = self._source.content, self._directives
+        for at in range(bisect_left(starts, begin), bisect_left(starts, end)):
+            start, stop = starts[at], ends[at]
+            if self._several_lines and content.find(b"\n", start, stop) < 0:
+                continue
+            macro = _DEFINE.match(content, start, stop)
+            if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
+                head = macro.end(2) if macro["args"] else macro.end(1)
+                name, filled = macro[1].decode(errors="replace"), len(content[start:stop].rstrip())
+                yield Found(start, name, "macro", head, start + filled)
+
+
+def _holds(ascending: NDArray[np.int64], value: int) -> bool:
+    at = int(ascending.searchsorted(value))
+    return at < len(ascending) and int(ascending[at]) == value
 
 
 class _Reader:
     """A walk over the statements of a source, from brace to brace."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, several_lines: bool) -> None:
         self.found: list[Found] = []
         self._code, self._pairs, self._language = source.code, source.pairs, source.language
+        self._content, self._several_lines = source.content, several_lines
         codes = np.frombuffer(source.code, np.uint8)
         self._signs: list[int] = np.flatnonzero((codes == _SEMICOLON) | (codes == _OPEN) | (codes == _CLOSE)).tolist()
         self._places = np.array(self._signs, np.int64)
@@ -95,13 +140,15 @@ class _Reader:
         self._type = re.compile(rb"(" + words + rb")(?![\w.])")
         self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
         self._inner = (-1, 0)  # where a statement begins, and how many braces were passed inside of it
-        self._is_c = source.language not in _TYPE
+        self.is_c = self._is_c = source.language not in _TYPE
 
-    def read(self) -> None:
+    def read(self, begin: int, end: int) -> list[Found]:
+        """What is defined between two places outside of all statements."""
+        self.found = []
         scopes: list[_Scope] = []
         code, signs = self._code, self._signs
-        at = begin = 0
-        while at < len(signs):
+        at, last = self._after(begin), self._after(end)
+        while at < last:
             place = signs[at]
             while scopes and place > scopes[-1].close:
                 scopes.pop()
@@ -117,6 +164,7 @@ class _Reader:
                 at, begin = at + 1, place + 1
             else:
                 at, begin = self._brace(begin, place, at, scopes, scope)
+        return self.found
 
     def _brace(self, begin: int, place: int, at: int, scopes: list[_Scope], scope: _Scope) -> tuple[int, int]:
         """What does this brace open? Where to go on, and where the statement begins that comes then."""
@@ -317,6 +365,10 @@ class _Reader:
         code = self._code
         if end - begin > _LONGEST_HEAD:
             return
+        if self._several_lines:
+            first = end - len(code[begin:end].lstrip())
+            if self._content.find(b"\n", first, end) < 0:
+                return
         if self._wanted.search(code, begin, end) is None:
             return
         text = code[begin:end]

@@ -9,19 +9,31 @@ from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source, declared, rule_of
 from brimful.text.kinds import Kind
-from brimful.text.languages import declared_by_column, declared_in_forms, declared_in_python, imports_in, is_form
+from brimful.text.languages import (
+    declared_by_column,
+    declared_in_forms,
+    declared_in_python,
+    imports_in,
+    is_form,
+    parts_of_python,
+)
 from brimful.text.markup import Message, format_of, read_markup, read_messages
 from brimful.text.masking import Brackets, Masked, is_known, mask, one_branch
 from brimful.text.outline import Record
 from brimful.text.passages import Heading, Passage
 from brimful.text.records import records_in
 from brimful.text.scripts import declared_in_script
-from brimful.text.statements import read_statements
+from brimful.text.statements import Statements
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",
     "type", "constant", "property", "macro", "table", "view", "index", "key", "target", "stage", "block",
 ]  # fmt: skip
+
+_Places = tuple[list[int], list[int]]  # starts and ends
+
+_PART_BYTES = 6_000
+"""About so long are the parts that a source is read in."""
 
 _STATEMENTS = frozenset(("c", "cpp", "java", "csharp", "dart", "cuda", "objc"))
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
@@ -84,11 +96,15 @@ def structure(content: bytes, *, kind: Kind, language: str | None = None, path: 
 def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
     if language is None or not has_rules(language):
         return (), ()
+    source, masked = _masked(content, language)
+    return _nested(source, _remarks(source, masked), _found(source, masked)), imports_in(source, masked)
+
+
+def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
     masked = mask(content, language)
     if language in _STATEMENTS:
         masked = one_branch(content, masked)
-    source = Source(content, masked.code, Brackets(masked.code), language)
-    return _nested(source, masked, _found(source, masked)), imports_in(source, masked)
+    return Source(content, masked.code, Brackets(masked.code), language), masked
 
 
 def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
@@ -99,6 +115,53 @@ def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ..
     [('Pot', 'class'), ('Pot.pour', 'method')]
     """
     return _read_code(content, language)[0]
+
+
+class PartedSource:
+    r"""The definitions of a source, read part by part where somebody asks for what stands around a byte.
+
+    Python and sources of the C family are parted where a statement surely ends and no bracket is open; others have
+    one part. Prototypes and macros of a single line are not read: in C those are most of the work, and no window
+    begins or ends in one.
+
+    >>> source = PartedSource(b"int f(void) {\n  return 1;\n}\n", "c")
+    >>> [found.name for found in source.definitions(source.part_of(20))]
+    ['f']
+    """
+
+    def __init__(self, content: bytes, language: str | None, *, part_bytes: int = _PART_BYTES) -> None:
+        self._bounds = [0]  # where parts begin
+        self._read: dict[int, tuple[Definition, ...]] = {}
+        if language is None or not has_rules(language):
+            self._read[0] = ()
+            return
+        self._source, self._masked = _masked(content, language)
+        self._remarks = _remarks(self._source, self._masked)
+        if language in _STATEMENTS:
+            self._statements = Statements(self._source, self._masked.directives, several_lines=True)
+        if len(content) >= 2 * part_bytes and language in _STATEMENTS:
+            self._bounds += self._statements.parts(part_bytes)
+        elif len(content) >= 2 * part_bytes and language == "python":
+            self._bounds += parts_of_python(self._source, part_bytes)
+
+    def part_of(self, position: int) -> int:
+        """The number of the part that a byte stands in."""
+        return bisect_right(self._bounds, position) - 1
+
+    def definitions(self, part: int) -> tuple[Definition, ...]:
+        """The definitions of a part, in order."""
+        if part not in self._read:
+            source, masked = self._source, self._masked
+            begin = self._bounds[part]
+            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
+            if source.language in _STATEMENTS:
+                found = self._statements.found(begin, end)
+            elif source.language == "python":
+                found = declared_in_python(source, begin, end)
+            else:
+                found = _found(source, masked)
+            self._read[part] = _nested(source, self._remarks, found)
+        return self._read[part]
 
 
 def has_rules(language: str) -> bool:
@@ -112,7 +175,7 @@ def _found(source: Source, masked: Masked) -> list[Found]:
     if language == "python":
         return declared_in_python(source)
     if language in _STATEMENTS:
-        return read_statements(source, masked.directives)
+        return Statements(source, masked.directives).found()
     if language in _SCRIPTS:
         return declared_in_script(source)
     if is_form(language):
@@ -123,12 +186,15 @@ def _found(source: Source, masked: Masked) -> list[Found]:
     return declared(source)
 
 
-def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definition, ...]:
+def _remarks(source: Source, masked: Masked) -> tuple[_Places, _Places]:
+    """Where comments stand, and strings where those may be docstrings."""
+    return masked.comments, masked.strings if source.language in _DOCSTRINGS else ([], [])
+
+
+def _nested(source: Source, remarks: tuple[_Places, _Places], found: list[Found]) -> tuple[Definition, ...]:
     """Put every definition into the one that holds it, and what stands in front of it before it."""
-    content = source.content
-    comments = masked.comments
-    has_docstrings = source.language in _DOCSTRINGS
-    strings = masked.strings if found and has_docstrings else ([], [])
+    content, code = source.content, source.code
+    comments, strings = remarks
     ordered = sorted(found, key=lambda each: (each.start, -each.end, each.name, each.kind))
     result: list[Definition] = []
     around: list[int] = []
@@ -143,16 +209,14 @@ def _nested(source: Source, masked: Masked, found: list[Found]) -> tuple[Definit
         low = result[parent].signature_end if parent >= 0 else 0
         if source.language in _ATTRIBUTED:
             each = _attributed(source, each, low)
-        front = _front(content, masked.code, comments, each.start, low)
+        front = _front(content, code, comments, each.start, low)
         owner = result[parent] if parent >= 0 else None
         kind = "method" if each.kind == "function" and owner is not None and owner.kind in _OWNERS else each.kind
         kind = "method" if kind == "function" and each.owner else kind
         name = f"{each.owner}.{each.name}" if each.owner else each.name
         qualified = name if owner is None else f"{owner.qualified}.{name}"
         signature_end = min(max(each.signature_end, each.start), end)
-        doc = (
-            (front, each.start) if front < each.start else _docstring(content, masked.code, strings, signature_end, end)
-        )
+        doc = (front, each.start) if front < each.start else _docstring(content, code, strings, signature_end, end)
         around.append(len(result))
         result.append(
             Definition(

@@ -6,7 +6,9 @@ positions; and where a text has some words near each other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -119,34 +121,56 @@ def terms_of(content: bytes) -> Terms:
     >>> terms.names, terms.offsets.tolist(), terms.starts.tolist()
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
-    clumps, text, bounds = _clumped(content)
-    names, numbers, origins = _named(text)
-    offsets, places = kernels.place_terms(clumps, bounds, origins, numbers, named=len(names))
-    return Terms(names, offsets, places)
+    clumps, text, bounds = _clumped(content + ROOM)
+    return _placed(clumps, bounds, _named(text))
+
+
+def indexed_terms(padded: bytes) -> Terms:
+    """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
+
+    >>> terms = indexed_terms("café".encode() + ROOM)
+    >>> [name.decode() for name in terms.names], terms.starts.tolist()
+    (['cafe', 'café'], [0, 0])
+    """
+    clumps, text, bounds = _clumped(padded)
+    return _placed(clumps, bounds, _with_plain_forms(_named(text)))
+
+
+def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
+    offsets, places = kernels.place_terms(clumps, bounds, named.origins, named.numbers, named=len(named.names))
+    return Terms(named.names, offsets, places)
 
 
 # What only one step needs is let go of behind it: a segment's text is long.
 
 
-def _clumped(content: bytes) -> tuple[Clumps, bytes, Places]:
+def _clumped(padded: bytes) -> tuple[Clumps, bytes, Places]:
     """The clumps of a text, the different ones as one text, and where each of those begins in it."""
-    padded = content + ROOM
     clumps = clumps_of(padded)
     different = clumps.strings
     return clumps, *kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
 
 
-def _named(text: bytes) -> tuple[list[bytes], Places, Places]:
+class _Named(NamedTuple):
     """The different terms of a text in their order; of each occurrence which one it is, and where it stands."""
+
+    names: list[bytes]
+    lines: bytes  # the same, a newline behind each
+    bounds: Places  # where each begins there
+    numbers: Places
+    origins: Places
+
+
+def _named(text: bytes) -> _Named:
     folded, starts, lengths, origins = _terms_in(text)
     terms = kernels.number_strings(folded, starts, lengths)
     order = kernels.sort_strings(folded, terms.firsts, terms.lengths)
-    names, _ = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
+    lines, bounds = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    found = names.split(b"\n")
-    found.pop()
-    return found, rank.take(terms.numbers), origins
+    names = lines.split(b"\n")
+    names.pop()
+    return _Named(names, lines, bounds, rank.take(terms.numbers), origins)
 
 
 def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
@@ -206,6 +230,85 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
     """The folded text, and where in it terms start and how long they are, in order of their starts."""
     folded = fold(content)
     return folded, *kernels.find_terms(folded.text, np.concatenate((_EDGE, folded.classes, _EDGE)))
+
+
+# ---- accents: Which terms are also found without their accents? `cafe` finds `café`; `café` finds only itself.
+#
+# Done once for each different clump, not for each of its copies: where a term with accents stands, its plain form does
+# too. Only Latin and Greek letters have one: й is another letter than и, が than か.
+
+# The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
+_MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
+_MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
+_LAST_ASCII = 0x7F
+_HAS_TWIN, _IS_TWIN = 1, 2
+_ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
+
+
+def plain_form(name: bytes) -> bytes:
+    """A term without the accents of its Latin and Greek letters.
+
+    >>> [plain_form(name.encode()).decode() for name in ("häuser", "ᾅδης", "йод", "ガ")]
+    ['hauser', 'αδης', 'йод', 'ガ']
+    """
+    if _MAY_HAVE_ACCENTS.search(name) is None:
+        return name
+    parts = unicodedata.normalize("NFD", name.decode())
+    plain, count = _ACCENTED.subn(r"\1", parts)
+    return unicodedata.normalize("NFC", plain).encode() if count else name
+
+
+def _perhaps_accented(named: _Named) -> list[int]:
+    """Which names have a byte that accented letters begin with."""
+    codes = np.frombuffer(named.lines, np.uint8)
+    places = np.flatnonzero(codes > _LAST_ASCII)
+    places = places[_MAY_BEGIN[codes[places]]]
+    found: list[int] = np.unique(named.bounds.searchsorted(places, side="right") - 1).tolist()
+    return found
+
+
+def _with_plain_forms(named: _Named) -> _Named:
+    """The same with a plain term wherever one with accents stands, each place of it once; lines stay as they were."""
+    names = named.names
+    plain = {row: form for row in _perhaps_accented(named) if (form := plain_form(names[row])) != names[row]}
+    if not plain:
+        return named
+    fresh = [form for form in sorted(set(plain.values())) if not _has(names, form)]
+    before = [bisect_left(names, form) for form in fresh]
+    together: list[bytes] = []
+    for form, last, at in zip(fresh, [0, *before], before, strict=False):
+        together += [*names[last:at], form]
+    together += names[before[-1] if before else 0 :]
+    moved = np.arange(len(names)) + np.cumsum(np.bincount(before, minlength=len(names) + 1))[:-1]
+    numbers = moved.astype(np.int32).take(named.numbers)
+    forms = {int(moved[row]): bisect_left(together, form) for row, form in plain.items()}
+    numbers, origins = _with_twins(numbers, named.origins, forms, len(together))
+    return named._replace(names=together, numbers=numbers, origins=origins)
+
+
+def _with_twins(numbers: Places, origins: Places, forms: Mapping[int, int], count: int) -> tuple[Places, Places]:
+    """Occurrences of so many terms, and behind one of a term that has another form that form, each place of it once."""
+    roles = np.zeros(count, np.uint8)
+    roles[list(forms)] = _HAS_TWIN
+    roles[list(forms.values())] |= _IS_TWIN
+    told = roles.take(numbers)
+    some = np.flatnonzero(told)
+    accented, own = some[told[some] & _HAS_TWIN > 0], some[told[some] & _IS_TWIN > 0]
+    twins = np.array([forms[number] for number in numbers[accented].tolist()], np.int32)
+    places = np.concatenate((origins[own], origins[accented])).astype(np.int64)
+    _, firsts = np.unique(places << 32 | np.concatenate((numbers[own], twins)), return_index=True)
+    again = np.delete(np.arange(len(places)), firsts)
+    fresh = np.delete(np.arange(len(accented)), again[again >= len(own)] - len(own))
+    at = accented[fresh] + 1
+    kept = np.ones(len(numbers), np.bool_)
+    kept[own[again[again < len(own)]]] = False
+    kept = np.insert(kept, at, True)
+    return np.insert(numbers, at, twins[fresh])[kept], np.insert(origins, at, origins[accented[fresh]])[kept]
+
+
+def _has(names: list[bytes], name: bytes) -> bool:
+    at = bisect_left(names, name)
+    return at < len(names) and names[at] == name
 
 
 # ---- matches: Where does a text have some words, near each other?

@@ -24,6 +24,7 @@ __all__ = [
     "PreparedText",
     "TokenCounter",
     "counting",
+    "extended",
     "least_tokens",
     "together",
     "tokens_of_all",
@@ -51,6 +52,12 @@ def tokens_of_all(*measures: Measure | None) -> int:
     """The tokens of texts one after the other."""
     found = together(*measures)
     return 0 if found is None else found.tokens
+
+
+def extended(measure: Measure, counter: TokenCounter, *, above: str, below: str) -> Measure:
+    """The cost of a text that was measured, with some more before it and behind it."""
+    pieces = (counter.measure(above) if above else None, measure, counter.measure(below) if below else None)
+    return reduce(add, (piece for piece in pieces if piece is not None))
 
 
 class PreparedText(Protocol):

@@ -117,7 +117,7 @@ def heads_of(document: Document, spans: Sequence[Span]) -> list[tuple[Span, int]
     shown = 0
     for number, span in enumerate(spans):
         begins = _SAID.search(document.content, span.start, span.end)
-        definition = begins and _function_at(document.outline.structure.definitions, begins.start())
+        definition = begins and _function_at(document.outline.definitions_at(begins.start()), begins.start())
         if definition and shown <= definition.signature_start and definition.signature_end < span.start:
             inside = sum(min(each.end, definition.end) - each.start for each in spans if _is_in(each, definition))
             head = _head(document.content, definition, min(inside * _HEAD_SHARE // 100, MOST_ROOM_BYTES), span.start)

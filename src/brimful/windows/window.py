@@ -394,8 +394,8 @@ class Window(_WorkedOut):
             entities=document.entities,
         )
 
-    def resized(self, start: int, end: int) -> Window:
-        """The same window over other bytes of its document, with the seams that it needs there."""
+    def resized(self, start: int, end: int, **values: object) -> Window:
+        """The same window over other bytes of its document, with the seams that it needs there; `values` as given."""
         assert self.document is not None
         seams = tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end)
         return self.changed(
@@ -407,6 +407,7 @@ class Window(_WorkedOut):
             seams=seams
             if self.trail_share is None
             else _seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
+            **values,
         )
 
     def changed(self, **values: object) -> Window:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING
 
 from brimful.assembly.formats.form import (
     Form,
@@ -24,6 +24,9 @@ from brimful.assembly.formats.form import (
 from brimful.errors import FormatError
 from brimful.patterns import compiled
 from brimful.windows.window import MARKER, Window
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree as ET
 
 _SPECIAL = compiled("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
@@ -75,6 +78,8 @@ def _read(payload: Payload) -> list[Window]:
         raise FormatError("expected XML text without declarations")
     if not payload:
         return []
+    from xml.etree import ElementTree as ET  # nobody who only writes needs it
+
     try:
         root = ET.fromstring(payload)  # noqa: S314  (no declarations, so no entities)
     except ET.ParseError as error:

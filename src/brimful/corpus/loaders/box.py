@@ -50,7 +50,7 @@ import_module(sys.argv[2]).serve()
 """
 
 
-def own_python(module: str) -> list[str]:
+def _own_python(module: str) -> list[str]:
     """The command that starts this interpreter anew with a module of this package, and calls its `serve`."""
     return [sys.executable, "-P", "-c", _START, _PACKAGE, module]
 
@@ -116,7 +116,7 @@ class Box:
             group = 0 if os.name == "posix" else None  # a signal from the keyboard is for whoever started it
             with contextlib.suppress(OSError):
                 self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-                    own_python(__name__),
+                    _own_python(__name__),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

@@ -49,16 +49,17 @@ class _Setting:
 
 def settings() -> list[_Setting]:
     """Every setting as it stands without options."""
-    return [setting(key) for key in DEFAULTS]
+    places = [*files()]
+    return [setting(key, places) for key in DEFAULTS]
 
 
-def setting(key: str) -> _Setting:
-    """The value that counts where no option is given, checked."""
+def setting(key: str, places: Iterable[Path] | None = None) -> _Setting:
+    """The value that counts where no option is given, checked; from the files that are there, or from these."""
     choose(key, DEFAULTS, what="setting")
     variable = f"{PREFIX}{key.upper()}"
     if given := os.environ.get(variable):
         return _Setting(key, checked(key, given, where=f"the environment variable {variable}"), variable)
-    for file in files():
+    for file in files() if places is None else places:
         table = _table(file)
         if key in table:
             return _Setting(key, _from_file(file, key, table[key]), os.fspath(file))

@@ -7,9 +7,8 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
 from brimful.surfaces.cli import columns
@@ -27,6 +26,9 @@ from brimful.surfaces.cli.table import (
     Option,
 )
 from brimful.surfaces.cli.terminal import PipeClosed, give, harmless, say, tint
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # ---- parsing: What does a command line mean, what is wrong with it, and what does its help say? All of it by the one
 # table.
@@ -125,6 +127,8 @@ def _known(flag: str, options: Mapping[str, Option], command: Command, *, whole:
         raise HelpAskedError(command.name)
     if flag in options:
         return flag
+    from difflib import get_close_matches
+
     close = get_close_matches(whole or flag, options, n=2, cutoff=0.7)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise WrongLineError(f"No such option: {whole or flag}{hint}", command.name)
@@ -350,7 +354,7 @@ def unwritten(error: OSError, *, as_json: bool = False) -> int:
 def _command(words: Sequence[str]) -> int:
     """Read a line and run it; what asks for help gets it."""
     try:
-        return run(*read(words, configured=_configured, is_file=os.path.exists))
+        return run(*read(words, configured=_configured(), is_file=os.path.exists))
     except HelpAskedError as asked:
         give(help_of(str(asked), width=columns()))
         return FOUND
@@ -358,12 +362,19 @@ def _command(words: Sequence[str]) -> int:
         return _complain(str(error), "input.usage", USAGE, as_json="--json" in words, after=error.advice)
 
 
-def _configured(key: str) -> object:
-    """What the environment or a file says in place of an option; None where neither does."""
-    from brimful.surfaces.cli.configuration import DEFAULT, setting
+def _configured() -> Callable[[str], object]:
+    """What the environment or a file says in place of an option, None where neither does; files are looked for once."""
+    places: list[Path] | None = None
 
-    found = setting(key)
-    return None if found.origin == DEFAULT else found.value
+    def value_of(key: str) -> object:
+        nonlocal places
+        from brimful.surfaces.cli.configuration import DEFAULT, files, setting
+
+        places = [*files()] if places is None else places
+        found = setting(key, places)
+        return None if found.origin == DEFAULT else found.value
+
+    return value_of
 
 
 def _complain(message: str, code: str, exit_code: int, *, as_json: bool, lead: str = "", after: str = "") -> int:

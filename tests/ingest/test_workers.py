@@ -1,0 +1,156 @@
+"""Threads index some batches while others are read and written, and nobody can tell."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from brimful.corpus.skips import SourceSettings
+from brimful.errors import SettingError
+from brimful.ingest import workers
+from brimful.ingest.folders import ingest
+from brimful.ingest.workers import index, threads_for
+from brimful.store.sqlite import SqliteStore
+from brimful.store.upkeep import verify
+from tests.store.test_sqlite import dump
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Files of several kinds, in many small batches."""
+    monkeypatch.setattr(workers, "SEGMENT_BYTES", 2_000)
+    place = tmp_path / "notes"
+    place.mkdir()
+    for number in range(40):
+        (place / f"{number:02}.md").write_text(f"# Note {number}\n\n" + f"Tea number {number}, café and C++. " * 9)
+        (place / f"{number:02}.py").write_text(f"def brew_{number}(cup):\n    return cup + {number}\n" * 5)
+    (place / "mail.mbox").write_bytes(
+        b"From a\nFrom: a@b.example\nSubject: tea\n\nHot.\n\nFrom b\nFrom: b@b.example\n\nX\n"
+    )
+    (place / "secret.txt").write_text("key = AKIA" + "Q" * 16)
+    return place
+
+
+def indexers() -> list[str]:
+    """The threads that index and are still running."""
+    return [each.name for each in threading.enumerate() if each.name.startswith("brimful-index")]
+
+
+@pytest.mark.parametrize("embedder", ["default", None])
+def test_any_number_of_threads_makes_the_same_store(folder, tmp_path, embedder):
+    """With one, two and four: the same report, the same root, the same dump, the same bytes on disk."""
+    reports, dumps = [], []
+    for number in (1, 2, 4):
+        with SqliteStore(tmp_path / f"{number}.db", embedder=embedder) as store:
+            report = ingest(store, folder, settings=SourceSettings(workers=number))
+            reports.append(report)
+            dumps.append(dump(store))
+    assert reports[0] == reports[1] == reports[2]
+    assert reports[0].added == 81
+    assert dumps[0] == dumps[1] == dumps[2]
+    alone, *others = [(tmp_path / f"{number}.db").read_bytes() for number in (1, 2, 4)]
+    assert all(other == alone for other in others)
+    assert not indexers()
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path, monkeypatch, number):
+    """An error keeps its kind, what was committed before stays, no thread is left, and adding again completes it."""
+    asked = []
+
+    def failing(outlines, embedder):
+        asked.append(outlines)
+        if len(asked) == 5:
+            raise ZeroDivisionError("tea")
+        return index(outlines, embedder)
+
+    with SqliteStore(tmp_path / "store.db") as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(workers, "index", failing)
+            with pytest.raises(ZeroDivisionError, match="tea"):
+                ingest(store, folder, settings=SourceSettings(workers=number))
+        assert not indexers()
+        with store.snapshot() as now:
+            before = len(list(now.rows()))
+        assert 0 < before < 82
+        ingest(store, folder, settings=SourceSettings(workers=1))
+        with SqliteStore(tmp_path / "fresh.db") as fresh:
+            ingest(fresh, folder, settings=SourceSettings(workers=1))
+            assert dump(store) == dump(fresh)
+    assert verify(tmp_path / "store.db") == []
+
+
+def test_no_thread_goes_on_when_a_batch_cannot_be_written(folder, tmp_path, monkeypatch):
+    """What fails here while others index ends them too; what they have not begun is never done."""
+    with SqliteStore(tmp_path / "store.db") as store:
+        monkeypatch.setattr(store, "write", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest(store, folder, settings=SourceSettings(workers=3))
+        assert not indexers()
+
+
+class _Counting:
+    """An embedder that notes which threads ask it."""
+
+    name, dimensions, kind, runtime = "counting", 8, "texts", "test"
+
+    def __init__(self):
+        self.asked = set()
+
+    def embed(self, texts):
+        self.asked.add(threading.current_thread())
+        return np.ones((len(texts), 8), np.float32)
+
+
+def test_an_embedder_of_your_own_stays_in_your_thread(folder, tmp_path):
+    """Whatever number of workers is asked for: nothing says that it may be asked from elsewhere."""
+    counting = _Counting()
+    with SqliteStore(tmp_path / "store.db", embedder=counting) as store:
+        ingest(store, folder, settings=SourceSettings(workers=4))
+    assert counting.asked == {threading.current_thread()}
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from brimful.corpus.skips import SourceSettings
+from brimful.ingest import workers
+from brimful.ingest.folders import ingest
+from brimful.store.sqlite import SqliteStore
+workers.SEGMENT_BYTES = 2_000
+with SqliteStore(Path(sys.argv[1])) as store:
+    told = lambda found: print(found.path, flush=True)
+    ingest(store, sys.argv[2], settings=SourceSettings(workers=2), progress=told)
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_a_program_ends_in_the_middle_of_it(folder, tmp_path, sent):
+    """Stopped from the keyboard or killed while a thread indexes: the program ends, and the store is sound."""
+    for number in range(400):
+        (folder / f"more{number:03}.md").write_text(f"Tea {number}. " * 300)
+    store = tmp_path / "store.db"
+    command = [sys.executable, "-c", SCRIPT, str(store), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+        program.stdout.readline()  # a batch has been written
+        program.send_signal(sent)
+        program.communicate(timeout=60)
+    assert program.returncode == -sent
+    assert verify(store) == []
+
+
+def test_little_is_done_alone():
+    """A thread is started for much text only, or where the caller asks for one."""
+    assert threads_for(1 << 20, workers=None) == 0
+    assert threads_for(1 << 40, workers=1) == 0
+    assert threads_for(0, workers=3) == 2
+
+
+@pytest.mark.parametrize("number", [0, -1, 17, True, 1.5])
+def test_workers_are_a_small_number(number):
+    """Anything else is refused with the value."""
+    with pytest.raises(SettingError, match="workers is"):
+        SourceSettings(workers=number)
