@@ -84,8 +84,11 @@ class _Stretch:
 
     def resized(self, start: int, end: int) -> Window:
         """The window over other bytes of its source."""
+        content, offset = self.source.content, self.offset
         hits = tuple(
-            hit for hit in self.offered.hits if start <= hit.start - self.offset and hit.end - self.offset <= end
+            hit
+            for hit in self.offered.hits
+            if hit.end - offset <= end and start <= with_words(content, hit.start - offset, hit.end - offset)
         )
         if self.window.document is not None:
             return self.window.resized(start, end, is_inflated=True, hits=hits)

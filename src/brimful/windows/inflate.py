@@ -361,6 +361,7 @@ class WindowCache:
                 {document.path: document},
                 whole_share=self._settings.whole_share,
                 heads=True,
+                of_units=True,
                 least_bytes=least_bytes,
                 spans=self._spans,
             )

@@ -262,6 +262,7 @@ def field_cuts(
     *,
     whole_share: int = 0,
     heads: bool = False,
+    of_units: bool = False,
     least_bytes: int = 0,
     spans: Spans | None = None,
 ) -> list[Cut]:
@@ -270,6 +271,9 @@ def field_cuts(
     Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
     in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
     `least_bytes` are joined with what is near, or widened to it. `spans` remember what was worked out before.
+
+    Hits that a search brings are units (`of_units`), which begin where a text may be cut: of these the first lines are
+    left away where they say nothing. What others bring as a hit is shown whole.
     """
     cuts = []
     shown: dict[str, list[Run]] = {}
@@ -292,11 +296,12 @@ def field_cuts(
         if heads and whole_share and known[path].kind == "code":
             runs, apart = _with_heads(known[path], runs, may_join)
             cuts += apart
-        runs = [_well_begun(known[path], run) for run in runs]
+        runs = [_well_begun(known[path], run) for run in runs] if of_units else runs
         cuts += [_cut(known[path], run) for run in runs]
         shown[path] = runs
     for hit in line.below:
-        start, end, _ = _well_begun(known[hit.path], (*spans.of(known[hit.path], hit), [hit]))
+        start, end = spans.of(known[hit.path], hit)
+        start = with_words(known[hit.path].content, start, end) if of_units else start
         if not any(start < other[1] and other[0] < end for other in shown.get(hit.path, ())):
             cuts.append(_cut(known[hit.path], (start, end, [hit])))
             shown.setdefault(hit.path, []).append((start, end, [hit]))
