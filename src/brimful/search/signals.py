@@ -442,7 +442,7 @@ def _extension(path: bytes) -> int:
 
 _NUMBERED = compiled(rb"\w*\d\w*")
 _SHOWN = 3  # of records that differ in nothing but numbers
-_LOOKED_AT = 1_000  # of the best places
+_LOOKED_AT = 400  # of the best places
 
 
 def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
