@@ -168,7 +168,7 @@ def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
     monkeypatch.setattr(asking, "LARGE_TOKENS", 1 << 40)
     assert scraps(11_000) == before
     share_before, shown_before = scraps(12_000)
-    assert share < 0.1 < share_before
+    assert share < 0.02 < share_before
     assert shown < shown_before
 
 

@@ -69,12 +69,12 @@ def test_many_threads_and_two_connections_write(tmp_path):
 def test_a_file_of_something_else_is_left_alone(tmp_path):
     """Neither a text nor another program's database is taken for a memory."""
     (tmp_path / "notes.txt").write_text("Tea at four. " * 100)
-    with pytest.raises(StoreVersionError, match="no memory"):
+    with pytest.raises(StoreVersionError, match="not a memory"):
         Memory(tmp_path / "notes.txt")
     other = apsw.Connection(str(tmp_path / "other.db"))
     other.execute("CREATE TABLE mine (x)")
     other.close()
-    with pytest.raises(StoreVersionError, match="no memory"):
+    with pytest.raises(StoreVersionError, match="not a memory"):
         Memory(tmp_path / "other.db")
     with pytest.raises(StoreError, match="nowhere"):
         Memory(tmp_path / "nowhere" / "m.db")
