@@ -8,6 +8,7 @@ requests have a grace time; what does not end then, ends with the process.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -109,6 +110,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
+        asyncio.get_running_loop().set_exception_handler(OncePerMinute())
         await super().startup(sockets=sockets)
         if self.started and self._ready is not None:
             self._ready()
@@ -152,6 +154,25 @@ def _leave(number: int, seconds: int) -> None:
     sys.stderr.write(f"brimful: not everything ended within {seconds} s of the signal; ended by force\n")
     sys.stderr.flush()
     os._exit(128 + number)
+
+
+class OncePerMinute:
+    """What a loop does with errors that nobody catches: they are logged, a want of files once a minute.
+
+    Where no file can be opened for a connection, asyncio says so for each one that waits, and again a second later.
+    """
+
+    def __init__(self) -> None:
+        self._again = 0.0  # when it may be said again
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log one."""
+        error, now = context.get("exception"), time.monotonic()
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            if now < self._again:
+                return
+            self._again = now + 60
+        loop.default_exception_handler(context)
 
 
 class Places:

@@ -1,5 +1,7 @@
 """More clients than a server can serve, slow ones, silent ones, and providers that never end: it goes on answering."""
 
+import asyncio
+import errno
 import json
 import logging
 import signal
@@ -15,7 +17,7 @@ import pytest
 
 import brimful
 from brimful import limits
-from brimful.surfaces.serving import FewLines, Places, most_connections
+from brimful.surfaces.serving import FewLines, OncePerMinute, Places, most_connections
 from brimful.testing import Fault, ScriptedProvider
 from tests.surfaces.conftest import PAGES
 from tests.surfaces.http.conftest import filled, listening, problem
@@ -336,3 +338,20 @@ def test_a_wait_beyond_all_measure_is_told(tmp_path):
         )
     problem(answer, 503, "provider.wait")
     assert answer.headers["retry-after"] == str(int(limits.PATIENCE_SECONDS))
+
+
+def test_a_want_of_files_is_logged_once_a_minute(caplog):
+    """Asyncio tells it of each connection that waits; other errors are told each time."""
+    loop = asyncio.new_event_loop()
+    told = OncePerMinute()
+    try:
+        for _ in range(50):
+            told(
+                loop, {"message": "socket.accept() out of system resource", "exception": OSError(errno.EMFILE, "files")}
+            )
+        told(loop, {"message": "another", "exception": OSError(errno.EPIPE, "pipe")})
+        told(loop, {"message": "another"})
+    finally:
+        loop.close()
+    assert [record.getMessage().split("\n")[0] for record in caplog.records].count("another") == 2
+    assert len(caplog.records) == 3
