@@ -20,11 +20,18 @@ _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
 def sum_rows(
-    table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int, out: NDArray[np.int8] | None = None
+    table: NDArray[np.int16],
+    rows: Places,
+    ends: Places,
+    *,
+    largest: int,
+    out: NDArray[np.int8] | None = None,
+    wide: bool = True,
 ) -> NDArray[np.int8]:
     """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
 
-    No number of the table is larger than `largest`, or smaller than its negative.
+    No number of the table is larger than `largest`, or smaller than its negative. `wide` says whether wide instructions
+    are used, where there are such.
     """
     table, rows, ends = np.ascontiguousarray(table, np.int16), places_of(rows), places_of(ends)
     if table.ndim != 2 or table.shape[1] != DIMENSIONS:
@@ -39,12 +46,18 @@ def sum_rows(
     if sums.shape != (len(ends), DIMENSIONS) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
         raise ValueError("every sum needs its place")
     given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
-    library().sum_rows(*given, sums.ctypes.data)
+    library().sum_rows(*given, _is_wide(wide=wide), sums.ctypes.data)
     return sums
 
 
 def sum_units(
-    positions: NDArray[Any], offsets: Numbers, units: Numbers, rows: NDArray[np.int8], *, codes: bool
+    positions: NDArray[Any],
+    offsets: Numbers,
+    units: Numbers,
+    rows: NDArray[np.int8],
+    *,
+    codes: bool,
+    wide: bool = True,
 ) -> NDArray[np.int32] | NDArray[np.uint8]:
     """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
 
@@ -64,11 +77,11 @@ def sum_units(
     made: NDArray[np.int32] | NDArray[np.uint8] = (
         np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
     )
-    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data)
+    summed, wider = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data), _is_wide(wide=wide)
 
     def sum_some(first: int, last: int) -> None:
         out = None if codes else made.ctypes.data, made.ctypes.data if codes else None
-        library().sum_units(*summed, first, last, *out)
+        library().sum_units(*summed, first, last, wider, *out)
 
     in_halves(sum_some, len(units), least=_MANY_UNITS)
     return made
@@ -145,7 +158,7 @@ class Planes:
         codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
         self._count = len(codes)
         self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
-        self._wide = int(wide and library().can_be_wide() != 0)
+        self._wide = _is_wide(wide=wide)
         library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
 
     def __len__(self) -> int:
@@ -168,6 +181,11 @@ class Planes:
         given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
         library().score_planes(*given, self._wide, scores.ctypes.data)
         return scores
+
+
+def _is_wide(*, wide: bool) -> int:
+    """Whether wide instructions are wanted, and there."""
+    return int(wide and library().can_be_wide() != 0)
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:
