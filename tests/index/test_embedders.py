@@ -26,7 +26,7 @@ from brimful.index.embedders import (
     wrap,
 )
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
-from brimful.text.terms import query_terms
+from brimful.text.terms import Names, query_terms
 
 ATOM = [8, -2, 6, 7, 4, -7, -6, 6]  # its first eighths
 
@@ -117,7 +117,8 @@ def test_many_terms_have_the_vectors_of_few(static: StaticEmbedder) -> None:
 @settings(max_examples=60)
 def test_tokens_are_those_of_the_library(static: StaticEmbedder, tokenizer: Tokenizer, words: list[str]) -> None:
     """A word that is no token by itself has the tokens that `tokenizers` cuts it into."""
-    tokens, ends = static._tokens_of([word.encode() for word in words], [-1] * len(words))
+    names = Names.of([word.encode() for word in words])
+    tokens, ends = static._tokens_of(names, 0, len(words), [-1] * len(words))
     found = np.split(tokens, ends[:-1])
     wanted = [tokenizer.encode(word, add_special_tokens=False).ids for word in words]
     assert [each.tolist() for each in found] == wanted

@@ -23,7 +23,7 @@ from brimful.index.vectors import DIMENSIONS
 from brimful.kernels import Places, in_halves
 from brimful.kernels import codes as kernels
 from brimful.kernels.tokens import WordTokens
-from brimful.text.terms import query_terms
+from brimful.text.terms import Names, query_terms
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -213,8 +213,10 @@ class StaticEmbedder:
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row for each term."""
+        known = Names.of(names)
         if len(names) <= _BLOCK_TERMS:  # a question's: the whole table is not made ready for them
-            tokens, ends = self._tokens_of(names, [self._token(name.decode("utf-8", "replace")) for name in names])
+            whole = [self._token(name.decode("utf-8", "replace")) for name in names]
+            tokens, ends = self._tokens_of(known, 0, len(names), whole)
             table = _whole(self._loaded[0][tokens])
             return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
         rows = np.empty((len(names), DIMENSIONS), np.int8)
@@ -222,30 +224,31 @@ class StaticEmbedder:
 
         def fill(begin: int, end: int) -> None:
             for first in range(begin, end, _BLOCK_TERMS):
-                block = names[first : min(first + _BLOCK_TERMS, end)]
-                tokens, ends = self._tokens_of(block)
-                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first : first + len(block)])
+                last = min(first + _BLOCK_TERMS, end)
+                tokens, ends = self._tokens_of(known, first, last)
+                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first:last])
 
         in_halves(fill, len(names), least=_MANY_TERMS)
         return rows
 
-    def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int] | None = None) -> tuple[Places, Places]:
-        """The tokens of terms, one after the other, and where those of each end.
+    def _tokens_of(
+        self, names: Names, first: int, last: int, whole: Sequence[int] | None = None
+    ) -> tuple[Places, Places]:
+        """The tokens of some of the terms, one after the other, and where those of each end.
 
         `whole` says which are tokens; else the kernel looks, but for words of which the capital is not ASCII's.
         """
-        lengths = np.fromiter(map(len, names), np.int32, len(names))
-        starts = np.cumsum(lengths, dtype=np.int32) - lengths
-        text = b"".join([*names, b"\0"])
+        bounds = names.bounds[first : last + 1]
+        text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
         if whole is not None:
             known = np.array(whole, np.int32)
             if (known >= 0).all():
                 return known, np.arange(1, len(known) + 1, dtype=np.int32)
         else:
-            known = np.full(len(names), WordTokens.ASKED, np.int32)
+            known = np.full(len(starts), WordTokens.ASKED, np.int32)
             for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
-                known[at] = self._token(names[at].decode("utf-8", "replace"))
-        return self._pairs.of(text, starts, lengths, whole=known)
+                known[at] = self._token(names[first + at].decode("utf-8", "replace"))
+        return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 
     @cached_property
     def _pairs(self) -> WordTokens:

@@ -19,6 +19,7 @@ from brimful.classes import dataclass
 from brimful.errors import CorruptError
 from brimful.kernels import columns as kernels
 from brimful.kernels.terms import letter_lines, merge_names
+from brimful.text.terms import Names
 
 # ---- columns: How are sorted numbers packed into few bytes?
 
@@ -88,7 +89,7 @@ PAGE_BYTES = 16_384
 class Postings:
     """Terms and their positions, in columns: those of term i are `positions[offsets[i]:offsets[i + 1]]`."""
 
-    names: list[bytes]
+    names: Sequence[bytes]
     offsets: NDArray[np.int64]
     positions: Whole
 
@@ -182,7 +183,7 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     while first < len(postings.names):
         full = int(column_ends.searchsorted(column_ends[first] + PAGE_BYTES, side="right")) - 1
         last = min(max(full, first + 1), len(postings.names))
-        names = b"\n".join(postings.names[first:last])
+        names = _joined(postings.names, first, last)
         parts = (
             zlib.compress(names, 1),
             counts[count_ends[first] : count_ends[last]],
@@ -191,6 +192,10 @@ def pages_of(postings: Postings) -> Iterator[Page]:
         data = _HEADER.pack(*map(len, parts)) + b"".join(parts)
         yield Page(postings.names[first], _words_among(names), data)
         first = last
+
+
+def _joined(names: Sequence[bytes], first: int, last: int) -> bytes:
+    return names.joined(first, last) if isinstance(names, Names) else b"\n".join(names[first:last])
 
 
 def page_names(data: bytes) -> list[bytes]:

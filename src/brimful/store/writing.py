@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -57,6 +57,7 @@ from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
 from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
+from brimful.text.terms import Names
 from brimful.zstd import packer, stored
 
 if TYPE_CHECKING:
@@ -198,12 +199,15 @@ def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
     """How often the words stand here that tell languages apart."""
-    found: dict[bytes, int] = {}
-    for word in (word for own in telling_words().values() for word in own):
-        at = bisect_left(postings.names, word)
-        if at < len(postings.names) and postings.names[at] == word:
-            found[word] = int(postings.offsets[at + 1] - postings.offsets[at])
-    return found
+    words = _telling()
+    rows, known = Names.of(postings.names).find(words)
+    counts = np.append(np.diff(postings.offsets), 0)[rows].tolist()
+    return {word: count for word, count, is_here in zip(words, counts, known.tolist(), strict=True) if is_here}
+
+
+@cache
+def _telling() -> Names:
+    return Names.of([word for own in telling_words().values() for word in own])
 
 
 def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blob]:
