@@ -214,22 +214,44 @@ class StaticEmbedder:
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row for each term."""
         known = Names.of(names)
-        if len(names) <= _BLOCK_TERMS:  # a question's: the whole table is not made ready for them
-            whole = [self._token(name.decode("utf-8", "replace")) for name in names]
-            tokens, ends = self._tokens_of(known, 0, len(names), whole)
-            table = _whole(self._loaded[0][tokens])
-            return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
-        rows = np.empty((len(names), DIMENSIONS), np.int8)
-        table, most, _ = self._fine, self._most, self._pairs  # made once, not in two threads
+        if len(names) > _BLOCK_TERMS:
+            return np.concatenate([part.copy() for part in self.columns_of(known)], axis=1)
+        # A question's: the whole table is not made ready for them.
+        whole = [self._token(name.decode("utf-8", "replace")) for name in names]
+        tokens, ends = self._tokens_of(known, 0, len(names), whole)
+        table = _whole(self._loaded[0][tokens])
+        return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
+
+    def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
+        """The same of a segment's terms, half of the numbers of each at a time."""
+        tokens, ends = self._tokens_of_all(Names.of(names))
+        starts = np.concatenate((np.zeros(1, np.int32), ends))
+        rows = np.empty((len(names), kernels.PART), np.int8)
+        for column in range(0, DIMENSIONS, kernels.PART):
+
+            def fill(begin: int, end: int, column: int = column) -> None:
+                first, last = starts[begin], starts[end]
+                given = (self._fine, tokens[first:last], ends[begin:end] - first)
+                kernels.sum_rows(*given, largest=self._most, column=column, out=rows[begin:end])
+
+            in_halves(fill, len(names), least=_MANY_TERMS)
+            yield rows
+
+    def _tokens_of_all(self, names: Names) -> tuple[Places, Places]:
+        """The tokens of very many terms, one after the other, and where those of each end."""
+        _ = self._fine, self._most, self._pairs, self._vocabulary  # made once, not in two threads
+        found: dict[int, tuple[Places, Places]] = {}
 
         def fill(begin: int, end: int) -> None:
             for first in range(begin, end, _BLOCK_TERMS):
-                last = min(first + _BLOCK_TERMS, end)
-                tokens, ends = self._tokens_of(known, first, last)
-                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first:last])
+                found[first] = self._tokens_of(names, first, min(first + _BLOCK_TERMS, end))
 
         in_halves(fill, len(names), least=_MANY_TERMS)
-        return rows
+        blocks = [found[first] for first in sorted(found)]
+        counts = [np.diff(ends, prepend=0) for _, ends in blocks]
+        nothing = np.zeros(0, np.int32)
+        ends = np.cumsum(np.concatenate([nothing, *counts]), dtype=np.int32)
+        return np.concatenate([nothing, *(tokens for tokens, _ in blocks)]), ends
 
     def _tokens_of(
         self, names: Names, first: int, last: int, whole: Sequence[int] | None = None
