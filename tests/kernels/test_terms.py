@@ -79,7 +79,8 @@ def test_strings_outside_their_text_are_refused():
 def test_sorted_names_become_one_list(found):
     """Any bytes but newlines, names that several lists have, names that others begin with, empty lists."""
     lists = [sorted(names) for names in found]
-    names, rows = kernels.merge_names(lists)
+    lines, rows = kernels.merge_lines([Names.of(names).lines for names in lists])
+    names = list(Names.of_lines(lines))
     assert names == sorted(set().union(*found))
     assert [[names[at] for at in places.tolist()] for places in rows] == lists
 
@@ -125,7 +126,7 @@ def test_names_and_twins_that_are_not_there_are_refused():
     """No kernel reads a name outside of its text, or a term that has no number."""
     for bounds in ([], [1, 4], [0, 5], [0, 2, 2, 4]):
         with pytest.raises(ValueError, match="inside its text"):
-            kernels.names_before(b"tea\n", np.array(bounds), b"", np.zeros(1))
+            kernels.find_names(b"tea\n", np.array(bounds), b"", np.zeros(1))
     for numbers, origins, moved, twins in (
         ([0], [], [0], [-1]),
         ([0, 0], [2, 1], [0], [-1]),
@@ -145,11 +146,26 @@ def test_lines_of_letters_are_those_of_a_pattern(content, least):
     assert kernels.letter_lines(content, least=max(least, 1)) == b"".join(line + b"\n" for line in wanted)
 
 
+@given(st.lists(st.lists(st.binary(max_size=4).map(lambda name: name.replace(b"\n", b"")), max_size=5), min_size=1))
+def test_names_as_one_text_are_those_of_a_list(found):
+    """Of several lists put together, whole and in part: as many, the same, in the same order."""
+    wanted = [name for names in found for name in names]
+    names = Names.together([Names.of(each) for each in found])
+    assert (list(names), len(names)) == (wanted, len(wanted))
+    for first in range(len(wanted)):
+        assert list(names.part(first, len(names))) == wanted[first:] == names[first:]
+        assert names.part(0, first)[:] == wanted[:first] == names[:first]
+        assert names[first - len(wanted)] == wanted[first]
+    for outside in (len(wanted), -len(wanted) - 1):
+        with pytest.raises(IndexError):
+            names[outside]
+
+
 def test_names_that_are_in_no_order_are_refused():
-    """A list that does not ascend, or has a name twice, and a name of two lines."""
-    for wrong in ([b"b", b"a"], [b"a", b"a"], [b"a\nb"]):
+    """Lines that do not ascend, or stand there twice, and a last one without its newline."""
+    for wrong in (b"b\na\n", b"a\na\n"):
         with pytest.raises(ValueError, match="name"):
-            kernels.merge_names([[b"a", b"c"], wrong])
+            kernels.merge_lines([b"a\nc\n", wrong])
     with pytest.raises(ValueError, match="newline"):
         kernels.merge_lines([b"a\nc\n", b"b"])
 

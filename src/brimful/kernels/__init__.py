@@ -74,7 +74,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
     "add_twins": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 5)),
-    "names_before": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT)),
+    "find_names": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),

@@ -415,9 +415,9 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
 }
 
 /* Of names in bytewise order, a newline behind each, name i from bounds[i] on: how many stand before each of some
- * wanted ones, which lie likewise, in any order. */
-EXPORT void names_before(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
-                         const int32_t *wanted_bounds, int64_t many, int64_t *rows)
+ * wanted ones, which lie likewise, in any order; and whether each is among them. */
+EXPORT void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
+                       const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known)
 {
     for (int64_t one = 0; one < many; one++) {
         const uint8_t *name = wanted + wanted_bounds[one];
@@ -431,6 +431,8 @@ EXPORT void names_before(const uint8_t *lines, const int32_t *bounds, int64_t co
                 high = middle;
         }
         rows[one] = low;
+        known[one] = low < count && bounds[low + 1] - bounds[low] - 1 == length &&
+                     !memcmp(lines + bounds[low], name, (size_t)length);
     }
 }
 

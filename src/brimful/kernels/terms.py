@@ -200,15 +200,6 @@ def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) ->
     return made[:count], places[:count]
 
 
-def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
-    """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
-    texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
-    if any(text.count(b"\n") != len(names) for text, names in zip(texts, lists, strict=True)):
-        raise ValueError("a name must not hold a newline")
-    text, rows = merge_lines(texts)
-    return text.split(b"\n")[:-1], rows
-
-
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
 
@@ -232,21 +223,23 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     return out[: int(size[0])].tobytes(), parts
 
 
-def names_before(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> Numbers:
-    """How many of some sorted names stand before each of the wanted ones; of both the text, a newline behind each
-    name, and where each begins, and the end.
+def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:
+    """How many of some sorted names stand before each of the wanted ones, and which of those are among them.
 
-    >>> names_before(b"pot\\ntea\\n", np.array([0, 4, 8]), b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13])).tolist()
-    [1, 0, 2]
+    Of both the text, a newline behind each name, and where each begins, and the end.
+
+    >>> given = (b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13]))
+    >>> [column.tolist() for column in find_names(b"pot\\ntea\\n", np.array([0, 4, 8]), *given)]
+    [[1, 0, 2], [True, False, False]]
     """
     bounds, wanted_bounds = places_of(bounds), places_of(wanted_bounds)
     for text, edges in ((lines, bounds), (wanted, wanted_bounds)):
-        if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (np.diff(edges) < 1).any():
+        if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
             raise ValueError("every name must lie inside its text")
-    rows = np.empty(len(wanted_bounds) - 1, np.int64)
-    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data)
-    library().names_before(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
-    return rows
+    rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data, known.ctypes.data)
+    library().find_names(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
+    return rows, known
 
 
 def letter_lines(text: bytes, *, least: int) -> bytes:

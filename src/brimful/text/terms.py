@@ -93,6 +93,7 @@ _STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""
 
 _BLANK = compiled(rb"[ \t\n\v\f\r]")
+_NEWLINE = 0x0A
 _EDGE = np.zeros(kernels.EDGE_BYTES, np.uint8)
 
 
@@ -100,7 +101,7 @@ class Names(Sequence[bytes]):
     """Names that hold no newline, as one text: of a segment's hundred thousands no object each is made.
 
     >>> names = Names(b"pot\\ntea\\ntofu\\n", np.array([0, 4, 8, 13], np.int32))
-    >>> len(names), names[1], names[1:], names.joined(0, 2)
+    >>> len(names), names[-2], names[1:], names.joined(0, 2)
     (3, b'tea', [b'tea', b'tofu'], b'pot\\ntea')
     """
 
@@ -117,6 +118,26 @@ class Names(Sequence[bytes]):
         ends = np.cumsum(np.fromiter(map(len, names), np.int32, len(names)) + 1, dtype=np.int32)
         return cls(b"\n".join([*names, b""]), np.concatenate((np.zeros(1, np.int32), ends)))
 
+    @classmethod
+    def of_lines(cls, lines: bytes) -> Names:
+        """The lines of a text that has a newline behind the last one."""
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) + 1
+        return cls(lines, np.concatenate((np.zeros(1, np.int32), ends), dtype=np.int32))
+
+    @classmethod
+    def together(cls, some: Sequence[Names]) -> Names:
+        """Those of several, one after the other."""
+        if len(some) == 1:
+            return some[0]
+        before = np.cumsum([0, *(len(each.lines) for each in some)], dtype=np.int32).tolist()
+        bounds = [each.bounds[1:] + shift for each, shift in zip(some, before, strict=False)]
+        return cls(b"".join([each.lines for each in some]), np.concatenate((np.zeros(1, np.int32), *bounds)))
+
+    def part(self, first: int, last: int) -> Names:
+        """Those from one to before another."""
+        bounds = self.bounds[first : last + 1]
+        return Names(self.lines[bounds[0] : bounds[-1]], bounds - bounds[0])
+
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
@@ -130,15 +151,14 @@ class Names(Sequence[bytes]):
         if isinstance(at, slice):
             first, last, step = at.indices(len(self))
             return self.joined(first, last).split(b"\n")[::step] if first < last else []
-        if not 0 <= at < len(self):
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
             raise IndexError(at)
-        return self.joined(at, at + 1)
+        return self.joined(place, place + 1)
 
     def find(self, wanted: Names) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """How many of these, which are sorted, stand before each of the wanted ones, and which of those are here."""
-        rows = kernels.names_before(self.lines, self.bounds, wanted.lines, wanted.bounds)
-        pairs = enumerate(rows.tolist())
-        return rows, np.array([row < len(self) and self[row] == wanted[at] for at, row in pairs], np.bool_)
+        return kernels.find_names(self.lines, self.bounds, wanted.lines, wanted.bounds)
 
     def joined(self, first: int, last: int) -> bytes:
         """The names from one to before another, at least one, a newline between."""
