@@ -82,8 +82,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "word_tokens": (
         _SIZE,
-        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 4),
+        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 5),
     ),
+    "rank_letters": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 

@@ -14,6 +14,8 @@ from brimful.kernels import Places, library, places_of
 PAGE_CODES = 128
 """Code points of which one page of kinds tells."""
 
+_LETTERS = 128  # of ASCII
+
 
 def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
     """A table of hashes over tokens: token t is `tokens[offsets[t]:offsets[t + 1]]`, each is there once."""
@@ -127,8 +129,10 @@ class WordTokens:
         read = library().index_pairs(pairs, len(pairs), *given)
         if read < lines:
             raise ValueError(f"pair {read} of a list is not two tokens that become one, or is there twice")
-        self._kept = (codes, offsets, slots, table, joined, byte_tokens)
-        self._given = (*given, byte_tokens.ctypes.data)
+        ranks = np.empty(_LETTERS * _LETTERS, np.int32)
+        library().rank_letters(*given[:-1], ranks.ctypes.data)
+        self._kept = (codes, offsets, slots, table, joined, byte_tokens, ranks)
+        self._given = (*given, byte_tokens.ctypes.data, ranks.ctypes.data)
 
     def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
         """The tokens of words of a text, one word after the other, and where those of each end.
