@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import typing
 
 import pytest
 
@@ -133,3 +134,38 @@ def test_own_methods_and_fields_of_others_stay():
     assert repr(Large("mint", 1, litres=3)) == "large"
     assert Large("mint").litres == 1
     assert Large("mint", litres=2) != Large("mint")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """One that comes before or behind others."""
+
+    START: typing.ClassVar[int] = 1
+
+    number: int
+    name: str = dataclasses.field(default="", compare=False)
+
+
+def test_they_come_in_the_order_of_their_fields():
+    """Smaller ones first, by the fields that are compared; nothing is in order with another class."""
+    assert sorted([Step(3), Step(1), Step(2)]) == [Step(1), Step(2), Step(3)]
+    assert Step(1, "b") <= Step(1, "a") >= Step(1, "b")
+    assert not Step(1) > Step(2)
+    assert not Step(1, "a") < Step(1, "b")
+    with pytest.raises(TypeError, match="not supported"):
+        _ = Step(1) < 2
+
+
+def test_what_belongs_to_the_class_is_not_a_field():
+    """A class variable stays with the class."""
+    assert [each.name for each in dataclasses.fields(Step)] == ["number", "name"]
+    assert Step.START == Step(2).START == 1
+
+
+def test_no_two_share_a_default_that_can_change():
+    """Refused when the class is made, as the standard library does."""
+    with pytest.raises(ValueError, match="mutable default <class 'list'> for field guests is not allowed"):
+
+        @dataclass
+        class _Shared:
+            guests: list[str] = []  # noqa: RUF012
