@@ -70,6 +70,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "unpack_column": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
+    "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
