@@ -655,25 +655,23 @@ class BlobReader:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
 
-    def all_codes(self, segment: int, count: int) -> list[Codes]:
+    def all_codes(self, segment: int, count: int) -> Iterator[Codes]:
         """The first so many blobs of unit codes; none of them is kept here, since whoever asks for all keeps them."""
-        codes: list[Codes] = []
         for first in range(0, count, _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
             if self.is_far:  # where lengths are looked at before anything comes
                 self.expect(keys)
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             found = self._cursor.fetch(
                 "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
             )
             if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             for key, data, seal in found:
                 check_seal(f"blob {key}", seal, key, data)
-                codes.append(self._codes_in(key, data))
-        return codes
+                yield self._codes_in(key, data)
 
     def _read_page(self, key: int) -> OpenPage:
         return OpenPage(self.blob(key))
@@ -682,7 +680,8 @@ class BlobReader:
         return self._codes_in(key, self.blob(key))
 
     def _codes_in(self, key: int, packed: bytes) -> Codes:
-        raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
+        most = BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES
+        raw = zstd.stored_in(packed, most=most) or unpacked(packed, most=most)
         if len(raw) % CODE_BYTES:
             raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
         return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)

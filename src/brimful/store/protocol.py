@@ -194,6 +194,9 @@ class SegmentView(Protocol):
     def codes(self) -> Codes | None:
         """A row of 32 bytes for each of `units`; None in a store without vectors."""
 
+    def code_parts(self) -> Iterator[Codes] | None:
+        """The same rows, some hundreds of them at a time."""
+
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units, of which only those are read."""
 

@@ -250,12 +250,17 @@ class StoredSegment:
     @property
     def codes(self) -> Codes | None:
         """A row for each unit."""
+        parts = self.code_parts()
+        return None if parts is None else np.concatenate(list(parts))
+
+    def code_parts(self) -> Iterator[Codes] | None:
+        """The same rows as the blobs have them, so that all of them are in memory once only."""
         if not self._has_codes:
             return None
         if self._are_together:
-            return self._shelf.codes(self.number, 0)
+            return iter((self._shelf.codes(self.number, 0),))
         blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
-        return np.concatenate([self._checked(codes, place) for place, codes in enumerate(blobs)])
+        return (self._checked(codes, place) for place, codes in enumerate(blobs))
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units; None in a store without vectors."""
