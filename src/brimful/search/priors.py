@@ -123,11 +123,11 @@ def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
 
 def _perhaps_of_a_kind(paths: Sequence[str]) -> list[list[int]]:
     """For each kind, which paths have a hint of it in them, or letters beyond ASCII; the others need no pattern."""
-    marks = mark_lines(one_a_line(paths).lower(), [prior.hints for prior in _PRIORS])[: len(paths)]
+    marks = mark_lines(_one_a_line(paths).lower(), [prior.hints for prior in _PRIORS])[: len(paths)]
     return [np.flatnonzero(marks & 1 << number).tolist() for number in range(len(_PRIORS))]
 
 
-def one_a_line(paths: Sequence[str]) -> bytes:
+def _one_a_line(paths: Sequence[str]) -> bytes:
     """Paths as one text, a line each: a newline in one of them is a blank, and half a pair a question mark."""
     text = "\n".join(paths)
     if text.count("\n") >= len(paths):
@@ -180,7 +180,7 @@ class Translations:
         self._paths = paths
         self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
         self._texts: dict[bytes, list[tuple[str, int]]] = {}
-        text = one_a_line(paths)
+        text = _one_a_line(paths)
         lines = text.split(b"\n")
         plain: dict[bytes, int] = {}
         for row, low, high, language in _language_codes(text):

@@ -463,6 +463,6 @@ def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
         shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
         times[shape] += 1
         again[at] = times[shape] > _SHOWN
-    mostly = [row for row in sorted(set(rows.tolist())) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
+    mostly = [row for row in set(rows.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
     further = records[len(looked_at) :]
     return np.concatenate((looked_at[again], further[np.isin(columns.rows[units[further]], mostly)]))

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from blake3 import blake3
 
+from brimful.home import own_folder
 from brimful.kernels.tokens import PAGE_CODES, TokenTable, index_tokens
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def folder() -> Path | None:
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
-    from platformdirs import user_cache_path
-
-    return user_cache_path("brimful", appauthor=False) / "tables"
+    return own_folder("cache") / "tables"
 
 
 def path_of(vocabulary: str, version: str) -> Path | None:
