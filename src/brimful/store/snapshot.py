@@ -11,6 +11,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -260,7 +261,7 @@ class StoredSegment:
         if self._are_together:
             return iter((self._shelf.codes(self.number, 0),))
         blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
-        return (self._checked(codes, place) for place, codes in enumerate(blobs))
+        return _joined(self._checked(codes, place) for place, codes in enumerate(blobs))
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units; None in a store without vectors."""
@@ -408,6 +409,12 @@ class StoredSegment:
         return list(map(self.text, starts, ends))
 
 
+def _joined(blobs: Iterator[Codes]) -> Iterator[Codes]:
+    """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
+    while some := list(islice(blobs, _BLOBS_TOGETHER)):
+        yield np.concatenate(some)
+
+
 class _PartView(StoredSegment):
     """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
 
@@ -470,6 +477,7 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets that one statement asks for."""
+_BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and again
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
