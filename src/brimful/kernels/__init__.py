@@ -74,6 +74,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "find_rows": (None, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
+    "smallest_words": (_SIZE, (_AT, _AT, _AT, _SIZE, *(_AT,) * 8)),
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),

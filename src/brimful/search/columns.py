@@ -568,8 +568,7 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
-        postings = Postings(called.terms.names, called.terms.offsets, rows.astype(np.int32))
+        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
         return PathNames(self.documents.paths, called), postings
 
 
