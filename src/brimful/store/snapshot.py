@@ -11,7 +11,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import islice
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,12 +210,17 @@ class StoredSegment:
 
     def cards(self) -> list[Card]:
         """What is shown of the live documents that begin here."""
+        return list(map(Card._make, zip(*self.card_columns(), strict=True)))
+
+    def card_columns(self) -> list[Sequence[Any]]:
+        """The same, a column for each field of a card."""
         packed, most = self._shelf.column(key_of(self.number, CARDS))
-        cards = unpack_cards(packed, most=most)
+        columns = unpack_cards(packed, most=most)
         if not self.dead:
-            return cards
+            return columns
         begun = set(self.extents.documents[self.extents.starts == 0].tolist())
-        return [card for card in cards if card.number in begun]
+        is_live = [number in begun for number in columns[0]]
+        return [list(compress(column, is_live)) for column in columns]
 
     @property
     def units(self) -> Numbers:
@@ -651,7 +656,10 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
-        return Documents.of(card for segment in self._segments.values() for card in segment.cards())
+        parts = [segment.card_columns() for segment in self._segments.values()]
+        return Documents.of_columns(
+            [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
+        )
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
