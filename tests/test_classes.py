@@ -169,3 +169,45 @@ def test_no_two_share_a_default_that_can_change():
         @dataclass
         class _Shared:
             guests: list[str] = []  # noqa: RUF012
+
+
+@pytest.mark.parametrize("made_before", [0, 40])
+def test_the_first_ones_are_made_as_the_later_ones(made_before):
+    """Given in order or by name, with what is left out, missing, too much or twice: from the first one on."""
+
+    @dataclass(frozen=True, slots=True)
+    class Tray:
+        cups: int
+        pot: str = "blue"
+        guests: list[str] = dataclasses.field(default_factory=list)
+        note: str = dataclasses.field(default="", kw_only=True)
+        full: bool = dataclasses.field(init=False)
+        kind: str = dataclasses.field(init=False, default="tray")
+
+        def __post_init__(self):
+            object.__setattr__(self, "full", self.cups > 3)
+
+    for _ in range(made_before):
+        Tray(1)
+    assert repr(Tray(4, guests=["a"], note="hot")) == (
+        f"{Tray.__qualname__}(cups=4, pot='blue', guests=['a'], note='hot', full=True, kind='tray')"
+    )
+    assert Tray(1).guests is not Tray(1).guests
+    for given, named, why in (
+        ((), {}, "missing 1 required positional argument: 'cups'"),
+        ((1,), {"cups": 2}, "multiple values for argument 'cups'"),
+        ((1, "red", [], "hot"), {}, "positional arguments"),
+        ((1,), {"kind": "cup"}, "unexpected keyword argument 'kind'"),
+    ):
+        with pytest.raises(TypeError, match=why):
+            Tray(*given, **named)
+
+
+def test_a_class_that_is_derived_is_made_by_the_one_above():
+    """Also where it says nothing of itself."""
+
+    class Larger(Pot):
+        """Nothing of its own."""
+
+    assert [Larger("sage").tea for _ in range(20)] == ["sage"] * 20
+    assert [Larger().tea for _ in range(20)] == ["mint"] * 20

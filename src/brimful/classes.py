@@ -2,14 +2,15 @@
 
 The standard library writes every method of a dataclass as text and compiles it, and reads every annotation to see
 whether it is a field's: a hundred classes took longer to make than a question takes to answer. Here only `__init__` is
-compiled, when it is first asked for; the other methods are the same functions for all classes, over the names of the
-fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it knows of these too.
+compiled, when it has been called some times; the other methods are the same functions for all classes, over the names
+of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it knows of these too.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property, partial
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
 from types import MemberDescriptorType
@@ -164,13 +165,48 @@ def _slotted(cls: Any, names: list[str]) -> type:
     return fresh
 
 
-class _LaterInit:
-    """`__init__` of a class until somebody asks for it, which most classes of a start never see."""
+_FEW = 16
+"""Instances that are filled field by field: to compile the method takes as long as some dozens of them."""
 
-    def __init__(self, cls: type, *, frozen: bool) -> None:
-        self._cls, self._frozen = cls, frozen
+
+class _LaterInit:
+    """`__init__` of a class until it has been called some times, which most classes of a start never see."""
+
+    def __init__(self, cls: Any, *, frozen: bool) -> None:
+        self._cls, self._frozen, self._left = cls, frozen, _FEW
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
+        if instance is None or self._left <= 0:  # threads may have counted at the same time
+            return self._compiled(instance, owner)
+        self._left -= 1
+        return partial(self._fill, instance)
+
+    def _fill(self, instance: Any, /, *given: Any, **named: Any) -> None:
+        """Set the fields one by one; where something is missing or too much, the compiled method says what."""
+        values = {**dict(zip(self._cls.__match_args__, given, strict=False)), **named}
+        known, needed = self._names
+        if len(values) < len(given) + len(named) or not needed <= values.keys() <= known:
+            self._compiled(instance, type(instance))(*given, **named)
+            return
+        for field in self._cls.__dataclass_fields__.values():
+            if field.name in values:
+                object.__setattr__(instance, field.name, values[field.name])
+            elif field.default_factory is not dataclasses.MISSING:
+                object.__setattr__(instance, field.name, field.default_factory())
+            elif field.default is not dataclasses.MISSING:
+                object.__setattr__(instance, field.name, field.default)
+        if hasattr(self._cls, "__post_init__"):
+            instance.__post_init__()
+
+    @cached_property
+    def _names(self) -> tuple[set[str], set[str]]:
+        """The fields that may be given, and those that must be."""
+        given = [field for field in self._cls.__dataclass_fields__.values() if field.init]
+        missing = dataclasses.MISSING
+        needed = {field.name for field in given if field.default is missing is field.default_factory}
+        return {field.name for field in given}, needed
+
+    def _compiled(self, instance: object, owner: type | None) -> Callable[..., None]:
         made = _init(self._cls, frozen=self._frozen)
         if vars(self._cls).get("__init__") is self:
             setattr(self._cls, "__init__", made)  # noqa: B010  (a type checker knows that classes have one)
