@@ -262,7 +262,7 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in np.unique(chosen.rows[columns.tables[chosen.rows]]).tolist():
+    for row in np.flatnonzero(columns.tables & (np.bincount(chosen.rows, minlength=len(columns.tables)) > 0)).tolist():
         header = columns.header_of(row)
         if header is None:
             continue
