@@ -177,19 +177,26 @@ class WeighedUnits:
 
 
 class Planes:
-    """Codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+    """So many codes of 32 bytes, laid out so that very many of them are compared with a question at once.
 
-    A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the lower half of each byte; a
-    code scores `base` and twice what they have for it. `wide` says whether instructions for 32 codes at once are used,
-    where there are such.
+    They come in parts, of which all but the last have whole groups of 32. A question is 64 tables of 16 numbers from 0
+    to 124, one for the upper and one for the lower half of each byte; a code scores `base` and twice what they have for
+    it. `wide` says whether instructions for 32 codes at once are used, where there are such.
     """
 
-    def __init__(self, codes: NDArray[np.uint8], *, wide: bool = True) -> None:
-        codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
-        self._count = len(codes)
-        self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
+    def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
+        self._count = count
+        self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
         self._wide = _is_wide(wide=wide)
-        library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
+        at, lay_out, first = self._planes.ctypes.data, library().lay_out_codes, 0
+        for part in parts:
+            codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
+            if first % _GROUP or first + len(codes) > count:
+                raise ValueError(f"{count} codes must come in whole groups of {_GROUP}, and there must be no more")
+            lay_out(codes.ctypes.data, len(codes), at + first * _CODE_BYTES)
+            first += len(codes)
+        if first < count:
+            raise ValueError(f"{count} codes were announced, and {first} came")
 
     def __len__(self) -> int:
         return self._count

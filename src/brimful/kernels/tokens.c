@@ -464,8 +464,9 @@ EXPORT void rank_letters(const uint8_t *bytes, const int32_t *offsets, int64_t w
 
 /* The tokens of words, none longer than 256 bytes, each with the sign of a word before it. `whole` says which token a
  * word is, -1 for none, or -2 where it is to be looked up, as it is and with an ASCII capital. Other words begin as
- * their characters, one that is no token as its bytes (`byte_tokens`). `letter_ranks` are those of rank_letters. `tokens` has room for three a byte and three a
- * word, `ends` gets where those of each word end. Returns how many there are. */
+ * their characters, one that is no token as its bytes (`byte_tokens`). `letter_ranks` are those of rank_letters, or
+ * none. `tokens` has room for three a byte and three a word, `ends` gets where those of each word end. Returns how many
+ * there are. */
 EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                            const int32_t *whole, const uint8_t *bytes, const int32_t *offsets, int64_t words,
                            int64_t longest, const uint64_t *slots, int64_t bits, const uint64_t *table,
@@ -515,7 +516,7 @@ EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int
                 else
                     for (int64_t byte = 0; byte < width; byte++)
                         out[parts++] = byte_tokens[word[at + byte]];
-                if (is_letter && told)
+                if (is_letter && told && letter_ranks)
                     ranks[parts - 2] = letter_ranks[word[at - 1] * LETTERS + word[at]];
                 else
                     for (int64_t part = parts - (token >= 0 ? 1 : width); part < parts; part++)

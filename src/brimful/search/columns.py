@@ -391,9 +391,10 @@ class CorpusColumns:
         """The codes of each segment's units, laid out to be compared all at once; None where there are none."""
         found: list[ComparedCodes | None] = []
         for segment in self.segments:
-            codes = segment.view.codes
-            live = codes if codes is None or segment.stored is None else codes[segment.stored]
-            found.append(None if live is None else ComparedCodes(live))
+            parts = segment.view.code_parts()
+            if parts is not None and segment.stored is not None:
+                parts = iter((np.concatenate(list(parts))[segment.stored],))
+            found.append(None if parts is None else ComparedCodes(parts, count=len(segment)))
         return found
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
@@ -567,8 +568,7 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
-        postings = Postings(called.terms.names, called.terms.offsets, rows.astype(np.int32))
+        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
         return PathNames(self.documents.paths, called), postings
 
 

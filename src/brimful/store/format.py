@@ -669,25 +669,23 @@ class BlobReader:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
 
-    def all_codes(self, segment: int, count: int) -> list[Codes]:
+    def all_codes(self, segment: int, count: int) -> Iterator[Codes]:
         """The first so many blobs of unit codes; none of them is kept here, since whoever asks for all keeps them."""
-        codes: list[Codes] = []
         for first in range(0, count, _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
             if self.is_far:  # where lengths are looked at before anything comes
                 self.expect(keys)
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             found = self._cursor.fetch(
                 "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
             )
             if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             for key, data, seal in found:
                 check_seal(f"blob {key}", seal, key, data)
-                codes.append(self._codes_in(key, data))
-        return codes
+                yield self._codes_in(key, data)
 
     def _read_page(self, key: int) -> OpenPage:
         return OpenPage(self.blob(key))
@@ -696,7 +694,8 @@ class BlobReader:
         return self._codes_in(key, self.blob(key))
 
     def _codes_in(self, key: int, packed: bytes) -> Codes:
-        raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
+        most = BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES
+        raw = zstd.stored_in(packed, most=most) or unpacked(packed, most=most)
         if len(raw) % CODE_BYTES:
             raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
         return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
@@ -739,17 +738,17 @@ def unpack_table(packed: bytes, *, width: int, most: int) -> list[Numbers]:
 def pack_cards(cards: Sequence[Card]) -> bytes:
     """Cards column by column, compressed.
 
-    >>> unpack_cards(pack_cards([Card(7, "a.md", None, 5, 60, "prose", None)]), most=200)[0].path
-    'a.md'
+    >>> unpack_cards(pack_cards([Card(7, "a.md", None, 5, 60, "prose", None)]), most=200)[1]
+    ['a.md']
     """
     columns = list(zip(*sorted(cards), strict=True))
     return packer(_LEVEL)(json.dumps(columns).encode())
 
 
-def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
-    """The cards that `pack_cards` packed, of so many bytes at most."""
-    columns = json.loads(unpacked(packed, most=most))
-    return list(map(Card._make, zip(*columns, strict=True)))
+def unpack_cards(packed: bytes, *, most: int) -> list[Sequence[Any]]:
+    """The cards that `pack_cards` packed, of so many bytes at most: a column for each field."""
+    columns: list[Sequence[Any]] = json.loads(unpacked(packed, most=most))
+    return columns or [()] * len(Card._fields)
 
 
 def pack_little(counts: Mapping[bytes, int]) -> bytes:

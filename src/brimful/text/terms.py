@@ -330,7 +330,8 @@ def _perhaps_accented(names: Names) -> list[int]:
     codes = np.frombuffer(names.lines, np.uint8)
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
-    found: list[int] = np.unique(names.bounds.searchsorted(places.astype(np.int32), side="right") - 1).tolist()
+    rows = names.bounds.searchsorted(places.astype(np.int32), side="right") - 1
+    found: list[int] = rows[np.diff(rows, prepend=-1) > 0].tolist()
     return found
 
 
