@@ -16,7 +16,6 @@ from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
-from brimful.store.format import share_memory
 from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
@@ -149,7 +148,6 @@ def taken_in(
     if not threads:
         yield from (index_batch(batch, settings, embedder, parts=parts) for batch in batches)
         return
-    share_memory()
     waiting: deque[tuple[list[Outcome], Future[Prepared] | None]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")
     try:

@@ -483,11 +483,11 @@ def give_back() -> None:
 
 
 def share_memory() -> None:
-    """Let threads that begin from now on take memory from one heap, also what others let go of.
+    """Let all threads that begin from now on take memory from one heap.
 
     The C library of Linux gives each thread a heap of its own, and what is free in one is of no use in another: a
-    thread that indexes beside one that reads takes a fifth more. Where the environment says how many there are to be,
-    or there is another C library, nothing happens.
+    thread that indexes beside one that reads takes a fifth more. It holds for the whole process, so a program says it,
+    no library. Where the environment says how many heaps there are, or the C library is another, nothing happens.
     """
     if (system := _allocator()) is not None and "MALLOC_ARENA_MAX" not in os.environ:
         system.mallopt(_MOST_HEAPS, 1)
