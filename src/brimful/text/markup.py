@@ -117,14 +117,17 @@ _ROFF_SIGNS = compiled(rb"\\f.|\\&|\"")
 
 
 def _on_macro(reading: Reading, found: re.Match[bytes]) -> int:
+    _add_heading(reading, *_macro(reading.text, found))
+    return found.end()
+
+
+def _macro(text: bytes, found: re.Match[bytes]) -> tuple[int, int, int, bytes]:
+    """Where the heading of a macro starts and ends in the content, its level, and its title: the rest of the line."""
     begin = found.end()
-    end = reading.text.find(b"\n", begin)
-    end = end if end >= 0 else len(reading.text)
-    line = reading.text[begin:end]
+    end = text.find(b"\n", begin)
+    line = text[begin : end if end >= 0 else len(text)]
     title = (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
-    level = 1 if found["word"].upper() == b"SH" else 2
-    _add_heading(reading, found.start("macro") - 1, begin - 1 + len(line.rstrip()), level, title)
-    return begin
+    return found.start(), begin - 1 + len(line.rstrip()), 1 if found["word"] in (b"SH", b"Sh") else 2, title
 
 
 def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
@@ -306,8 +309,12 @@ def titles_in(content: bytes) -> list[tuple[int, int, int]]:
     [(11, 28, 1)]
     """
     form = format_of(content, language="text")
+    if form == "roff":
+        text = b"\n" + content
+        macros = [_macro(text, found) for found in _title_pattern(form, has_commands=False).finditer(text)]
+        return [(start, end, level) for start, end, level, title in macros if 0 < len(title) <= LONGEST_TITLE]
     reading = Reading(content, b"\n" + content)
-    has_commands = form not in ("roff", "man") and bool(_COMMANDS.within(content))
+    has_commands = form != "man" and bool(_COMMANDS.within(content))
     position, pattern = 0, _title_pattern(form, has_commands=has_commands)
     while (found := pattern.search(reading.text, position)) is not None:
         position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
