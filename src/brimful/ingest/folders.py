@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast, overload
 
@@ -284,7 +285,7 @@ class _Waiting:
 
     def __iter__(self) -> Iterator[Found]:
         above = self._above
-        for some in (*map(marshal.loads, self._packed), self._open):
+        for some in chain(map(marshal.loads, self._packed), (self._open,)):  # some at a time
             for path, location, *stat in some:
                 yield Found(path, above + path if location is None else location, *stat)
 
