@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.errors import CorruptError
 from brimful.kernels import Numbers, Places, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
 _MOST_UNITED = 8  # columns at once: their heads are all looked at for every number
+
+_SAYS_MORE = "a page of terms says that it has more positions than it holds; index the sources again"
 
 
 def pack_numbers(values: NDArray[Any]) -> bytes:
@@ -53,22 +58,6 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     return values
 
 
-def unpack_column(packed: bytes, *, first: int, last: int, skipped: int, count: int) -> Numbers:
-    """So many numbers of `packed[first:last]` behind the first ones, each with those of its column before it added.
-
-    There are fewer where the bytes end before.
-
-    >>> packed, _ = pack_columns(np.array([5, 900, 7, 8]), np.array([0, 2, 4]))
-    >>> unpack_column(packed, first=0, last=len(packed), skipped=2, count=2).tolist()
-    [7, 8]
-    """
-    if not 0 <= first <= last <= len(packed) or skipped < 0 or not 0 <= count <= last - first:
-        raise ValueError(f"{count} numbers behind {skipped} are not in bytes {first} to {last} of {len(packed)}")
-    values = np.empty(count, np.int64)
-    made = library().unpack_column(packed, first, last, skipped, count, address_of(values))
-    return values if made == count else values[:made]
-
-
 class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
     """Columns of numbers, one for each segment, that remember where a kernel finds them."""
 
@@ -91,25 +80,135 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
         """What every kernel over columns is given first: where they are, how long, how many."""
         return address_of(self.at), address_of(self.sizes), len(self)
 
+    @cached_property
+    def total(self) -> int:
+        """How many numbers all of them have."""
+        return int(self.sizes.sum())
+
     @classmethod
     def of(cls, columns: Sequence[Numbers]) -> Columns:
         """Columns that may be such already."""
         return columns if isinstance(columns, Columns) else cls(columns)
 
+    @classmethod
+    def cut(cls, values: Numbers, sizes: Numbers) -> Columns:
+        """Numbers that lie one after the other as columns of so many each.
+
+        >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
+        [[5, 7], [], [9]]
+        """
+        values, ends = numbers_of(values), np.cumsum(sizes)
+        if len(sizes) and (int(sizes.min()) < 0 or int(ends[-1]) > len(values)):
+            raise ValueError("columns must lie inside of their numbers")
+        bounds = [0, *ends.tolist()]
+        made = super().__new__(cls, [values[first:last] for first, last in pairwise(bounds)])
+        made.__dict__["at"] = (address_of(values) + 8 * (ends - sizes)).astype(np.uint64)
+        made.__dict__["sizes"] = sizes
+        return made
+
+
+class OpenPages:
+    """Pages of several segments, of which each would have the same names; a segment may have none.
+
+    A page is its names, sorted, a newline before the first and behind each; how many numbers the columns of the first
+    names have together, up to each; and these columns, packed.
+
+    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed), None])
+    >>> pages.counts(b"cup").tolist(), [column.tolist() for column in pages.of(b"tea")]
+    ([2, 0], [[7], []])
+    """
+
+    def __init__(self, pages: Sequence[PackedPage | None]) -> None:
+        self._kept, self._count = pages, len(pages)
+        self._pages = np.array([_NO_PAGE if page is None else page.given for page in pages], np.uint64)
+        self._at = address_of(self._pages)
+
+    @property
+    def nbytes(self) -> int:
+        """What the pages take in memory."""
+        return sum(page.nbytes for page in self._kept if page is not None)
+
+    def counts(self, name: bytes) -> Numbers:
+        """How many numbers each has for a name."""
+        return self._find(name)[1]
+
+    def of(self, name: bytes) -> Columns:
+        """The numbers that each has for a name."""
+        before, counts, total = self._find(name)
+        values = np.empty(total, np.int64)
+        made = library().unpack_in_pages(
+            self._at, self._count, address_of(before), address_of(counts), address_of(values)
+        )
+        if made != total:
+            raise CorruptError(_SAYS_MORE)
+        return Columns.cut(values, counts)
+
+    def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
+        """How many numbers stand before those of a name in each, how many it has, and how many that are."""
+        before, counts = np.empty((2, self._count), np.int64)
+        total = library().find_in_pages(self._at, self._count, name, len(name), address_of(before), address_of(counts))
+        if total < 0:
+            raise CorruptError(_SAYS_MORE)
+        return before, counts, total
+
+
+class PackedPage:
+    """One of `OpenPages`: memory that a kernel reads, checked."""
+
+    __slots__ = ("_kept", "given", "nbytes")
+
+    def __init__(self, names: bytes, ended: Numbers, packed: bytes) -> None:
+        if names[:1] != b"\n" or names[-1:] != b"\n":
+            raise ValueError("a newline must stand before the first name and behind each")
+        ended = numbers_of(ended)
+        self._kept = (names, ended, packed)
+        self.nbytes = len(names) + ended.nbytes + len(packed)
+        self.given = (*_place_of(names), address_of(ended), len(ended), *_place_of(packed))
+
 
 def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
     """Columns as one, ascending, each number once."""
     if 0 < len(columns) <= _MOST_UNITED:
-        given = Columns(columns)
-        out, cursors = np.empty(sum(map(len, given)), np.int64), np.zeros(len(given), np.int64)
-        count = library().unite_columns(*given.given, address_of(cursors), address_of(out))
-        if count >= 0:
-            return out[:count]
+        (united,) = unite_all([Columns((column,)) for column in columns])
+        return united
+    return _sorted_once(columns)
+
+
+def unite_all(groups: Sequence[Columns]) -> Columns:
+    """Several columns of each segment as one of each, ascending, each number once.
+
+    >>> ones, twos = Columns([np.array([1])] * 2), Columns([np.array([2]), np.array([5])])
+    >>> [column.tolist() for column in unite_all([twos, ones])]
+    [[1, 2], [1, 5]]
+    """
+    count, segments = len(groups), len(groups[0])
+    if count > _MOST_UNITED or any(len(group) != segments for group in groups):
+        return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
+    room, made = np.empty(3 * count, np.int64), np.empty(segments, np.int64)
+    out = np.empty(int(sizes.sum()), np.int64)
+    given = (address_of(columns), address_of(sizes), count, segments)
+    at = address_of(room)
+    if library().unite_columns(*given, at, at + 16 * count, address_of(out), address_of(made)) < 0:
+        return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+    return Columns.cut(out, made)
+
+
+def _sorted_once(columns: Sequence[NDArray[Any]]) -> Numbers:
     whole = np.concatenate([np.zeros(0, np.int64), *columns])
     whole.sort(kind="stable")
     keep = np.ones(len(whole), np.bool_)
     np.not_equal(whole[1:], whole[:-1], out=keep[1:])
     return whole[keep]
+
+
+_NO_PAGE = (0,) * 6
+
+
+def _place_of(content: bytes) -> tuple[int, int]:
+    """Where bytes lie in memory, and how many they are."""
+    return ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value or 0, len(content)
 
 
 class Stretches:

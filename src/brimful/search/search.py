@@ -16,9 +16,9 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels.columns import Columns
+from brimful.kernels.columns import Columns, unite_all
 from brimful.patterns import compiled
-from brimful.search.columns import CorpusColumns, Ids, following, literal, union
+from brimful.search.columns import CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
@@ -697,14 +697,7 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]] if placed else by_weight[weight]
-        held = groups[0]
-        if len(groups) > 1:
-            held = Columns(
-                [
-                    union([places[number] for places in groups if len(places[number])])
-                    for number in range(len(columns.segments))
-                ]
-            )
+        held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
         placed.append((weight - lighter, held))
     return tuple(placed)
 

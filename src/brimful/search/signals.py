@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -374,12 +374,15 @@ class PathNames:
         pairs: Numbers = (numbers * count + rows)[smallest]
         firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
         words, of = np.divmod(pairs[firsts], max(count, 1))
-        self._firsts, self._words, self._rows = (each.astype(np.int32) for each in (firsts, words, of))
+        self._firsts, self._words, self._rows = (
+            each.astype(np.int32) for each in (np.append(firsts, len(self._places)), words, of)
+        )
         self._names = found.names
         self._bounds = words.searchsorted(np.arange(len(found.names) + 1))
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
         self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
-        self._rarities = np.zeros(len(found.names))
+        self._rarities: Scores = np.full(len(found.names), -1.0)
+        self._totals: Scores = np.full(count, -1.0)
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 
     def __contains__(self, name: bytes) -> bool:
@@ -392,12 +395,14 @@ class PathNames:
         return self._rows[part].astype(np.int64), self._weights(np.arange(part.start, part.stop))
 
     def totals(self, rows: Numbers) -> Scores:
-        """What all words of each of these documents' names are worth together."""
-        asked = np.zeros(len(self._path_ends), bool)
-        asked[rows] = True
-        pairs = np.flatnonzero(asked[self._rows])
-        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
-        return found.astype(np.float64, copy=False)[rows]
+        """What all words of each of these documents' names are worth together; worked out once for each."""
+        if new := _new(rows, self._totals):
+            asked = np.zeros(len(self._totals), bool)
+            asked[new] = True
+            pairs = np.flatnonzero(asked[self._rows])
+            found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
+            self._totals[new] = found[new]
+        return self._totals[rows]
 
     def _part(self, name: bytes) -> slice:
         at = bisect_left(self._names, name)
@@ -409,26 +414,26 @@ class PathNames:
         """What some words are worth for their documents: as much as where they stand best there."""
         if not len(pairs):
             return np.zeros(0)
-        sizes = np.diff(self._firsts, append=len(self._places))[pairs]
+        sizes = (self._firsts[pairs + 1] - self._firsts[pairs]).astype(np.int64)
         begins = np.cumsum(sizes) - sizes
         places = self._places[np.repeat(self._firsts[pairs] - begins, sizes) + np.arange(int(sizes.sum()))]
         rows, words = np.repeat(self._rows[pairs], sizes).astype(np.int64), self._words[pairs].astype(np.int64)
-        for row in _new(rows, self._dots < 0):
+        for row in _new(rows, self._dots):
             line = self._text[self._starts[row] : self._path_ends[row]]
             self._bases[row], self._dots[row] = line.rfind(b"/") + 1, _extension(line)
-        for word in _new(words, self._rarities == 0):
+        for word in _new(words, self._rarities):
             count = int(self._bounds[word + 1] - self._bounds[word])
             self._rarities[word] = plain_rarity(count, len(self._path_ends))
         inside = places - self._starts[rows]
         shares = np.where(inside >= self._bases[rows], 1.0, _FOLDER_SHARE) * (inside < self._dots[rows])
-        return np.maximum.reduceat(shares, begins) * self._rarities[words]
+        best: Scores = np.maximum.reduceat(shares, begins)
+        return best * self._rarities[words]
 
 
-def _new(numbers: Numbers, unknown: NDArray[np.bool_]) -> list[int]:
-    """Those of some numbers, each once, of which nothing is known yet."""
-    asked = np.zeros(len(unknown), bool)
-    asked[numbers] = True
-    found: list[int] = np.flatnonzero(asked & unknown).tolist()
+def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
+    """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
+    new = numbers[known[numbers] < 0]
+    found: list[int] = np.unique(new).tolist() if len(new) else []
     return found
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page
+from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE, at_once
@@ -298,6 +298,10 @@ class StoredSegment:
         places = {bisect_right(self.firsts, term) - 1 for term in terms}
         return [key_of(self.number, PAGE, place) for place in places if place >= 0]
 
+    def page(self, place: int) -> OpenPage:
+        """A page of terms and their positions, those of dead text included."""
+        return self._shelf.page(self.number, place)
+
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
         positions = self.all_positions(term)
@@ -306,7 +310,7 @@ class StoredSegment:
     def all_positions(self, term: bytes) -> Numbers:
         """Where a term stands, in dead text too."""
         place = bisect_right(self.firsts, term) - 1
-        return self._shelf.page(self.number, place).of(term) if place >= 0 else _NOTHING
+        return self.page(place).of(term) if place >= 0 else _NOTHING
 
     def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
@@ -320,7 +324,7 @@ class StoredSegment:
         place = bisect_right(self.firsts, term) - 1
         if place < 0:
             return 0
-        count = self._shelf.page(self.number, place).count(term)
+        count = self.page(place).count(term)
         if not self.dead or not count:
             return count
         positions = self.all_positions(term)
@@ -341,7 +345,7 @@ class StoredSegment:
         """The terms that begin so, sorted."""
         found: list[bytes] = []
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names, goes_on = self._shelf.page(self.number, place).beginning(prefix)
+            names, goes_on = self.page(place).beginning(prefix)
             found += names
             if not goes_on:
                 break
