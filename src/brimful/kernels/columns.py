@@ -1,4 +1,4 @@
-"""Columns of numbers: packed, unpacked, united, and counted in stretches (columns.c, skips.c, places.c)."""
+"""Columns of numbers: packed, united, counted in stretches and units (columns.c, skips.c, places.c, units.c)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import ctypes
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.kernels import Numbers, Places, address_of, library, numbers_of, places_of
+from brimful.kernels import Numbers, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
@@ -121,7 +121,7 @@ class OpenPages:
 
     def __init__(self, pages: Sequence[PackedPage | None]) -> None:
         self._kept, self._count = pages, len(pages)
-        self._pages = np.array([_NO_PAGE if page is None else page.given for page in pages], np.uint64)
+        self._pages = np.array([_NOTHING if page is None else page.given for page in pages], np.uint64)
         self._at = address_of(self._pages)
 
     @property
@@ -203,7 +203,7 @@ def _sorted_once(columns: Sequence[NDArray[Any]]) -> Numbers:
     return whole[keep]
 
 
-_NO_PAGE = (0,) * 6
+_NOTHING = (0,) * 6
 
 
 def _place_of(content: bytes) -> tuple[int, int]:
@@ -234,10 +234,6 @@ class Stretches:
         library().count_inside(*positions.given, *self._given, weight, address_of(counts))
         return counts
 
-    def count_above(self, chains: Places, columns: Sequence[Numbers]) -> Numbers:
-        """How many of the stretches that each row of a chain names hold a position."""
-        return count_above(chains, self.count(columns))
-
     def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
         """The positions that lie in one, the number of its stretch for each, and where each segment's end.
 
@@ -256,6 +252,78 @@ class Stretches:
         return found[:count], stretches[:count], behind.tolist()
 
 
+class PlacedUnits(NamedTuple):
+    """Where some units lie: a number for each."""
+
+    extents: Numbers
+    starts: Numbers  # on the axis of its segment
+    ends: Numbers
+    rows: Numbers  # of its extent
+    offsets: Numbers  # in its document
+    firsts: Numbers  # the first of its run of neighbours in one extent, as a place among these units
+    lasts: Numbers
+
+
+class UnitGrid:
+    """The units of all segments, numbered one after the other, in extents that follow each other.
+
+    Of each extent: its first unit, the one behind its last, where it ends on its axis, what leads from there into its
+    document, and its row. Of each segment where its units begin, as numbers of four or eight bytes.
+
+    >>> grid = UnitGrid([[0, 2], [2, 3], [9, 30], [100, -20], [7, 8]], [np.array([0, 5, 20], np.uint32)])
+    >>> placed = grid.placed(np.array([1, 2]))
+    >>> placed.starts.tolist(), placed.ends.tolist(), placed.rows.tolist(), placed.offsets.tolist()
+    ([5, 20], [9, 30], [7, 8], [105, 0])
+    >>> grid.between(np.array([1]), np.array([1]), reach=3).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self, extents: Sequence[NDArray[Any] | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
+    ) -> None:
+        firsts, behind, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
+        kept = [np.ascontiguousarray(column, np.uint32 if column.dtype == np.uint32 else np.int64) for column in starts]
+        sizes = np.array([len(column) for column in kept], np.int64)
+        begins = np.cumsum(sizes) - sizes
+        edges = np.append(firsts, sizes.sum())
+        if len({len(firsts), len(behind), len(ends), len(shifts), len(owners)}) > 1:
+            raise ValueError("every extent needs its units, its end, its shift and its row")
+        if (
+            edges[0] != 0
+            or (edges[1:] != behind).any()
+            or (behind <= firsts).any()
+            or not np.isin(begins, firsts).all()
+        ):
+            raise ValueError("extents must follow each other, each with units of one segment")
+        columns = np.array([address_of(column) for column in kept], np.uint64)
+        widths = np.array([column.itemsize for column in kept], np.int64)
+        self._kept = (firsts, behind, ends, shifts, owners, kept, columns, widths, begins)
+        given = [*map(address_of, (firsts, behind, ends, shifts, owners)), len(firsts)]
+        self._grid = np.array([*given, *map(address_of, (columns, widths, begins)), len(kept)], np.uint64)
+        self._at = address_of(self._grid)
+
+    def placed(self, units: Numbers) -> PlacedUnits:
+        """Where some units lie, in any order."""
+        units = numbers_of(units)
+        made = np.empty((7, len(units)), np.int64)
+        if library().place_units(self._at, address_of(units), len(units), address_of(made)) < 0:
+            raise ValueError("there are no such units")
+        return PlacedUnits(*made)
+
+    def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
+        """The units from each low to its high one, ascending, and so many more on both sides, within their extents."""
+        lows, highs = numbers_of(lows), numbers_of(highs)
+        if len(lows) != len(highs) or reach < 0:
+            raise ValueError("every first unit needs a last one, and a reach from 0 on")
+        most = max(int((highs - lows).sum()), 0) + (2 * reach + 1) * len(lows)
+        made = np.empty(most, np.int64)
+        given = (address_of(lows), address_of(highs), len(lows), reach, address_of(made), most)
+        count = library().units_between(self._at, *given)
+        if count < 0:
+            raise ValueError("there are no such units, or they do not ascend")
+        return made[:count]
+
+
 class HeadingTree:
     """The headings of a segment, where they stand and which one each is under: their number for none."""
 
@@ -263,7 +331,9 @@ class HeadingTree:
         self.starts, self.ends, self.parents, self._bases = map(numbers_of, (starts, ends, parents, bases))
         if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
             raise ValueError("every heading needs an end and a parent, and there must be extents")
-        self._given = (
+        if int(self.parents.min()) < 0:
+            raise ValueError("a heading must stand under another, or under none: their number")
+        self.given = (
             address_of(self.starts),
             address_of(self.ends),
             address_of(self.parents),
@@ -272,42 +342,47 @@ class HeadingTree:
             len(bases),
         )
 
-    def above(self, begins: Numbers, ends: Numbers, *, first: int, chains: Places) -> Numbers:
-        """The headings above some ascending units, each once; `chains` gets which of them each unit stands under.
 
-        It has a row of -1 for every unit, which is filled from the nearest heading on, as numbers from `first` on.
-        """
-        begins, ends = numbers_of(begins), numbers_of(ends)
-        if len(begins) != len(ends) or chains.ndim != 2 or len(chains) != len(begins):
-            raise ValueError("every unit needs its end and its row")
-        if chains.dtype != np.int32 or not chains.flags.c_contiguous:
-            raise ValueError("the rows of units must lie one after the other")
-        used, bits = (
-            np.empty(min(chains.size, len(self.starts)), np.int64),
-            np.zeros(len(self.starts) // 64 + 1, np.uint64),
-        )
-        given = (
-            address_of(begins),
-            address_of(ends),
-            len(begins),
-            chains.shape[1],
-            first,
-            address_of(bits),
-            address_of(chains),
-            address_of(used),
-        )
-        return used[: library().find_above(*self._given, *given)]
+class HeadingsAbove:
+    """The headings above some units, of which segment s has those from `bounds[s]` on; they ascend there.
 
+    A segment without headings, or without such units, has no tree.
+    """
 
-def count_above(chains: Places, marks: Numbers) -> Numbers:
-    """How many of the headings above each unit have a mark above 0; -1 is none, and the last of its row."""
-    marks, counts = numbers_of(marks), np.empty(len(chains), np.int64)
-    if chains.ndim != 2 or chains.dtype != np.int32 or not chains.flags.c_contiguous:
-        raise ValueError("the rows of units must lie one after the other")
-    if chains.size and int(chains.max()) >= len(marks):
-        raise ValueError("every heading needs a mark")
-    library().count_above(address_of(chains), len(chains), chains.shape[1], address_of(marks), address_of(counts))
-    return counts
+    def __init__(
+        self,
+        trees: Sequence[HeadingTree | None],
+        begins: Numbers,
+        ends: Numbers,
+        bounds: Sequence[int],
+        *,
+        deepest: int,
+    ) -> None:
+        begins, ends, edges = numbers_of(begins), numbers_of(ends), np.array(bounds, np.int64)
+        if len(begins) != len(ends) or len(edges) != len(trees) + 1 or deepest < 1:
+            raise ValueError("every unit needs an end, and every segment its units")
+        if edges[0] != 0 or edges[-1] != len(begins) or (edges[1:] < edges[:-1]).any():
+            raise ValueError("the bounds of segments must ascend from the first unit to the last")
+        given = np.array([_NOTHING if tree is None else tree.given for tree in trees], np.uint64).reshape(-1, 6)
+        heads = given[:, 3].astype(np.int64)
+        most, words = int(np.minimum(heads, np.diff(edges) * deepest).sum()), int(heads.max(initial=0)) // 64 + 1
+        bits, ranks = np.zeros(words, np.uint64), np.empty(words, np.int64)
+        self.chains = np.empty((len(begins), deepest), np.int32)
+        starts, behind, used = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(len(edges), np.int64)
+        units = (address_of(begins), address_of(ends), address_of(edges), deepest, address_of(bits), address_of(ranks))
+        made = (address_of(self.chains), address_of(starts), address_of(behind), address_of(used))
+        library().find_above(address_of(given), len(trees), *units, *made)
+        count = int(used[-1])
+        self.starts, self.ends, self.bounds = starts[:count], behind[:count], used.tolist()
+        self._heads = Stretches(self.starts, self.ends, self.bounds)
+
+    def tell(self, columns: Sequence[Numbers], share: int, *, told: Numbers) -> None:
+        """Add a share to what is told of the units that stand under a heading with one of some positions."""
+        if told.dtype != np.int64 or told.shape != (len(self.chains),) or not told.flags.c_contiguous:
+            raise ValueError("every unit needs its number, one after the other")
+        marks = self._heads.count(columns)
+        units, deepest = self.chains.shape
+        library().tell_above(address_of(self.chains), units, deepest, address_of(marks), share, address_of(told))
 
 
 def add_to_rows(columns: Sequence[Numbers], bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:

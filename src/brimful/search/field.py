@@ -13,7 +13,7 @@ from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
 from brimful.kernels.codes import WeighedUnits
-from brimful.search.columns import CorpusColumns, Headings, Ids, union
+from brimful.search.columns import CorpusColumns, Ids, headings_above, union
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 from brimful.text.outline import merged
@@ -235,15 +235,20 @@ def _counted(
     settings: FieldSettings,
 ) -> tuple[NDArray[np.bool_], Numbers, Numbers]:
     """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
-    counts, told = (np.empty((len(term_hits), len(chosen)), np.int64) for _ in range(2))
-    has = np.empty(counts.shape, bool)
-    above = Headings(columns, chosen)
-    for at, each in enumerate(term_hits):
-        found = _counts(each, chosen)
-        has[at] = found > 0
-        counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
-        told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
-    _tell_columns(columns, chosen, term_hits, counts, told, round(settings.heading * THOUSAND))
+    counts, told = (np.zeros((len(term_hits), len(chosen)), np.int64) for _ in range(2))
+    above, share = headings_above(columns, chosen), round(settings.heading * THOUSAND)
+    for each, own, said in zip(term_hits, counts, told, strict=True):
+        for weight, places in each.places:
+            chosen.add_counts(own, places, weight=weight)
+        for _, places in each.places[-1:]:
+            above.tell(places, share, told=said)
+        if len(called := columns.titled(each.names)):
+            np.add(said, _called(columns, called, chosen.rows, settings), out=said)
+    has = counts > 0
+    if is_named.any():
+        for each, own in zip(term_hits, counts, strict=True):
+            _beside_name(columns, each, own, chosen.rows, is_named)
+    _tell_columns(columns, chosen, term_hits, counts, told, share)
     return has, counts, told
 
 
@@ -330,9 +335,7 @@ def _promising(
 
 def _units_of(columns: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
     """The units of some blocks, with their surroundings."""
-    firsts = columns.block_firsts[chosen]
-    lasts = np.append(columns.block_firsts, len(columns))[chosen + 1] - 1
-    return columns.between(firsts, lasts, reach=settings.wide_reach)
+    return columns.between(columns.block_firsts[chosen], columns.block_lasts(chosen), reach=settings.wide_reach)
 
 
 def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
@@ -358,29 +361,14 @@ def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
-def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
-    """How often a word stands in each of some units, weighed, in thousandths."""
-    counts = np.zeros(len(chosen), np.int64)
-    for weight, places in term_hits.places:
-        chosen.add_counts(counts, places, weight=weight)
-    return counts
-
-
 def _beside_name(
     columns: CorpusColumns, term_hits: TermHits, counts: Numbers, rows: Numbers, is_named: NDArray[np.bool_]
-) -> Numbers:
-    """How often a word counts in each unit: not where its document is clearly called by it, which says it for all."""
+) -> None:
+    """A word does not count in units whose document is clearly called by it, which says it for all of them."""
     called = np.zeros(len(is_named), bool)
     for name in term_hits.names:
         called[columns.path_names.of(name)[0]] = True
-    called &= is_named
-    return np.where(called[rows], 0, counts) if called.any() else counts
-
-
-def _heading_counts(above: Headings, term_hits: TermHits, settings: FieldSettings) -> Numbers:
-    """What the headings above each unit say of a word, in thousandths."""
-    counts = sum((above.counts(places) for _, places in term_hits.places[-1:]), np.zeros(1, np.int64))
-    return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
+    counts[(called & is_named)[rows]] = 0
 
 
 def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
@@ -434,10 +422,10 @@ def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[Ter
     return found
 
 
-def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
-    """What the name of its document says of a word in each unit, in thousandths."""
+def _called(columns: CorpusColumns, called: Numbers, rows: Numbers, settings: FieldSettings) -> Numbers:
+    """What the names of some documents say of a word in each unit, in thousandths."""
     has = np.zeros(len(columns.document_sizes), np.int64)
-    has[columns.titled(term_hits.names)] = round(settings.name_in_unit * THOUSAND)
+    has[called] = round(settings.name_in_unit * THOUSAND)
     return has[rows]
 
 
@@ -495,12 +483,8 @@ class _Surroundings:
     """Sums over the neighbours of each of some ascending units, within its extent."""
 
     def __init__(self, chosen: Candidates) -> None:
-        units, extents = chosen.units, chosen.extents
-        begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
-        sizes = np.diff(begins, append=len(units))
-        self.firsts = np.repeat(begins, sizes)
-        self.lasts = np.repeat(begins + sizes - 1, sizes)
-        self._at = np.arange(len(units))
+        self.firsts, self.lasts = chosen.firsts, chosen.lasts
+        self._at = np.arange(len(chosen))
 
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
         return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1

@@ -75,8 +75,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
     blocks = _in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit)
     blocks.sort()
-    lasts = np.append(columns.block_firsts, len(columns))[blocks + 1] - 1
-    units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
+    units = columns.between(columns.block_firsts[blocks], columns.block_lasts(blocks), reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
     return known_hits(

@@ -61,26 +61,16 @@ class Candidates:
 
     def __init__(self, columns: CorpusColumns, units: Ids) -> None:
         self.units = units
-        self.extents: Numbers = columns.extents[units]
-        self.starts: Numbers = columns.starts[units]
-        self.ends: Numbers = columns.ends_of(units, self.extents)
+        # Its extent, where it lies on its axis, its document and where it begins there, and its run of neighbours.
+        self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = columns.grid.placed(
+            units
+        )
         self.sizes: Numbers = self.ends - self.starts
         # The first of each segment, and one behind the last.
-        self.bounds: list[int] = np.append(units.searchsorted(columns.firsts), len(units)).tolist()
-        self._ground = columns
+        self.bounds: list[int] = [*units.searchsorted(columns.firsts).tolist(), len(units)]
 
     def __len__(self) -> int:
         return len(self.units)
-
-    @cached_property
-    def rows(self) -> Numbers:
-        """The document of each."""
-        return self._ground.owners[self.extents]
-
-    @cached_property
-    def offsets(self) -> Numbers:
-        """Where in its document each begins."""
-        return self._ground.offsets_of(self.units, self.extents)
 
     @cached_property
     def _stretches(self) -> Stretches:
