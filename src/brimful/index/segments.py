@@ -116,7 +116,7 @@ class OpenPage(kernels.PackedPage):
         size, counts, positions = _HEADER.unpack_from(data)
         begin = _HEADER.size + size
         self._names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
-        ended = unpack_sorted(memoryview(data)[begin : begin + counts])
+        ended = unpack_sorted(data[begin : begin + counts])
         super().__init__(self._names, ended, data[begin + counts : begin + counts + positions])
 
     def count(self, name: bytes) -> int:

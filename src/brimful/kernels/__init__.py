@@ -65,7 +65,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "can_be_wide": (_SIZE, ()),
     "lay_out_codes": (None, (_AT, _SIZE, _AT)),
     "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
-    "score_planes": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT)),
+    "score_planes": (_SIZE, (_AT, _AT, _SIZE, _AT, *(_SIZE,) * 4, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),

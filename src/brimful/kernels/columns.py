@@ -51,10 +51,9 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
 
 def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:
     """The numbers that were packed; with `sums` each with all before it added."""
-    codes = np.frombuffer(packed, np.uint8)
-    at = codes.ctypes.data
-    values = np.empty(library().packed_count(at, len(codes)), np.int64)
-    library().unpack_numbers(at, len(codes), sums, values.ctypes.data)
+    codes = packed if isinstance(packed, bytes) else bytes(packed)
+    values = np.empty(library().packed_count(codes, len(codes)), np.int64)
+    library().unpack_numbers(codes, len(codes), sums, address_of(values))
     return values
 
 

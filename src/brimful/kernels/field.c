@@ -65,7 +65,8 @@ EXPORT void weigh_units(const int64_t *counts, const int64_t *told, int64_t word
         }
     }
     for (int64_t at = 0; whole != 0.0 && at < units; at++)
-        scores[at] *= sqrt(covered[at] / whole);
+        if (covered[at] != 0.0) /* what has no word is worth nothing already */
+            scores[at] *= sqrt(covered[at] / whole);
     to_one(scores, units);
 }
 

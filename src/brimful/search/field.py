@@ -95,6 +95,7 @@ class Field:
     """The units that were looked at, the best first, with their scores in millionths."""
 
     units: Ids
+    rows: Numbers  # the document of each
     scores: Numbers
     lexical: Numbers
     semantic: Numbers
@@ -113,6 +114,7 @@ def taken(field: Field, order: Numbers) -> Field:
     return replace(
         field,
         units=field.units[order],
+        rows=field.rows[order],
         scores=field.scores[order],
         lexical=field.lexical[order],
         semantic=field.semantic[order],
@@ -146,7 +148,7 @@ def relevance(
     if not (present or len(extra)) or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
-        return Field(nothing, nothing, nothing, nothing, np.zeros((len(term_hits), 0), bool), no_documents, 0)
+        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), no_documents, 0)
     documents = _documents(columns, term_hits, settings)
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
@@ -194,9 +196,10 @@ def relevance(
     order = found[np.argsort(near.places(rows, offsets)[found] - scores[found] * len(kept))]  # no two are equal
     return Field(
         chosen.units[order],
+        rows[order],
         scores[order],
-        np.rint(lexical * MILLION).astype(np.int64)[order],
-        np.rint(alike * MILLION).astype(np.int64)[order],
+        np.rint(lexical[order] * MILLION).astype(np.int64),
+        np.rint(alike[order] * MILLION).astype(np.int64),
         has[:, order],
         np.rint(whole * MILLION).astype(np.int64),
         _covered(columns, term_hits, weighed, lacking, settings),

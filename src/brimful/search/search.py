@@ -19,7 +19,7 @@ from brimful.index.vectors import TermVectors
 from brimful.kernels.columns import Columns, unite_all
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
@@ -740,15 +740,12 @@ def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
 def _worth_something(field: Field) -> Field:
     """The field without what turned out to be worth nothing."""
     count = int(np.count_nonzero(field.scores > 0))  # the best come first
-    units, scores, lexical, semantic = (
-        column[:count] for column in (field.units, field.scores, field.lexical, field.semantic)
-    )
-    return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
+    return field if count == len(field.scores) else taken(field, np.arange(count))
 
 
 def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
     """The field where records that say again what better ones say count less."""
-    again = repeats(columns, field.units) if settings.priors else np.zeros(0, np.int64)
+    again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
     if not len(again):
         return field
     scores = field.scores.copy()

@@ -440,17 +440,17 @@ _SHOWN = 3  # of records that differ in nothing but numbers
 _LOOKED_AT = 400  # of the best places
 
 
-def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
-    """The places, among units that are ordered by their worth, of records that differ from better ones in numbers only.
+def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
+    """The places, among units ordered by their worth, of records that differ from better ones in numbers only.
 
     A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
     before what explains it gets a place. Of a document whose best records are mostly such, all further ones are.
     """
-    records = np.flatnonzero(columns.records[columns.rows[units]])
+    records = np.flatnonzero(columns.records[rows])
     looked_at = records[records < _LOOKED_AT]
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    rows, starts, sizes = columns.placed(units[looked_at])
+    every, (rows, starts, sizes) = rows, columns.placed(units[looked_at])
     places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes))
     times: Counter[tuple[int, bytes]] = Counter()
     again = np.zeros(len(looked_at), np.bool_)
@@ -460,4 +460,4 @@ def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
         again[at] = times[shape] > _SHOWN
     mostly = [row for row in np.unique(rows).tolist() if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
     further = records[len(looked_at) :]
-    return np.concatenate((looked_at[again], further[np.isin(columns.rows[units[further]], mostly)]))
+    return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))

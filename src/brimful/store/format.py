@@ -12,7 +12,6 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
@@ -115,27 +114,30 @@ DAMAGED = (
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    with _read(cursor):
+    try:
         return cursor.execute(statement, values).fetchall()
+    except _UNREADABLE as error:
+        raise _damaged(cursor, error) from error
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    with _read(cursor):
-        yield from cursor.execute(statement)
-
-
-@contextmanager
-def _read(cursor: apsw.Cursor) -> Iterator[None]:
-    """What SQLite says of bytes that it can't make sense of, in our words."""
     try:
-        yield
-    except UnicodeDecodeError as error:
-        raise CorruptError(_NO_TEXT) from error
-    except DAMAGED as error:
-        file, here = Path(cursor.connection.filename), Path.cwd()
-        path = file.relative_to(here) if file.is_relative_to(here) else file
-        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+        yield from cursor.execute(statement)
+    except _UNREADABLE as error:
+        raise _damaged(cursor, error) from error
+
+
+_UNREADABLE = (UnicodeDecodeError, *DAMAGED)
+
+
+def _damaged(cursor: apsw.Cursor, error: Exception) -> CorruptError:
+    """What SQLite says of bytes that it can't make sense of, in our words."""
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptError(_NO_TEXT)
+    file, here = Path(cursor.connection.filename), Path.cwd()
+    path = file.relative_to(here) if file.is_relative_to(here) else file
+    return CorruptError(f"{path} is damaged ({error}); restore it or index the sources again")
 
 
 def unpacked(packed: bytes, *, most: int) -> bytes:
@@ -202,11 +204,10 @@ def seal_of(*values: object) -> bytes:
         raw = value if isinstance(value, bytes) else repr(value).encode()
         size = len(raw)
         parts += (_SIZES[size] if size < len(_SIZES) else b"%d:" % size, raw)
-    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob
+    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob, which comes last
         return blake3(b"".join(parts)).digest(8)
-    hasher = blake3()
-    for part in parts:
-        hasher.update(part)
+    hasher = blake3(b"".join(parts[:-1]))
+    hasher.update(parts[-1])
     return hasher.digest(8)
 
 

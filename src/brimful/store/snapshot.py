@@ -395,7 +395,12 @@ class StoredSegment:
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
-        blocks = range(start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+        place = start // BLOCK_BYTES
+        if end <= (place + 1) * BLOCK_BYTES and start < end:  # most are in one block
+            block, begin = self._shelf.block(self.number, place), place * BLOCK_BYTES
+            if end - begin <= len(block):
+                return block[start - begin : end - begin]
+        blocks = range(place, (end - 1) // BLOCK_BYTES + 1)
         joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
         begin = blocks.start * BLOCK_BYTES
         if end - begin > len(joined):
