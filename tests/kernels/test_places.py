@@ -108,9 +108,14 @@ def test_headings_above_units_are_those_of_a_sorted_lookup(segments, data):
     places = [np.array(sorted(data.draw(st.sets(st.integers(0, 120)))), np.int64) for _ in parts]
     told = np.arange(len(begins))
     above.tell(places, 5, told=told)
+    edges = np.cumsum([0, *map(len, places)]).tolist()
+    holding = above.holding(np.concatenate([np.zeros(0, np.int64), *places]), edges)
     for number, part in enumerate(parts):
         starts, ends, *_ = part
         low, high = bounds[number : number + 2]
+        at = starts.searchsorted(places[number], side="right") - 1
+        in_head = (at >= 0) & (places[number] < np.append(ends, 0)[at])
+        assert holding[slice(*edges[number : number + 2])].tolist() == np.where(in_head, at, -1).tolist()
         if not len(starts):
             assert (above.chains[low:high] == -1).all()
             continue
@@ -137,6 +142,9 @@ def test_units_and_headings_that_do_not_fit_are_refused():
         HeadingsAbove([tree], some, some[:2], [0, 3], deepest=2)
     with pytest.raises(ValueError, match="unit"):
         HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).tell([some], 1, told=np.zeros(2, np.int64))
+    for behind in ([0, 2], [1, 3], [0, 3, 3]):
+        with pytest.raises(ValueError, match="positions"):
+            HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).holding(some, behind)
     for parents in (some[:2], some - 1):
         with pytest.raises(ValueError, match="heading"):
             HeadingTree(some, some, parents, some)

@@ -16,6 +16,7 @@ DIMENSIONS = 256
 _MOST_NARROW = (1 << 15) - 1
 
 _MANY_UNITS = 1 << 13
+_MOST_SCORE = 1 << 61
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
@@ -131,6 +132,22 @@ class WeighedUnits:
         if len(worths) != self._words or reach < 0:
             raise ValueError(f"{self._words} words need as many worths, and a reach from 0 on")
         return np.array(worths, np.float64)
+
+
+def order_units(scores: Numbers, units: Numbers) -> Numbers:
+    """Some units by their scores, the highest first; equal ones stay as they stand.
+
+    >>> order_units(np.array([5, 9, 5, 7]), np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    scores, made = numbers_of(scores), np.array(units, np.int64)
+    if len(made) and not 0 <= int(made.min()) <= int(made.max()) < len(scores):
+        raise ValueError(f"there are {len(scores)} scores, and others were asked for")
+    if len(scores) and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
+        raise ValueError("a score must be below 2 to the 61")
+    room = np.empty(len(made), np.int64)
+    library().order_units(address_of(scores), len(made), address_of(made), address_of(room))
+    return made
 
 
 class Planes:

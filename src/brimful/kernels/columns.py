@@ -362,18 +362,34 @@ class HeadingsAbove:
             raise ValueError("every unit needs an end, and every segment its units")
         if edges[0] != 0 or edges[-1] != len(begins) or (edges[1:] < edges[:-1]).any():
             raise ValueError("the bounds of segments must ascend from the first unit to the last")
-        given = np.array([_NOTHING if tree is None else tree.given for tree in trees], np.uint64).reshape(-1, 6)
-        heads = given[:, 3].astype(np.int64)
+        self._trees, given = trees, np.array([_NOTHING if tree is None else tree.given for tree in trees], np.uint64)
+        self._given = given.reshape(-1, 6)
+        heads = self._given[:, 3].astype(np.int64)
         most, words = int(np.minimum(heads, np.diff(edges) * deepest).sum()), int(heads.max(initial=0)) // 64 + 1
         bits, ranks = np.zeros(words, np.uint64), np.empty(words, np.int64)
         self.chains = np.empty((len(begins), deepest), np.int32)
         starts, behind, used = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(len(edges), np.int64)
         units = (address_of(begins), address_of(ends), address_of(edges), deepest, address_of(bits), address_of(ranks))
         made = (address_of(self.chains), address_of(starts), address_of(behind), address_of(used))
-        library().find_above(address_of(given), len(trees), *units, *made)
+        library().find_above(address_of(self._given), len(trees), *units, *made)
         count = int(used[-1])
         self.starts, self.ends, self.bounds = starts[:count], behind[:count], used.tolist()
         self._heads = Stretches(self.starts, self.ends, self.bounds)
+
+    def holding(self, positions: Numbers, behind: Sequence[int]) -> Numbers:
+        """The heading of its segment in which each position stands, -1 for none.
+
+        Segment s has those from `behind[s]` on; they ascend there.
+        """
+        positions, edges = numbers_of(positions), np.array(behind, np.int64)
+        if len(edges) != len(self._trees) + 1 or edges[0] != 0 or edges[-1] != len(positions):
+            raise ValueError("every segment needs its positions")
+        if (edges[1:] < edges[:-1]).any():
+            raise ValueError("the positions of segments must follow each other")
+        heads = np.empty(len(positions), np.int64)
+        given = (address_of(self._given), len(self._trees), address_of(positions), address_of(edges))
+        library().find_heads(*given, address_of(heads))
+        return heads
 
     def tell(self, columns: Sequence[Numbers], share: int, *, told: Numbers) -> None:
         """Add a share to what is told of the units that stand under a heading with one of some positions."""

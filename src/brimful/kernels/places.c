@@ -105,6 +105,21 @@ EXPORT void find_above(const tree *trees, int64_t segments, const int64_t *begin
     used[segments] = count;
 }
 
+/* Which heading each of some positions stands in, -1 for none: those of segment s are behind[s] to behind[s + 1] - 1 and
+ * ascend there. */
+EXPORT void find_heads(const tree *trees, int64_t segments, const int64_t *positions, const int64_t *behind,
+                       int64_t *heads)
+{
+    for (int64_t segment = 0; segment < segments; segment++) {
+        const tree *own = trees + segment;
+        int64_t after = 0;
+        for (int64_t at = behind[segment]; at < behind[segment + 1]; at++) {
+            after = not_below(own->starts, own->heads, after, positions[at] + 1);
+            heads[at] = after && positions[at] < own->ends[after - 1] ? after - 1 : -1;
+        }
+    }
+}
+
 /* Add `share` to what is told of each unit that stands under a heading that is marked by a number above 0; every chain
  * ends with the first -1. */
 EXPORT void tell_above(const int32_t *chains, int64_t units, int64_t deepest, const int64_t *marks, int64_t share,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels.codes import WeighedUnits
+from brimful.kernels.codes import WeighedUnits, order_units
+from brimful.kernels.columns import HeadingsAbove
 from brimful.search.columns import CorpusColumns, Ids, headings_above, union
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
@@ -118,7 +119,7 @@ def taken(field: Field, order: Numbers) -> Field:
         scores=field.scores[order],
         lexical=field.lexical[order],
         semantic=field.semantic[order],
-        has=field.has[:, order],
+        has=field.has.take(order, axis=1),
     )
 
 
@@ -155,7 +156,8 @@ def relevance(
     rows, offsets = chosen.rows, chosen.offsets
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    has, counts, told = _counted(columns, chosen, term_hits, named > _CLEARLY, settings)
+    above = headings_above(columns, chosen)
+    has, counts, told = _counted(columns, chosen, above, term_hits, named > _CLEARLY, settings)
     weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
     by_document, is_record = documents[rows], columns.records[rows]
     lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
@@ -166,7 +168,7 @@ def relevance(
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
-        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), _BELOW)
+        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, above, term_hits), _BELOW)
     if settings.runs:
         in_a_row = runs(chosen, term_hits, sequence)
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
@@ -192,15 +194,14 @@ def relevance(
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     kept = scores > 0
     kept[chosen.units.searchsorted(extra)] = True  # the candidates hold all of them
-    found = np.flatnonzero(kept)
-    order = found[np.argsort(near.places(rows, offsets)[found] - scores[found] * len(kept))]  # no two are equal
+    order = near.ordered(kept, rows, offsets, scores)
     return Field(
         chosen.units[order],
         rows[order],
         scores[order],
         np.rint(lexical[order] * MILLION).astype(np.int64),
         np.rint(alike[order] * MILLION).astype(np.int64),
-        has[:, order],
+        has.take(order, axis=1),
         np.rint(whole * MILLION).astype(np.int64),
         _covered(columns, term_hits, weighed, lacking, settings),
     )
@@ -233,13 +234,14 @@ def _at_all_scales(
 def _counted(
     columns: CorpusColumns,
     chosen: Candidates,
+    above: HeadingsAbove,
     term_hits: Sequence[TermHits],
     is_named: NDArray[np.bool_],
     settings: FieldSettings,
 ) -> tuple[NDArray[np.bool_], Numbers, Numbers]:
     """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
     counts, told = (np.zeros((len(term_hits), len(chosen)), np.int64) for _ in range(2))
-    above, share = headings_above(columns, chosen), round(settings.heading * THOUSAND)
+    share = round(settings.heading * THOUSAND)
     for each, own, said in zip(term_hits, counts, told, strict=True):
         for weight, places in each.places:
             chosen.add_counts(own, places, weight=weight)
@@ -411,7 +413,7 @@ def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking:
     return worth / (worth + lacking) if worth else 0.0
 
 
-def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> Scores:
+def _defined(columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]) -> Scores:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
@@ -420,7 +422,7 @@ def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[Ter
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(columns, chosen, term_hits), strict=True):
+    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits), strict=True):
         found += worth / most * defines
     return found
 
@@ -492,14 +494,13 @@ class _Surroundings:
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
         return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1
 
-    def places(self, rows: Numbers, offsets: Numbers) -> Numbers:
-        """Which place each unit has among all, by document and offset: inside of its run it has that already."""
+    def ordered(self, kept: NDArray[np.bool_], rows: Numbers, offsets: Numbers, scores: Numbers) -> Numbers:
+        """The units that are kept, those with the highest scores first; of equal ones by document and offset."""
         begins = np.flatnonzero(self.firsts == self._at)
-        order = np.lexsort((offsets[begins], rows[begins]))
-        sizes = np.diff(begins, append=len(self._at))
-        moved = np.empty(len(begins), np.int64)
-        moved[order] = np.cumsum(sizes[order]) - sizes[order] - begins[order]
-        return self._at + np.repeat(moved, sizes)
+        order = begins[np.lexsort((offsets[begins], rows[begins]))]
+        sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
+        by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
+        return order_units(scores, by_place[kept[by_place]])
 
     def sums(self, values: Numbers, reach: int) -> Numbers:
         """The sum of the values of each unit and its neighbours."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.kernels.columns import Stretches
+from brimful.kernels.columns import HeadingsAbove, Stretches
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
@@ -84,9 +84,13 @@ class Candidates:
         """Add so much for each of the positions to the count of its unit."""
         self._stretches.count(places, weight=weight, counts=counts)
 
+    def find(self, places: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
+        """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
+        return self._stretches.find(places)
+
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = self._stretches.find(places)
+        found, units, behind = self.find(places)
         return [
             (found[first:last], units[first:last] - low)
             for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
@@ -161,7 +165,20 @@ def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, N
     return places[order], numbers[order], units[order]
 
 
-def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> list[Numbers]:
+class _Asked(NamedTuple):
+    """A word with the places in units that may define it: its number, and of each place the unit and the heading."""
+
+    word: int
+    each: TermHits
+    places: Numbers
+    units: Numbers
+    heads: Numbers  # of its segment; -1 for none
+    bounds: list[int]  # of the places of each segment
+
+
+def definitions(
+    columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]
+) -> list[Numbers]:
     """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
@@ -169,39 +186,42 @@ def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[
     """
     found = [np.zeros(len(chosen), np.int64) for _ in term_hits]
     asked = [
-        (word, each, chosen.inside(each.places[0][1]))  # the word as it was asked
+        _may_define(chosen, above, word, each)
         for word, each in enumerate(term_hits)
         if not each.is_minor and not each.is_literal and each.places
     ]
     reads = 0
     for number, segment in enumerate(columns.segments):
-        low, high = chosen.bounds[number : number + 2]
-        if low == high:
-            continue
-        starts, ends, _ = segment.view.heads
-        unit_starts, unit_ends = chosen.starts[low:high], chosen.ends[low:high]
-        for word, each, inside in asked:
-            column, units = inside[number]
-            if not len(column) or reads > _MOST_DEFINITIONS:
+        for word, each, places, units, heads, bounds in asked:
+            first, last = bounds[number : number + 2]
+            some = slice(first, min(last, first + _MOST_DEFINITIONS - reads))
+            reads += max(some.stop - first, 0)
+            if some.stop <= first:
                 continue
-            places = column.astype(starts.dtype)  # of the same type, else all headings would be copied
-            heads = starts.searchsorted(places, side="right") - 1 if len(starts) else np.full(len(column), -1)
-            in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
-            read = np.flatnonzero(in_head | each.is_name)[: _MOST_DEFINITIONS - reads]
-            reads += len(read)
-            column, units, heads, in_head = column[read], units[read], heads[read], in_head[read]
-            begins, until = unit_starts[units], unit_ends[units]
-            if in_head.any():
-                begins = np.where(in_head, starts[heads], begins)
-                until = np.where(in_head, np.minimum(ends[heads], begins + _LONGEST_HEAD), until)
+            own, column, heading = units[some], places[some], heads[some]
+            in_head, begins, until = heading >= 0, chosen.starts[own], chosen.ends[own]
+            tree = columns.heading_tree(number)
+            if tree is not None and in_head.any():
+                begins = np.where(in_head, tree.starts[heading], begins)
+                until = np.where(in_head, np.minimum(tree.ends[heading], begins + _LONGEST_HEAD), until)
             texts = segment.view.texts(begins.tolist(), until.tolist())
             for unit, is_line, at, text in zip(
-                units.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
+                own.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
             ):
                 names = (each.word, *each.names)
                 if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
-                    found[word][low + unit] = 1
+                    found[word][unit] = 1
     return found
+
+
+def _may_define(chosen: Candidates, above: HeadingsAbove, word: int, each: TermHits) -> _Asked:
+    """The places in units where a word, as it was asked, may be defined: in headings, and anywhere if it is a name."""
+    places, units, behind = chosen.find(each.places[0][1])
+    heads = above.holding(places, behind)
+    if each.is_name:
+        return _Asked(word, each, places, units, heads, behind)
+    kept = np.flatnonzero(heads >= 0)
+    return _Asked(word, each, places[kept], units[kept], heads[kept], kept.searchsorted(behind).tolist())
 
 
 def _begins_definition(text: bytes, at: int, size: int) -> bool:
