@@ -507,8 +507,18 @@ _TIMES, _FLOOR_BYTES = 64, 64 << 20
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
 _MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _BLOBS_AT_ONCE = 256
-_KEPT_BYTES = 20 << 20
+_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
 """Of blocks, pages, sections and codes together, unpacked as they are read."""
+
+
+def kept_bytes_of(store_bytes: int) -> int:
+    """What a reader of a store of this size keeps: a large one has more that must stay, so less is kept beside it.
+
+    >>> [kept_bytes_of(size << 20) >> 20 for size in (1, 100, 700)]
+    [63, 57, 20]
+    """
+    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 16)
+
 
 Cuts = NDArray[np.int64] | NDArray[np.uint32]
 """Ascending places on an axis, in four bytes each where that holds them: a gigabyte of text has millions."""
@@ -545,10 +555,10 @@ class Rounds(Protocol):
 class BlobReader:
     """Verified blobs of one moment."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, *, kept_bytes: int = _KEPT_BYTES) -> None:
         self._cursor = cursor
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
-        room = Room(_KEPT_BYTES)
+        room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
         self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
         self._codes = room.keep(self._read_codes, size=lambda codes: codes.nbytes)

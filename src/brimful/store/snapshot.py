@@ -41,6 +41,7 @@ from brimful.store.format import (
     Rounds,
     SegmentRow,
     check_seal,
+    kept_bytes_of,
     key_of,
     seal_of,
     unpack_cards,
@@ -540,12 +541,18 @@ class StoredSnapshot(ComparedElsewhere):
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
-        self._shelf = BlobReader(self._cursor) if shelf is None else shelf
+        self._shelf = self._reader() if shelf is None else shelf
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
         self._expected: dict[str, Row] = {}  # read before they are asked for
         self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
         self._was_expected: set[str] = set()
+
+    def _reader(self) -> BlobReader:
+        """What is far away is kept by whoever fetches it, and of a shard there are several: they keep less here."""
+        if self._cursor.is_far or self.claim() is not None:
+            return BlobReader(self._cursor)
+        return BlobReader(self._cursor, kept_bytes=kept_bytes_of(self._cursor.size_bytes()))
 
     @property
     def cursor(self) -> Cursor:
