@@ -110,14 +110,14 @@ class OpenPage(kernels.PackedPage):
     A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
     """
 
-    __slots__ = ("_names",)
+    __slots__ = ()
 
     def __init__(self, data: bytes) -> None:
         size, counts, positions = _HEADER.unpack_from(data)
         begin = _HEADER.size + size
-        self._names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
+        names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
         ended = unpack_sorted(data[begin : begin + counts])
-        super().__init__(self._names, ended, data[begin + counts : begin + counts + positions])
+        super().__init__(names, ended, data[begin + counts : begin + counts + positions])
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
@@ -129,12 +129,8 @@ class OpenPage(kernels.PackedPage):
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
-        first = self._names.find(b"\n" + prefix)
-        if first < 0:
-            last_name = self._names[self._names.rfind(b"\n", 0, -1) + 1 : -1]
-            return [], last_name < prefix
-        last = self._names.find(b"\n", self._names.rfind(b"\n" + prefix, 0, -1) + 1)
-        return self._names[first + 1 : last].split(b"\n"), last == len(self._names) - 1
+        ((names, goes_on),) = kernels.OpenPages((self,)).beginning(prefix)
+        return names.split(b"\n") if names else [], goes_on
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "order_units": (None, (_AT, _SIZE, _AT, _AT)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "find_in_pages": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "find_beginnings": (None, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
     "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),

@@ -143,6 +143,19 @@ class OpenPages:
             raise CorruptError(_SAYS_MORE)
         return Columns.cut(values, counts)
 
+    def beginning(self, prefix: bytes) -> list[tuple[bytes, bool]]:
+        """Of each the names that begin so, a newline between them, and whether the page behind it may have more.
+
+        A page whose names all come before such ones says so too.
+        """
+        bounds = np.empty((self._count, 2), np.int64)
+        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
+        found = []
+        for page, (first, last) in zip(self._kept, bounds.tolist(), strict=True):
+            names = b"" if page is None else page.names
+            found.append((names[first + 1 : last], last == len(names) - 1))
+        return found
+
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """How many numbers stand before those of a name in each, how many it has, and how many that are."""
         before, counts = np.empty((2, self._count), np.int64)
@@ -155,13 +168,13 @@ class OpenPages:
 class PackedPage:
     """One of `OpenPages`: memory that a kernel reads, checked."""
 
-    __slots__ = ("_kept", "given", "nbytes")
+    __slots__ = ("_kept", "given", "names", "nbytes")
 
     def __init__(self, names: bytes, ended: Numbers, packed: bytes) -> None:
         if names[:1] != b"\n" or names[-1:] != b"\n":
             raise ValueError("a newline must stand before the first name and behind each")
         ended = numbers_of(ended)
-        self._kept = (names, ended, packed)
+        self.names, self._kept = names, (ended, packed)
         self.nbytes = len(names) + ended.nbytes + len(packed)
         self.given = (*_place_of(names), address_of(ended), len(ended), *_place_of(packed))
 

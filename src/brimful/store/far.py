@@ -93,9 +93,14 @@ class StoredTerms:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        self._snapshot.expect_terms([prefix])
-        found = [segment.live_names(prefix) for segment in self._segments]
-        return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
+        found: set[bytes] = set()
+        here = self._beside(prefix).beginning(prefix)
+        for segment, (names, goes_on) in zip(self._segments, here, strict=True):
+            if segment.dead or goes_on or (segment.firsts and prefix < segment.firsts[0]):
+                found.update(segment.live_names(prefix))
+            elif names:
+                found.update(names.split(b"\n"))
+        return sorted(found)
 
     def _places(self, term: bytes) -> Columns:
         found = self._beside(term).of(term)
