@@ -56,10 +56,14 @@ def test_rows_are_summed_and_rounded(data, sizes, largest):
     table = chance.integers(-largest, largest, (12, DIMENSIONS), np.int16, endpoint=True)
     ends = np.cumsum(sizes, dtype=np.int64)
     rows = chance.integers(0, 12, int(sum(sizes)))
-    found = kernels.sum_rows(table, rows, ends, largest=largest)
     parts = np.split(rows, ends[:-1]) if sizes else []
     wanted = [np.clip((table[part].sum(axis=0, dtype=np.int64) + 16) >> 5, -127, 127).tolist() for part in parts]
-    assert found.tolist() == wanted
+    for wide in (False, True):
+        found = kernels.sum_rows(table, rows, ends, largest=largest, wide=wide)
+        assert found.tolist() == wanted
+        for column in range(0, DIMENSIONS, kernels.PART):
+            part = kernels.sum_rows(table, rows, ends, largest=largest, column=column, wide=wide)
+            assert np.array_equal(part, found[:, column : column + kernels.PART])
 
 
 @given(st.data())
@@ -75,9 +79,28 @@ def test_units_are_the_sums_of_their_terms(data):
     for row, column in zip(rows, columns, strict=True):
         for unit in {int(units.searchsorted(at, side="right")) - 1 for at in column} - {-1}:
             wanted[unit] += row
-    assert kernels.sum_units(positions, offsets, units, rows, codes=False).tolist() == wanted.tolist()
-    codes = kernels.sum_units(positions, offsets, units, rows, codes=True)
-    assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+    for wide in (False, True):
+        assert (
+            kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=False, wide=wide).tolist()
+            == wanted.tolist()
+        )
+        codes = kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=True, wide=wide)
+        assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+
+
+@pytest.mark.parametrize("count", [254, 255, 256, 600])
+def test_units_of_very_many_terms_are_summed_as_those_of_few(count):
+    """Sums that leave 16 bits are kept in 32: the largest numbers of hundreds of terms, of both signs."""
+    rows = np.full((count, DIMENSIONS), 127, np.int8)
+    rows[:, ::3] = -128
+    positions, offsets = np.arange(count), np.arange(count + 1)
+    wanted = rows.sum(axis=0, dtype=np.int64)
+    for wide in (False, True):
+        given = (positions, offsets, np.zeros(1, np.int64))
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=False, wide=wide)
+        assert found[0].tolist() == wanted.tolist()
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=True, wide=wide)
+        assert found[0].tolist() == np.packbits(wanted > 0).tolist()
 
 
 def test_sums_outside_their_tables_are_refused():
@@ -88,7 +111,9 @@ def test_sums_outside_their_tables_are_refused():
             kernels.sum_rows(table, np.array(given_rows), np.array(ends), largest=largest)
     for positions, offsets, units in (([1], [0, 2], [0]), ([-1], [0, 1], [0]), ([1], [0, 1], [4, 2])):
         with pytest.raises(ValueError, match=r"its row|ascend"):
-            kernels.sum_units(np.array(positions), np.array(offsets), np.array(units), rows, codes=True)
+            kernels.sum_units(
+                np.array(positions), np.array(offsets), np.array(units), kernels.in_parts(rows), codes=True
+            )
 
 
 CODES = arrays(

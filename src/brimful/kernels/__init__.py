@@ -59,9 +59,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
     "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
-    "sum_rows": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT)),
+    "sum_rows": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _SIZE)),
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
-    "sum_units": (None, (_AT, _AT, _AT, _SIZE, _SIZE, _AT, _AT)),
+    "sum_units": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _AT)),
     "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
     "can_be_wide": (_SIZE, ()),
     "lay_out_codes": (None, (_AT, _SIZE, _AT)),
@@ -81,6 +81,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "add_twins": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "find_names": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "find_rows": (None, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "smallest_words": (_SIZE, (_AT, _AT, _AT, _SIZE, *(_AT,) * 8)),
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
@@ -90,8 +92,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "word_tokens": (
         _SIZE,
-        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 4),
+        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 5),
     ),
+    "rank_letters": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 
