@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,6 +237,67 @@ class Record:
     category: str | None = None
 
 
+Said = Callable[[int, int], tuple[int | None, str | None]]
+"""What the record of a range says: its time and its category."""
+
+
+class Records(Sequence[Record]):
+    """The records of data in order, in columns: a file has a hundred thousand, of which a window shows ten.
+
+    What one of them says is read when it is asked for.
+
+    >>> Records(np.array([0, 4]), np.array([4, 9]), lambda start, end: (end, None))[1]
+    Record(start=4, end=9, time=9, category=None)
+    """
+
+    def __init__(self, starts: Cuts, ends: Cuts, said: Said | None = None, *, have_categories: bool = True) -> None:
+        self.starts, self.ends = starts, ends
+        self._said, self._have_categories = said, said is not None and have_categories
+        self._read: dict[int, Record] = {}
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Record]: ...
+    def __getitem__(self, at: int | slice) -> Record | list[Record]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        known = self._read.get(at)
+        if known is None:
+            start, end = int(self.starts[at]), int(self.ends[at])
+            known = self._read[at] = Record(start, end, *(self._said(start, end) if self._said else ()))
+        return known
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Records) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    @cached_property
+    def have_categories(self) -> bool:
+        """Whether any of them says of which kind it is."""
+        return self._have_categories and any(record.category for record in self)
+
+    def kept(self, mask: NDArray[np.bool_]) -> Records:
+        """Those that a mask keeps."""
+        return Records(self.starts[mask], self.ends[mask], self._said, have_categories=self._have_categories)
+
+    def touching(self, start: int, end: int) -> list[Record]:
+        """Those that share a byte with a range."""
+        return self[int(self.ends.searchsorted(start, side="right")) : int(self.starts.searchsorted(end, side="left"))]
+
+    def between(self, start: int, end: int) -> list[Record]:
+        """From the one that holds a byte, or the first, to the one that holds another."""
+        first = max(int(self.starts.searchsorted(start, side="right")) - 1, 0)
+        return self[first : int(self.starts.searchsorted(end, side="right"))]
+
+
+NO_RECORDS = Records(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
 class Outline:
     """A text's cut points at two scales, what encloses them, and its records.
 
@@ -255,7 +316,7 @@ class Outline:
         *,
         blocks: Callable[[], tuple[Block, ...]] = tuple,
         structure: Callable[[], Structure] | None = None,
-        records: tuple[Record, ...] = (),
+        records: Records = NO_RECORDS,
         header: tuple[int, int] | None = None,
     ) -> None:
         self.kind, self.language, self.length = kind, language, length
@@ -267,11 +328,6 @@ class Outline:
     def blocks(self) -> tuple[Block, ...]:
         """The definitions of code and the sections of prose, in order, nested in each other."""
         return self._read_blocks()
-
-    @cached_property
-    def has_categories(self) -> bool:
-        """Whether any of its records says of which kind it is."""
-        return any(record.category for record in self.records)
 
     @cached_property
     def structure(self) -> Structure:
