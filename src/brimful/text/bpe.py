@@ -215,7 +215,7 @@ class BpeCounter:
         """The tokens that a text adds where it stands behind a joint."""
         if self._word_by_word:
             return sum(map(self._memory.__getitem__, words(text)))
-        return sum(map(self._length, _parts(text)))
+        return self._length(text) if len(text) <= _AT_ONCE else sum(map(self._length, _parts(text)))
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
