@@ -213,7 +213,7 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     >>> headings[0].title, [(each.kind, each.lead) for each in passages]
     ('Tea', [('list', (7, 16))])
     """
-    reading = Reading(content, b"\n" + content)
+    reading = Reading(content, b"\n" + content, _items(form))
     pattern = _pattern(form)
     position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
     while (found := pattern.search(reading.text, position)) is not None:
@@ -321,6 +321,16 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
     if all(mark.startswith(rb"\n") for mark in marks):  # written once, so that the engine jumps from line to line
         return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
     return re.compile(b"|".join(marks))
+
+
+@lru_cache(maxsize=16)
+def _items(form: _Format) -> re.Pattern[bytes]:
+    """An item of a format with what belongs to it; nothing in formats without any.
+
+    Whatever else may begin a line in them begins with other signs, so no other mark is passed over.
+    """
+    item = next((mark for mark in _PATTERNS[form] if b"(?P<item>" in mark), rb"(?!)")
+    return re.compile(item + passages.REST)
 
 
 # ---- messages: Who said what, and when? The messages of mails, mailboxes and chats.
