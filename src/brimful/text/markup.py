@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -214,9 +215,14 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     ('Tea', [('list', (7, 16))])
     """
     reading = Reading(content, b"\n" + content, _items(form))
-    pattern = _pattern(form)
     position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
-    while (found := pattern.search(reading.text, position)) is not None:
+    found = _read_marks(reading, _pattern(form), position, len(reading.text))
+    return sections_of(reading.headings, len(content)), found
+
+
+def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end: int) -> tuple[Passage, ...]:
+    """Do what each mark between two places asks for; returns the passages that were found, in order."""
+    while (found := pattern.search(reading.text, position)) is not None and found.start() < end:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
     found_passages = reading.passages
@@ -224,7 +230,46 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
         begun = found_passages[at]
         found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
     found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
-    return sections_of(reading.headings, len(content)), tuple(found_passages)
+    return tuple(found_passages)
+
+
+class PartedText:
+    r"""The headings and passages of plain text, read part by part where somebody asks for what stands around a byte.
+
+    A part begins below an empty line with a word that is no item's number. Nothing that `read_markup` finds reaches
+    over such a place, and no list goes on behind it: what is read from there on is what it finds there.
+
+    >>> text = PartedText(b"\nTEA\n\nYou need:\n- a pot\n" + b"\nIt is hot.\n" * 9, part_bytes=40)
+    >>> text.headings[0].title, [each.kind for each in text.passages_at(17)], text.passages_at(90)
+    ('TEA', ['list'], ())
+    """
+
+    def __init__(self, content: bytes, *, part_bytes: int = 2_000) -> None:
+        self._content, self._text = content, b"\n" + content
+        self._read: dict[int, tuple[list[tuple[int, int, int, bytes]], tuple[Passage, ...]]] = {}
+        self._bounds = [0]  # where parts begin
+        while (found := _PART.search(self._text, self._bounds[-1] + part_bytes)) is not None:
+            self._bounds.append(found.end() - 1)
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """All headings: only parts that have a line which may be one are read for them."""
+        parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
+        return sections_of((each for part in parts for each in self._part(part)[0]), len(self._content))
+
+    def passages_at(self, position: int) -> tuple[Passage, ...]:
+        """The passages of the part around a byte, in order."""
+        return self._part(self._part_of(position))[1]
+
+    def _part_of(self, position: int) -> int:
+        return bisect_right(self._bounds, position) - 1
+
+    def _part(self, part: int) -> tuple[list[tuple[int, int, int, bytes]], tuple[Passage, ...]]:
+        if part not in self._read:
+            reading = Reading(self._content, self._text, _items("text"))
+            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(self._text)
+            self._read[part] = reading.headings, _read_marks(reading, _pattern("text"), self._bounds[part], end)
+        return self._read[part]
 
 
 def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
@@ -306,6 +351,8 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "html": (),
     "text": (_WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
 }  # fmt: skip
+_TITLES = (_WIKI, _SETEXT, _ALONE)  # of plain text
+_PART = compiled(rb"\n\n(?=[0-9A-Za-z]{2})(?!\d{1,9}[.)])")
 _HTML = (
     rb"(?P<tag><h(?P<level>[1-6])\b)",
     rb"(?P<element><(?P<slash>/?)(?P<what>pre|ul|ol|table|blockquote)\b)",
@@ -318,9 +365,17 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
     if form == "html":
         return re.compile(b"|".join(_HTML), re.IGNORECASE)
     marks = _PATTERNS[form]
-    if all(mark.startswith(rb"\n") for mark in marks):  # written once, so that the engine jumps from line to line
-        return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
-    return re.compile(b"|".join(marks))
+    return _of_lines(marks) if all(mark.startswith(rb"\n") for mark in marks) else re.compile(b"|".join(marks))
+
+
+def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
+    """The newline before marks is written once, so that the engine jumps from line to line."""
+    return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+
+
+@cache
+def _titles() -> re.Pattern[bytes]:
+    return _of_lines(_TITLES)
 
 
 @lru_cache(maxsize=16)

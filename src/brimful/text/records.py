@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from brimful.text.times import epoch_of, time_of
 
 # ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
 
+_REMEMBERED = 256  # records of JSON: neighbours are asked for again and again
 _LARGEST_LOAD = 65_536
 """A larger record is read for its time and category by pattern, not by a full parse."""
 
@@ -61,7 +62,8 @@ def _read_json_lines(content: bytes) -> Records:
 def _with_keys(content: bytes, starts: Cuts, ends: Cuts) -> Records:
     """Records with the times and categories that their own keys give; a key may be written with escapes."""
     may_tell = b"\\u" in content or b"\0" in content or _CATEGORY_KEY.search(content) is not None
-    return Records(starts, ends, partial(_told_by_keys, content), have_categories=may_tell)
+    told = lru_cache(_REMEMBERED)(partial(_told_by_keys, content))
+    return Records(starts, ends, told, have_categories=may_tell)
 
 
 def _read_json(content: bytes) -> Records:

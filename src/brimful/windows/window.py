@@ -177,7 +177,7 @@ def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
 
     Of a lead-in only the last sentence is shown, in at most two lines.
     """
-    passages = document.outline.structure.passages
+    passages = document.outline.passages_at(span.start)
     at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
     if at < 0 or passages[at].end <= span.start or passages[at].kind not in ("table", "list"):
         return []
