@@ -469,6 +469,8 @@ class Room:
 
 _FREE_BYTES = 32 << 20
 """So much that is free is worth the milliseconds that it takes to give it back."""
+_FREE_SHARE = 5
+"""If it is more than one byte of so many: what the next question needs again takes as long to get back."""
 
 
 _GROWN_BYTES = 8 << 20
@@ -486,7 +488,7 @@ def give_back() -> None:
         return
     resident = _resident_bytes()
     if resident - _resident[0] >= _GROWN_BYTES or not resident:
-        if system.mallinfo2().free > _FREE_BYTES:
+        if system.mallinfo2().free > max(_FREE_BYTES, resident // _FREE_SHARE):
             system.malloc_trim(0)
             resident = _resident_bytes()
         _resident[0] = resident

@@ -116,10 +116,14 @@ def _on_macro(reading: Reading, found: re.Match[bytes]) -> int:
     begin = found.end()
     end = reading.text.find(b"\n", begin)
     end = end if end >= 0 else len(reading.text)
-    title = re.sub(rb"\\f.|\\&|\"", b"", reading.text[begin:end]).strip()
+    line = reading.text[begin:end]
+    title = _ROFF_SIGN.sub(b"", line).strip()
     level = 1 if found["word"].upper() == b"SH" else 2
-    _add_heading(reading, found.start("macro") - 1, begin - 1 + len(reading.text[begin:end].rstrip()), level, title)
+    _add_heading(reading, found.start("macro") - 1, begin - 1 + len(line.rstrip()), level, title)
     return begin
+
+
+_ROFF_SIGN = compiled(rb"\\f.|\\&|\"")
 
 
 def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
