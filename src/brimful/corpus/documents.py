@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
 SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
 """What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
-_LOOKED_THROUGH = 1 << 15
+_LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
 
