@@ -102,7 +102,9 @@ def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
     """All at once or some of them, with wide instructions or without, in whole groups of 32 or not."""
     wanted = by_planes(codes, query)
     tables, base = HalfTables.of(query)
-    planes = kernels.Planes(codes, wide=wide)
+    middle = 32 * data.draw(st.integers(0, len(codes) // 32))
+    parts = iter([codes[:middle], codes[middle:]] if middle else [codes])
+    planes = kernels.Planes(parts, count=len(codes), wide=wide)
     found, scores = planes.near(tables, base=base, least=least)
     near = np.flatnonzero((wanted >= least) & (wanted != NOTHING))
     assert found.tolist() == near.tolist()
@@ -114,7 +116,7 @@ def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
 @given(CODES, QUERIES)
 def test_compared_codes_say_what_similarities_say(codes, query):
     """The same scores as code by code, and nothing of codes that say nothing."""
-    compared, wanted = ComparedCodes(codes), similarities(codes, query)
+    compared, wanted = ComparedCodes([codes], count=len(codes)), similarities(codes, query)
     assert compared.scores(np.arange(len(codes)), HalfTables.of(query)).tolist() == wanted.tolist()
     assert compared.near(HalfTables.of(query), least=NOTHING)[0].tolist() == np.flatnonzero(wanted != NOTHING).tolist()
 
@@ -123,13 +125,13 @@ def test_the_largest_scores_fit_in_planes():
     """A question of extremes and codes that agree or disagree in every dimension."""
     codes = np.array([[255] * CODE_BYTES, [0] * (CODE_BYTES - 1) + [1]] * 20, np.uint8)
     for query in (np.full(DIMENSIONS, 1 << 40), np.full(DIMENSIONS, -(1 << 40))):
-        scores = ComparedCodes(codes).scores(np.arange(40), HalfTables.of(query))
+        scores = ComparedCodes([codes], count=len(codes)).scores(np.arange(40), HalfTables.of(query))
         assert scores.tolist() == similarities(codes, query).tolist() == by_planes(codes, query).tolist()
 
 
 def test_other_tables_and_other_codes_are_refused_in_planes():
     """The sizes, the values and the numbers are checked before anything is read."""
-    planes = kernels.Planes(np.ones((3, CODE_BYTES), np.uint8))
+    planes = kernels.Planes([np.ones((3, CODE_BYTES), np.uint8)], count=3)
     fine = np.zeros((64, 16), np.uint8)
     for tables in (fine[:, :8], fine[1:], fine + 125):
         with pytest.raises(ValueError, match="64 tables"):
@@ -137,3 +139,13 @@ def test_other_tables_and_other_codes_are_refused_in_planes():
     for numbers in ([-1], [3], [0, 1, 7]):
         with pytest.raises(ValueError, match="3 codes"):
             planes.scores(np.array(numbers), fine, base=0, nothing=NOTHING)
+
+
+def test_parts_of_codes_are_as_many_as_was_said():
+    """Nothing is laid out behind the room that there is, or inside of a group."""
+    codes = np.ones((40, CODE_BYTES), np.uint8)
+    for parts in ([codes[:3], codes[:3]], [codes[:32], codes[:9]]):
+        with pytest.raises(ValueError, match="whole groups of 32"):
+            kernels.Planes(parts, count=40)
+    with pytest.raises(ValueError, match="40 codes were announced, and 32 came"):
+        kernels.Planes([codes[:32]], count=40)

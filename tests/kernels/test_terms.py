@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brimful.kernels import terms as kernels
 from brimful.text.characters import fold
 from brimful.text.terms import terms_of
-from tests.kernels import pieces
+from tests.kernels import grouping, pieces
 from tests.kernels import terms as oracle
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
@@ -128,3 +128,38 @@ def test_places_of_unknown_terms_are_refused():
     for bounds, terms in (([0, 4], [0, 1]), ([0, 4, 8], [0, 2]), ([0, 4, 8], [0])):
         with pytest.raises(ValueError, match=r"bounds|one of the terms"):
             kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.sets(st.integers(0, 90), max_size=12)), max_size=8),
+    st.sets(st.integers(1, 90), max_size=6),
+    st.data(),
+)
+def test_smallest_words_are_those_of_plain_python(found, breaks, data):
+    """In which no other begins, the shortest of those that begin together, before the end that counts of their line."""
+    names = [b"x" * length for length, _ in found]
+    columns = [sorted(places) for _, places in found]
+    offsets = np.cumsum([0, *map(len, columns)])
+    places = np.array([place for column in columns for place in column], np.int32)
+    starts = np.array([0, *sorted(breaks)])
+    rows = kernels.find_rows(starts, places)
+    assert rows.tolist() == (starts.searchsorted(places, side="right") - 1).tolist()
+    ends = np.array([data.draw(st.integers(int(start), 100)) for start in starts])
+    made = kernels.smallest_words(names, offsets, places, rows=rows, ends=ends)
+    assert tuple(each.tolist() for each in made) == grouping.smallest_words(names, offsets, places, rows, ends)
+
+
+def test_what_words_stand_in_is_checked():
+    """No kernel reads a line or a word that is not there."""
+    some = np.array([0, 3], np.int32)
+    for starts, places in (([], [0]), ([1, 2], [0]), ([0, 5, 4], [0]), ([0], [-1])):
+        with pytest.raises(ValueError, match="must ascend from 0 on"):
+            kernels.find_rows(np.array(starts), np.array(places))
+    for names, offsets, rows, why in (
+        ([b"x"], [0, 1], some, "every word needs"),
+        ([b"x"], [0, 2], some[:1], "every place needs"),
+        ([b"x"], [0, 2], some + 1, "every place needs"),
+        ([b""], [0, 2], some * 0, "must have a byte"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            kernels.smallest_words(names, np.array(offsets), some, rows=rows, ends=np.array([9]))

@@ -7,14 +7,14 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import open_twin
+from brimful.classes import dataclass, open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -41,7 +41,7 @@ class _WorkedOut:
     speaks: bool
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Document(_WorkedOut):
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 

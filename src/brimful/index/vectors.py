@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isqrt
 from typing import Any, NamedTuple, Protocol
 
@@ -123,17 +123,19 @@ _HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
 
 
 class ComparedCodes:
-    """Codes that are compared with many questions: `near` and `scores` say what `similarities` says.
+    """So many codes that are compared with many questions: `near` and `scores` say what `similarities` says.
+
+    They are given in parts, of which all but the last have whole groups of 32.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20
-    >>> asked, compared = HalfTables.of(query), ComparedCodes(codes_of(np.eye(2, DIMENSIONS)))
+    >>> asked, compared = HalfTables.of(query), ComparedCodes([codes_of(np.eye(2, DIMENSIONS))], count=2)
     >>> [column.tolist() for column in compared.near(asked, least=0)], compared.scores(np.arange(2), asked).tolist()
     ([[0], [46]], [46, -46])
     """
 
-    def __init__(self, codes: Codes) -> None:
-        self._planes = kernels.Planes(codes)
+    def __init__(self, parts: Iterable[Codes], *, count: int) -> None:
+        self._planes = kernels.Planes(parts, count=count)
 
     def __len__(self) -> int:
         return len(self._planes)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -32,6 +33,7 @@ _FLAGS = (
 _SUFFIXES = {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}
 
 
+@cache
 def digest() -> str:
     """A hash of the kernels' source."""
     found = hashlib.sha256()

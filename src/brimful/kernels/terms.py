@@ -173,6 +173,51 @@ def place_terms(
     return offsets, places
 
 
+def find_rows(starts: Numbers, places: Places) -> Places:
+    """The line of each of some places of a text, whose lines begin at `starts`, the first one at 0.
+
+    >>> find_rows(np.array([0, 5, 9]), np.array([0, 4, 5, 8, 70])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    starts, places = numbers_of(starts), places_of(places)
+    if len(places) and (not len(starts) or starts[0] != 0 or (np.diff(starts) < 0).any() or places.min() < 0):
+        raise ValueError("lines must ascend from 0 on, and no place is negative")
+    last = int(places.max(initial=0))
+    blocks, rows = np.empty((last >> 6) + 1, np.int32), np.empty(len(places), np.int32)
+    given = (starts.ctypes.data, len(starts), places.ctypes.data, len(places), last)
+    library().find_rows(*given, blocks.ctypes.data, rows.ctypes.data)
+    return rows
+
+
+def smallest_words(
+    names: Sequence[bytes], offsets: Numbers, places: Places, *, rows: Places, ends: Numbers
+) -> tuple[Places, Places, Places, Places, Places]:
+    """The smallest words of a text: in which no other begins, of those that begin together the shortest.
+
+    Word w stands at `places[offsets[w]:offsets[w + 1]]`, ascending, in the lines `rows`; what begins behind the end
+    that a line has in `ends` does not count. Returned are the places that are left; of each word in each line where
+    its places begin among those, and behind the last their number; which word and line that is; and where the pairs
+    of each word begin.
+    """
+    offsets, places, rows, ends = numbers_of(offsets), places_of(places), places_of(rows), numbers_of(ends)
+    lengths = np.fromiter(map(len, names), np.int32, len(names))
+    if len(offsets) != len(names) + 1 or offsets[0] != 0 or offsets[-1] != len(places) or (np.diff(offsets) < 0).any():
+        raise ValueError("every word needs its places")
+    if len(rows) != len(places) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ends)):
+        raise ValueError("every place needs its line")
+    size = int(places.max(initial=0)) + int(lengths.max(initial=0)) + 1
+    if int(places.min(initial=0)) < 0 or size > MOST_BYTES or (len(lengths) and not lengths.min()):
+        raise ValueError("a word must have a byte, and lie inside of its text")
+    shortest, bounds = np.zeros(size, np.int32), np.empty(len(names) + 1, np.int32)
+    kept, firsts, words, lines = (np.empty(len(places) + 1, np.int32) for _ in range(4))
+    given = (places, offsets, lengths), (rows, ends, shortest, kept, firsts, words, lines, bounds)
+    before, behind = ([each.ctypes.data for each in some] for some in given)
+    count = library().smallest_words(*before, len(names), *behind)
+    pairs = int(bounds[-1])
+    firsts[pairs] = count
+    return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
+
+
 def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
     """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
     texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import InputError, StoreUnreachableError
+from brimful.home import own_folder
 from brimful.index.embedders import Embedder
 from brimful.store.address import STORE_NAME, Address, Place, Shards, is_address, is_list, several, shards_of
 from brimful.store.claims import ALL
@@ -110,7 +111,5 @@ def digests_of(place: Place) -> Path:
         return digests_of(place.places[0] if place.file is None else place.file)
     if isinstance(place, Path):
         return place.with_name(f"{place.name}-digests")
-    from platformdirs import user_data_path
-
-    folder = user_data_path("brimful", appauthor=False) / "servers"
+    folder = own_folder("data") / "servers"
     return folder / f"{hashlib.sha256(place.key.encode()).hexdigest()[:24]}-digests"

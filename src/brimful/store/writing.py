@@ -262,7 +262,7 @@ def mask(cursor: Cursor, documents: Sequence[int]) -> None:
 def rename_card(cursor: Cursor, segment: int, number: int, path: str) -> None:
     """Show another path for a document that begins in this segment."""
     packed, most = BlobReader(cursor).column(key_of(segment, CARDS))
-    cards = unpack_cards(packed, most=most)
+    cards = list(map(Card._make, zip(*unpack_cards(packed, most=most), strict=True)))
     write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
 
 

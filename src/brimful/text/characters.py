@@ -7,11 +7,12 @@ import functools
 import sys
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brimful.classes import dataclass
 
 # ---- characters: What kind of character is this, and how is it written in a term?
 #

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -13,7 +14,7 @@ from brimful.classes import dataclass
 from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 from brimful.text import passages
-from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, line_above
+from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
 from brimful.text.times import time_of
 
 # ---- titles: Which headings does a text have? What is done at each of their marks.
@@ -170,6 +171,68 @@ def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
     return closed.end()
 
 
+# ---- pages: What is a page about? The lines at its head, in a text whose pages are kept apart by form feeds.
+
+_LEAST_PAGES = 4
+_HEAD_LINES = 10
+"""Lines of a page among which its head is looked for."""
+_RUNNING = (3, 10)
+"""A line at the head of more pages than this, or of more than one in so many, is the same for all and names none."""
+_WORD = compiled(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
+_SMALL_WORD = 4
+"""Letters of a word that may be small in a title."""
+_LONGEST_LINE = 90
+
+
+def _page_heads(content: bytes) -> list[Title]:
+    r"""What stands at the head of each page: where it starts and ends, its level, and its words.
+
+    A line there is a title if its words begin with capitals, short ones aside, and it does not end as a sentence.
+    Lines that most pages begin with are left out; of a page that has no others the last of them ends what the page
+    before was about.
+
+    >>> pages = [b"ACME Corp\n%b\n\nSome text that goes on.\n" % title for title in (b"Balance Sheet", b"Cash Flows")]
+    >>> [title for *_, title in _page_heads(b"\f".join([*pages, *pages]))]
+    [b'Balance Sheet', b'Cash Flows', b'Balance Sheet', b'Cash Flows']
+    """
+    if content.count(b"\f") < _LEAST_PAGES - 1:
+        return []
+    starts = [0, *(found.end() for found in re.finditer(rb"\f", content))]
+    pages = [_titles_at(content, start) for start in starts]
+    times = Counter(line for titles in pages for line in {line for _, line in titles})
+    most = max(_RUNNING[0], len(pages) // _RUNNING[1])
+    found = []
+    for titles in pages:
+        own = [each for each in titles if times[each[1]] <= most] or titles[-1:]
+        if own:
+            last, line = own[-1]
+            found.append((own[0][0], last + len(line), 1, b", ".join(line for _, line in own)))
+    return found
+
+
+def _titles_at(content: bytes, start: int) -> list[tuple[int, bytes]]:
+    """The titles that a page begins with, and where they stand; numbers and blank lines before them are passed over."""
+    found: list[tuple[int, bytes]] = []
+    for _ in range(_HEAD_LINES):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        words = content[start:end].strip()
+        if _names_a_page(words):
+            found.append((start + content[start:end].find(words), words))
+        elif found or not (words.isdigit() or not words):
+            break
+        start = end + 1
+    return found
+
+
+def _names_a_page(line: bytes) -> bool:
+    if not 3 < len(line) <= _LONGEST_LINE or line[-1:] in b".,;:!?" or line[:1].islower() or b"\f" in line:
+        return False
+    words = _WORD.findall(line)
+    small = [word for word in words if word[:1].islower()]
+    return 2 * len(small) <= len(words) > 0 and all(len(word) <= _SMALL_WORD for word in small)
+
+
 _OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "atx": _on_atx, "title": _on_title, "wiki": _on_wiki, "setext": _on_setext, "rule": _on_rule,
     "command": _on_command, "macro": _on_macro, "caps": _on_caps, "inset": _on_inset, "alone": _on_alone,
@@ -221,7 +284,8 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     reading = Reading(content, b"\n" + content, _items(form))
     position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
     found = _read_marks(reading, _pattern(form), position, len(reading.text))
-    return sections_of(reading.headings, len(content)), found
+    headings = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
+    return sections_of(headings, len(content)), found
 
 
 def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end: int) -> tuple[Passage, ...]:
@@ -250,7 +314,7 @@ class PartedText:
 
     def __init__(self, content: bytes, *, part_bytes: int = 2_000) -> None:
         self._content, self._text = content, b"\n" + content
-        self._read: dict[int, tuple[list[tuple[int, int, int, bytes]], tuple[Passage, ...]]] = {}
+        self._read: dict[int, tuple[list[Title], tuple[Passage, ...]]] = {}
         self._bounds = [0]  # where parts begin
         while (found := _PART.search(self._text, self._bounds[-1] + part_bytes)) is not None:
             self._bounds.append(found.end() - 1)
@@ -259,7 +323,8 @@ class PartedText:
     def headings(self) -> tuple[Heading, ...]:
         """All headings: only parts that have a line which may be one are read for them."""
         parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
-        return sections_of((each for part in parts for each in self._part(part)[0]), len(self._content))
+        found = [each for part in parts for each in self._part(part)[0]]
+        return sections_of(_or_page_heads(self._content, found), len(self._content))
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
         """The passages of the part around a byte, in order."""
@@ -268,7 +333,7 @@ class PartedText:
     def _part_of(self, position: int) -> int:
         return bisect_right(self._bounds, position) - 1
 
-    def _part(self, part: int) -> tuple[list[tuple[int, int, int, bytes]], tuple[Passage, ...]]:
+    def _part(self, part: int) -> tuple[list[Title], tuple[Passage, ...]]:
         if part not in self._read:
             reading = Reading(self._content, self._text, _items("text"))
             end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(self._text)
@@ -276,7 +341,30 @@ class PartedText:
         return self._read[part]
 
 
-def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
+def titles_in(content: bytes) -> list[tuple[int, int, int]]:
+    r"""The headings of a text that is neither Markdown nor reStructuredText: where each starts and ends, and its level.
+
+    Those that every kind of text may have (`== Title`, underlined ones) are not among them.
+
+    >>> titles_in(b".TH GREP 1\n.SH \"EXIT STATUS\"\nIt is 0.\n")
+    [(11, 28, 1)]
+    """
+    form = format_of(content, language="text")
+    reading = Reading(content, b"\n" + content, _items(form))
+    position, pattern = 0, _title_pattern(form)
+    while (found := pattern.search(reading.text, position)) is not None:
+        position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
+    found_titles = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
+    return [(start, end, level) for start, end, level, _ in sorted(found_titles)]
+
+
+def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
+    """The heads of pages, where a text has hardly any other headings: those reach over the ends of pages."""
+    heads = _page_heads(content)
+    return heads if len(headings) * _RUNNING[1] <= len(heads) else headings
+
+
+def sections_of(found: Iterable[Title], length: int) -> tuple[Heading, ...]:
     """Headings by start, end, level and title: each reaches to the next of its own or a higher rank."""
     headings = sorted(set(found))
     ends = [length] * len(headings)
@@ -362,6 +450,13 @@ _HTML = (
     rb"(?P<element><(?P<slash>/?)(?P<what>pre|ul|ol|table|blockquote)\b)",
     rb"(?P<comment><!--)",
 )
+
+
+@lru_cache(maxsize=4)
+def _title_pattern(form: _Format) -> re.Pattern[bytes]:
+    """The marks of headings that only texts of this form have."""
+    latex = _PATTERNS["latex"][0]
+    return re.compile(b"|".join({"roff": _PATTERNS["roff"][:1], "man": _PATTERNS["man"]}.get(form, (_ALONE, latex))))
 
 
 @lru_cache(maxsize=16)

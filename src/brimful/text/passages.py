@@ -48,6 +48,10 @@ class Passage:
     parts: tuple[int, ...] = ()
 
 
+Title = tuple[int, int, int, bytes]
+"""A heading as it is found: where it starts and ends, its level, its words."""
+
+
 @dataclass(slots=True)
 class Reading:
     """What was found so far; `text` is the content with a newline in front."""
@@ -55,7 +59,7 @@ class Reading:
     content: bytes
     text: bytes
     items_below: re.Pattern[bytes]  # an item with what belongs to it, where it stands right below another
-    headings: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # start, end, level, title
+    headings: list[Title] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
     items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages

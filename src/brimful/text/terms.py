@@ -263,7 +263,8 @@ def _perhaps_accented(named: _Named) -> list[int]:
     codes = np.frombuffer(named.lines, np.uint8)
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
-    found: list[int] = np.unique(named.bounds.searchsorted(places, side="right") - 1).tolist()
+    rows = named.bounds.searchsorted(places, side="right") - 1
+    found: list[int] = rows[np.diff(rows, prepend=-1) > 0].tolist()
     return found
 
 

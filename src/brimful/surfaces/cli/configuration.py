@@ -11,6 +11,7 @@ from typing import Any
 from brimful.choices import check_value, from_text
 from brimful.classes import dataclass
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
+from brimful.home import own_folder
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import Address, Place, Shards, is_address, is_list, masked, shards_of
 
@@ -90,9 +91,7 @@ def user_file() -> Path:
     """The user's own file: BRIMFUL_CONFIG, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CONFIG"):
         return Path(chosen).expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("brimful", appauthor=False) / "config.toml"
+    return own_folder("config") / "config.toml"
 
 
 def unknown_variables() -> list[str]:
@@ -324,9 +323,7 @@ def cache_folder() -> Path:
     """Where stores are kept that nobody named: BRIMFUL_CACHE, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CACHE"):
         return Path(chosen)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("brimful", appauthor=False) / "stores"
+    return own_folder("cache") / "stores"
 
 
 def _check_unlinked(place: Path, *, within: Path) -> Path:
