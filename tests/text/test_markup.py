@@ -272,7 +272,8 @@ LINES = (
     "", "", "  ", "\r", "- item", "- item  ", "  * item", "1. one", "12) two", "a. letter", "10.5 x", "2022-01-10 x",
     "Chapter 1 Tea", "1.2 Tea and cups", "TITLE HERE", "===", "---", "--", "== Wiki ==", "> quote", "| a | b |",
     "|---|---|", "a | b", "--|--", "plain words", "You need:", "\tindented", "   three", "    four", "ab", "x", "• dot",
-    "===\r", "```", "#. item", "* * *", "**** x", "+ x", ".. note::", "# title", ".SH TEA", ":: x", "Ends::", "***", "\fCash Flows",
+    "===\r", "```", "#. item", "* * *", "**** x", "+ x", ".. note::", "# title", ".SH TEA", ":: x", "Ends::", "***",
+    "\fCash Flows",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(LINES), max_size=40).map(lambda lines: "\n".join(lines).encode())
 
