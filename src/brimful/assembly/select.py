@@ -358,8 +358,8 @@ class Layout:
         key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
         if first < 0 or last < 0 or key in self._costs or after.document is None:
             return
-        raw = after.text.encode()
-        above, below = raw[:first].decode(), raw[len(raw) - last :].decode()
+        above = after.document.text(after.start, before.start)
+        below = after.document.text(before.end, after.end)
         known = self.cost_of_text(before)
         self._costs[key] = after, extended(known, self._counter, above=above, below=below)
 
