@@ -21,6 +21,7 @@ from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
+from brimful.text.markup import titles_in
 from brimful.text.outline import (
     SECTION_AIM,
     UNIT_AIM,
@@ -169,6 +170,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
     lines, prose = axis.lines, axis.of_line == _PROSE
     owner = np.where(prose, axis.owner, -1)
     heads, solid = headings_in(axis.content, lines, owner, bounds=axis.bounds, rst=axis.rst, markdown=axis.markdown)
+    heads = _with_titles(axis, heads, solid)
     filled = prose & ~lines.blank
     head_lines = lines.starts.searchsorted(heads.starts, side="right") - 1
     is_head = np.zeros(len(prose), np.bool_)
@@ -189,6 +191,23 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
     kept_whole[:-1] &= hard[1:] - hard[:-1] <= UNIT_AIM
     stops = stops[~kept_whole[kernels.count_until(hard, stops) - 1]]
     return _Divided(merged(hard, stops), sections, heads)
+
+
+def _with_titles(axis: _Axis, heads: Heads, solid: Cuts) -> Heads:
+    """The headings, and those that texts have which are neither Markdown nor reStructuredText."""
+    found = []
+    for text in np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown).tolist():
+        base = int(axis.bases[text])
+        found += [
+            (base + start, base + end, level)
+            for start, end, level in titles_in(axis.content[base : int(axis.ends[text])])
+        ]
+    if not found:
+        return heads
+    starts, ends, levels = np.array(found, np.int64).T
+    others = merged(heads.starts, heads.ends)
+    apart = _outside(solid, starts) & _outside(others, starts) & _outside(others, ends)
+    return joined([heads, Heads(starts[apart], ends[apart], levels[apart])])
 
 
 def _below(axis: _Axis, heads: Heads, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -80,11 +80,29 @@ EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, in
     }
 }
 
+/* Two ascending columns as one, each number once. Returns how many there are, or -1 where a column does not ascend. */
+static int64_t unite_two(const int64_t *one, int64_t ones, const int64_t *other, int64_t others, int64_t *out)
+{
+    int64_t made = 0, at = 0, to = 0, before = INT64_MIN, falls = 0;
+    while (at < ones || to < others) {
+        int64_t left = at < ones ? one[at] : INT64_MAX, right = to < others ? other[to] : INT64_MAX;
+        int64_t value = left < right ? left : right;
+        at += at < ones && left == value;
+        to += to < others && right == value;
+        falls |= value < before;
+        out[made] = value;
+        made += !made || value != before;
+        before = value;
+    }
+    return falls ? -1 : made;
+}
+
 /* Ascending columns as one, each number once. `cursors` has a zero for each column, `out` room for all numbers. Returns
  * how many there are, or -1 where a column does not ascend. */
-EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors,
-                             int64_t *out)
+static int64_t unite(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors, int64_t *out)
 {
+    if (count <= 2)
+        return unite_two(columns[0], count ? sizes[0] : 0, columns[count > 1], count > 1 ? sizes[1] : 0, out);
     int64_t made = 0;
     for (;;) {
         int64_t least = 0, open = 0;
@@ -107,4 +125,27 @@ EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes
         }
         out[made++] = least;
     }
+}
+
+/* The same of several segments, `count` columns of each: those of segment s are columns[s], columns[segments + s] and so
+ * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are, or
+ * -1 where a column does not ascend. `room` has place for `count` columns, `cursors` for twice as many numbers. */
+EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
+                             int64_t *cursors, const int64_t **room, int64_t *out, int64_t *made)
+{
+    int64_t total = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int64_t own = 0;
+        for (int64_t column = 0; column < count; column++)
+            if (sizes[column * segments + segment]) {
+                room[own] = columns[column * segments + segment];
+                cursors[count + own] = sizes[column * segments + segment];
+                cursors[own++] = 0;
+            }
+        made[segment] = unite(room, cursors + count, own, cursors, out + total);
+        if (made[segment] < 0)
+            return -1;
+        total += made[segment];
+    }
+    return total;
 }

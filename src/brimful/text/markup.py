@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -165,6 +166,68 @@ def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
     return closed.end()
 
 
+# ---- pages: What is a page about? The lines at its head, in a text whose pages are kept apart by form feeds.
+
+_LEAST_PAGES = 4
+_HEAD_LINES = 10
+"""Lines of a page among which its head is looked for."""
+_RUNNING = (3, 10)
+"""A line at the head of more pages than this, or of more than one in so many, is the same for all and names none."""
+_WORD = compiled(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
+_SMALL_WORD = 4
+"""Letters of a word that may be small in a title."""
+_LONGEST_LINE = 90
+
+
+def _page_heads(content: bytes) -> list[tuple[int, int, int, bytes]]:
+    r"""What stands at the head of each page: where it starts and ends, its level, and its words.
+
+    A line there is a title if its words begin with capitals, short ones aside, and it does not end as a sentence.
+    Lines that most pages begin with are left out; of a page that has no others the last of them ends what the page
+    before was about.
+
+    >>> pages = [b"ACME Corp\n%b\n\nSome text that goes on.\n" % title for title in (b"Balance Sheet", b"Cash Flows")]
+    >>> [title for *_, title in _page_heads(b"\f".join([*pages, *pages]))]
+    [b'Balance Sheet', b'Cash Flows', b'Balance Sheet', b'Cash Flows']
+    """
+    if content.count(b"\f") < _LEAST_PAGES - 1:
+        return []
+    starts = [0, *(found.end() for found in re.finditer(rb"\f", content))]
+    pages = [_titles_at(content, start) for start in starts]
+    times = Counter(line for titles in pages for line in {line for _, line in titles})
+    most = max(_RUNNING[0], len(pages) // _RUNNING[1])
+    found = []
+    for titles in pages:
+        own = [each for each in titles if times[each[1]] <= most] or titles[-1:]
+        if own:
+            last, line = own[-1]
+            found.append((own[0][0], last + len(line), 1, b", ".join(line for _, line in own)))
+    return found
+
+
+def _titles_at(content: bytes, start: int) -> list[tuple[int, bytes]]:
+    """The titles that a page begins with, and where they stand; numbers and blank lines before them are passed over."""
+    found: list[tuple[int, bytes]] = []
+    for _ in range(_HEAD_LINES):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        words = content[start:end].strip()
+        if _names_a_page(words):
+            found.append((start + content[start:end].find(words), words))
+        elif found or not (words.isdigit() or not words):
+            break
+        start = end + 1
+    return found
+
+
+def _names_a_page(line: bytes) -> bool:
+    if not 3 < len(line) <= _LONGEST_LINE or line[-1:] in b".,;:!?" or line[:1].islower() or b"\f" in line:
+        return False
+    words = _WORD.findall(line)
+    small = [word for word in words if word[:1].islower()]
+    return 2 * len(small) <= len(words) > 0 and all(len(word) <= _SMALL_WORD for word in small)
+
+
 _OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "atx": _on_atx, "title": _on_title, "wiki": _on_wiki, "setext": _on_setext, "rule": _on_rule,
     "command": _on_command, "macro": _on_macro, "caps": _on_caps, "inset": _on_inset, "alone": _on_alone,
@@ -219,12 +282,39 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     while (found := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
+    if form == "text":
+        _add_page_heads(reading)
     found_passages = reading.passages
     for at, items in reading.items.items():
         begun = found_passages[at]
         found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
     found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
     return sections_of(reading.headings, len(content)), tuple(found_passages)
+
+
+def titles_in(content: bytes) -> list[tuple[int, int, int]]:
+    r"""The headings of a text that is neither Markdown nor reStructuredText: where each starts and ends, and its level.
+
+    Those that every kind of text may have (`== Title`, underlined ones) are not among them.
+
+    >>> titles_in(b".TH GREP 1\n.SH \"EXIT STATUS\"\nIt is 0.\n")
+    [(11, 28, 1)]
+    """
+    form = format_of(content, language="text")
+    reading = Reading(content, b"\n" + content)
+    position, pattern = 0, _title_pattern(form)
+    while (found := pattern.search(reading.text, position)) is not None:
+        position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
+    if form == "text":
+        _add_page_heads(reading)
+    return [(start, end, level) for start, end, level, _ in sorted(reading.headings)]
+
+
+def _add_page_heads(reading: Reading) -> None:
+    """The heads of pages, where a text has hardly any other headings: those reach over the ends of pages."""
+    heads = _page_heads(reading.content)
+    if len(reading.headings) * _RUNNING[1] <= len(heads):
+        reading.headings[:] = heads
 
 
 def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
@@ -311,6 +401,13 @@ _HTML = (
     rb"(?P<element><(?P<slash>/?)(?P<what>pre|ul|ol|table|blockquote)\b)",
     rb"(?P<comment><!--)",
 )
+
+
+@lru_cache(maxsize=4)
+def _title_pattern(form: _Format) -> re.Pattern[bytes]:
+    """The marks of headings that only texts of this form have."""
+    latex = _PATTERNS["latex"][0]
+    return re.compile(b"|".join({"roff": _PATTERNS["roff"][:1], "man": _PATTERNS["man"]}.get(form, (_ALONE, latex))))
 
 
 @lru_cache(maxsize=16)
