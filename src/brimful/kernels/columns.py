@@ -304,7 +304,7 @@ class UnitGrid:
             edges[0] != 0
             or (edges[1:] != behind).any()
             or (behind <= firsts).any()
-            or not np.isin(begins, firsts).all()
+            or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
         columns = np.array([address_of(column) for column in kept], np.uint64)

@@ -428,7 +428,7 @@ class PathNames:
 def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
     """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
     new = numbers[known[numbers] < 0]
-    found: list[int] = np.unique(new).tolist() if len(new) else []
+    found: list[int] = sorted(set(new.tolist()))  # `np.unique` loads masked arrays first
     return found
 
 
