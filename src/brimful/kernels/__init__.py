@@ -70,6 +70,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
+    "mean_around": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _AT)),
     "order_units": (None, (_AT, _SIZE, _AT, _AT)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "find_in_pages": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),

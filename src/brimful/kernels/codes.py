@@ -124,6 +124,15 @@ class WeighedUnits:
         runs = (address_of(self._firsts), address_of(self._lasts))
         return float(library().most_covered(*self._given, *runs, reach, *room))
 
+    def means(self, values: Numbers, *, reach: int) -> Numbers:
+        """The mean of the values of each unit and so many neighbours on both sides, rounded down."""
+        values, made = numbers_of(values), np.empty(self._units, np.int64)
+        if len(values) != self._units or reach < 0:
+            raise ValueError(f"{self._units} units need as many values, and a reach from 0 on")
+        runs = (address_of(self._firsts), address_of(self._lasts))
+        library().mean_around(address_of(values), self._units, *runs, reach, address_of(made))
+        return made
+
     @property
     def _given(self) -> tuple[int, int, int, int]:
         return address_of(self.counts), address_of(self.told), self._words, self._units
