@@ -390,35 +390,32 @@ class CorpusColumns:
         return codes
 
     @cached_property
-    def _compared(self) -> list[ComparedCodes | None]:
-        """The codes of each segment's units, laid out to be compared all at once; None where there are none."""
-        found: list[ComparedCodes | None] = []
+    def _compared(self) -> ComparedCodes | None:
+        """The codes of all units, laid out to be compared at once; None in a store without vectors."""
+        codes = np.zeros((len(self), CODE_BYTES), np.uint8)
         for segment in self.segments:
-            codes = segment.view.codes
-            live = codes if codes is None or segment.stored is None else codes[segment.stored]
-            found.append(None if live is None else ComparedCodes(live))
-        return found
+            stored = segment.view.codes
+            if stored is None:
+                return None
+            codes[segment.first : segment.first + len(segment)] = (
+                stored if segment.stored is None else stored[segment.stored]
+            )
+        return ComparedCodes(codes)
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
+        if self.__dict__.get("_compared") is not None and self._compared is not None:
+            return self._compared.scores(units, HalfTables.of(meaning))
         bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        wanted = [
-            (segment, units[low:high] - segment.first)
+        stored = [
+            (segment.view, segment.stored_of(units[low:high] - segment.first))
             for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True)
         ]
-        stored = [(segment.view, segment.stored_of(some)) for segment, some in wanted]
         elsewhere = self.snapshot.scores_elsewhere(stored, meaning)
         if elsewhere is not None:
             return _joined(elsewhere)
-        if "_compared" not in self.__dict__:
-            codes = self.codes(units)
-            return None if codes is None else similarities(codes, meaning).astype(np.int64)
-        found, asked = [], HalfTables.of(meaning)
-        for compared, (_, some) in zip(self._compared, wanted, strict=True):
-            if compared is None:
-                return None
-            found.append(compared.scores(some, asked))
-        return _joined(found)
+        codes = self.codes(units)
+        return None if codes is None else similarities(codes, meaning).astype(np.int64)
 
     def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
         """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
@@ -426,38 +423,31 @@ class CorpusColumns:
         Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
-        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
-        for segment, alike in self._near_in(meaning, least, limit if allowed is None else None):
-            found, likeness = alike
-            if allowed is not None:
-                kept = allowed[self.rows[found + segment.first]]
-                found, likeness = found[kept], likeness[kept]
-            kept = best_of_all(likeness, limit)
-            found, likeness = found[kept], likeness[kept]
-            units.append(found + segment.first)
-            scores.append(likeness)
-        near, worth = _joined(units), _joined(scores)
-        order = np.lexsort((self.offsets[near], self.rows[near], -worth))
-        best: Ids = np.sort(near[order[:limit]])
+        least = BEYOND_CHANCE * chance_score(meaning)
+        near, worth = self._near_to(meaning, least, limit if allowed is None else None)
+        if allowed is not None:
+            kept = allowed[self.rows[near]]
+            near, worth = near[kept], worth[kept]
+        kept = best_of_all(worth, limit)
+        near, worth = near[kept], worth[kept]
+        rows, offsets, _ = self.placed(near)
+        best: Ids = np.sort(near[np.lexsort((offsets, rows, -worth))[:limit]])
         return best
 
-    def _near_in(
-        self, meaning: Numbers, least: int, limit: int | None
-    ) -> Iterator[tuple[_SegmentUnits, tuple[Numbers, Numbers]]]:
-        """The units of each segment that are alike to a question, by their place in it, and their scores.
+    def _near_to(self, meaning: Numbers, least: int, limit: int | None) -> tuple[Ids, Numbers]:
+        """The units that are alike to a question, ascending, and their scores.
 
-        The `limit` best of them are enough, with those that are as good as the last.
+        The `limit` best of each segment are enough, with those that are as good as the last.
         """
         views = [segment.view for segment in self.segments]
         elsewhere = self.snapshot.near_elsewhere(views, meaning, least=least, limit=limit)
         if elsewhere is not None:
-            for segment, (stored, likeness) in zip(self.segments, elsewhere, strict=True):
-                yield segment, segment.live_of(stored, likeness)
-            return
-        asked = HalfTables.of(meaning)
-        for segment, codes in zip(self.segments, self._compared, strict=True):
-            if codes is not None:
-                yield segment, codes.near(asked, least=least)
+            found = [segment.live_of(*near) for segment, near in zip(self.segments, elsewhere, strict=True)]
+            units = [own + segment.first for segment, (own, _) in zip(self.segments, found, strict=True)]
+            return _joined(units), _joined([likeness for _, likeness in found])
+        if self._compared is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return self._compared.near(HalfTables.of(meaning), least=least)
 
     def heading_tree(self, number: int) -> HeadingTree | None:
         """The headings of a segment and which one each stands under; None where there are none."""
