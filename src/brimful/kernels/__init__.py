@@ -36,7 +36,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pack_places": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT)),
     "packed_count": (_SIZE, (_AT, _SIZE)),
     "unpack_numbers": (None, (_AT, _SIZE, _SIZE, _AT)),
-    "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
+    "unite_columns": (_SIZE, (_AT, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
     "find_clumps": (_SIZE, (_AT, _SIZE, _AT, _WORD, _AT, _SIZE, *(_AT,) * 5)),
     "number_strings": (_SIZE, (_AT, _AT, _AT, _SIZE, _WORD, _AT, _SIZE, *(_AT,) * 3)),
     "find_terms": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),

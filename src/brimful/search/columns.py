@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     similarities,
 )
 from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid
+from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid, unite_all
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
@@ -31,6 +31,7 @@ from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
+from brimful.store.format import Room
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.records import records_in
@@ -59,7 +60,11 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES = 16 << 20
+_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 48 << 20
+"""Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
+
+WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
+"""Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
 
@@ -141,10 +146,12 @@ class CorpusColumns:
         self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
-        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], kept_bytes=_KEPT_PLACES_BYTES)
+        room = Room(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
+        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], room)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)
         self.names = terms.names
         self.places = terms.places  # where a term stands on the axis of each segment
+        self.places_of = room.keep(self._places_of, size=_bytes_of)
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
@@ -271,6 +278,24 @@ class CorpusColumns:
         """What a word of a question stands for; where it stands in the question does not matter."""
         asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
         return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
+
+    def _places_of(self, forms: tuple[Form, ...]) -> WeighedPlaces:
+        """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
+
+        A group holds those before it too, and counts what its weight has over the next one's: they add up.
+        """
+        by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
+        for form in forms:
+            places = self.places(form.terms[0]) if len(form.terms) == 1 else following(self, form.terms)
+            by_weight.setdefault(form.weight, []).append(places)
+        placed: list[tuple[int, tuple[Numbers, ...]]] = []
+        held: tuple[Numbers, ...] = ()
+        weights = sorted(by_weight, reverse=True)
+        for weight, lighter in pairwise([*weights, 0]):
+            groups = [held, *by_weight[weight]] if placed else by_weight[weight]
+            held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
+            placed.append((weight - lighter, held))
+        return tuple(placed)
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
@@ -591,6 +616,10 @@ def union(columns: Sequence[Numbers]) -> Numbers:
     if len(columns) < 2:
         return columns[0] if columns else np.zeros(0, np.int64)
     return kernels.unite(columns)
+
+
+def _bytes_of(placed: WeighedPlaces) -> int:
+    return sum(column.nbytes for _, columns in placed for column in columns)
 
 
 def _joined(columns: Sequence[Numbers]) -> Numbers:
