@@ -105,59 +105,33 @@ class Postings:
         return np.concatenate([np.zeros(0, np.int64), *map(self.of, names)])
 
 
-class OpenPage:
+class OpenPage(kernels.PackedPage):
     """A page whose terms are searched as one text, and whose positions are unpacked one term at a time.
 
     A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
     """
 
-    __slots__ = ("_data", "_ended", "_names", "_sizes")
+    __slots__ = ()
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._sizes = data, _HEADER.unpack_from(data)
-        names = _names(data)
-        self._names = b"\n%b\n" % names  # so that every term stands between two newlines
-        self._ended: Numbers | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """About what it takes in memory, once it was asked for positions: a byte or more a count became eight."""
-        return len(self._data) + len(self._names) + 8 * int(self._sizes[1])
+        size, counts, positions = _HEADER.unpack_from(data)
+        begin = _HEADER.size + size
+        names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
+        ended = unpack_sorted(data[begin : begin + counts])
+        super().__init__(names, ended, data[begin + counts : begin + counts + positions])
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
-        at = self._place(name)
-        return self._column(at)[1] if at >= 0 else 0
+        return int(kernels.OpenPages((self,)).counts(name)[0])
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        at = self._place(name)
-        if at < 0:
-            return np.zeros(0, np.int64)
-        begin, behind = _HEADER.size + self._sizes[0] + self._sizes[1], _HEADER.size + sum(self._sizes)
-        skipped, count = self._column(at)
-        return kernels.unpack_column(self._data, first=begin, last=behind, skipped=skipped, count=count)
+        return kernels.OpenPages((self,)).of(name)[0]
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
-        first = self._names.find(b"\n" + prefix)
-        if first < 0:
-            last_name = self._names[self._names.rfind(b"\n", 0, -1) + 1 : -1]
-            return [], last_name < prefix
-        last = self._names.find(b"\n", self._names.rfind(b"\n" + prefix, 0, -1) + 1)
-        return self._names[first + 1 : last].split(b"\n"), last == len(self._names) - 1
-
-    def _place(self, name: bytes) -> int:
-        at = self._names.find(b"\n%b\n" % name)
-        return self._names.count(b"\n", 0, at) if at >= 0 else -1
-
-    def _column(self, at: int) -> tuple[int, int]:
-        """How many positions stand before those of a term, and how many it has."""
-        if self._ended is None:
-            begin = _HEADER.size + self._sizes[0]
-            self._ended = unpack_sorted(memoryview(self._data)[begin : begin + self._sizes[1]])
-        before = int(self._ended[at - 1]) if at else 0
-        return before, int(self._ended[at]) - before
+        ((names, goes_on),) = kernels.OpenPages((self,)).beginning(prefix)
+        return names.split(b"\n") if names else [], goes_on
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import isqrt
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -122,19 +123,23 @@ class HalfTables(NamedTuple):
     @classmethod
     def of(cls, query: Numbers) -> HalfTables:
         """The tables of a question's vector."""
-        rounded = _rounded(query)
-        sums = rounded.reshape(-1, 4) @ _HALF_BITS
-        least = sums.min(axis=1, keepdims=True)
-        return cls((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
+        return _half_tables(np.asarray(query, np.int64).tobytes())
+
+
+@lru_cache(4)
+def _half_tables(query: bytes) -> HalfTables:
+    """The same of its bytes: a question is compared with all units, and then with those that it has chosen."""
+    rounded = _rounded(np.frombuffer(query, np.int64))
+    sums = rounded.reshape(-1, 4) @ _HALF_BITS
+    least = sums.min(axis=1, keepdims=True)
+    return HalfTables((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
 
 
 _HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
 
 
 class ComparedCodes:
-    """So many codes that are compared with many questions: `near` and `scores` say what `similarities` says.
-
-    They are given in parts, of which all but the last have whole groups of 32.
+    """So many codes, in parts, that are compared with many questions: `near` and `scores` say what `similarities` says.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20

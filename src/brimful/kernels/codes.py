@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, in_halves, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
@@ -20,6 +20,7 @@ _COLUMNS = tuple(range(0, DIMENSIONS, PART))
 _MOST_NARROW = (1 << 15) - 1
 
 _MANY_UNITS = 1 << 13
+_MOST_SCORE = 1 << 61
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
@@ -154,21 +155,30 @@ class WeighedUnits:
         """What each unit and so many neighbours on both sides are worth; the best is worth one."""
         given, scores = self._worths(worths, reach), np.empty(self._units)
         measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
-        room = [each.ctypes.data for each in (given, measures, self._around, self._damped, self._covered, scores)]
-        units = [each.ctypes.data for each in (self._firsts, self._lasts, self._sizes)]
+        room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
+        units = [*map(address_of, (self._firsts, self._lasts, self._sizes))]
         library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
         return scores
 
     def covered(self, worths: Sequence[float], *, reach: int) -> float:
         """What the words are worth that the unit with most of them has around it."""
         given = self._worths(worths, reach)
-        room = [each.ctypes.data for each in (given, self._around, self._covered)]
-        runs = (self._firsts.ctypes.data, self._lasts.ctypes.data)
+        room = [*map(address_of, (given, self._around, self._covered))]
+        runs = (address_of(self._firsts), address_of(self._lasts))
         return float(library().most_covered(*self._given, *runs, reach, *room))
+
+    def means(self, values: Numbers, *, reach: int) -> Numbers:
+        """The mean of the values of each unit and so many neighbours on both sides, rounded down."""
+        values, made = numbers_of(values), np.empty(self._units, np.int64)
+        if len(values) != self._units or reach < 0:
+            raise ValueError(f"{self._units} units need as many values, and a reach from 0 on")
+        runs = (address_of(self._firsts), address_of(self._lasts))
+        library().mean_around(address_of(values), self._units, *runs, reach, address_of(made))
+        return made
 
     @property
     def _given(self) -> tuple[int, int, int, int]:
-        return self.counts.ctypes.data, self.told.ctypes.data, self._words, self._units
+        return address_of(self.counts), address_of(self.told), self._words, self._units
 
     def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
         if len(worths) != self._words or reach < 0:
@@ -176,24 +186,51 @@ class WeighedUnits:
         return np.array(worths, np.float64)
 
 
+def order_units(scores: Numbers, units: Numbers) -> Numbers:
+    """Some units by their scores, the highest first; equal ones stay as they stand.
+
+    >>> order_units(np.array([5, 9, 5, 7]), np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    scores, made = numbers_of(scores), np.array(units, np.int64)
+    if len(made) and not 0 <= int(made.min()) <= int(made.max()) < len(scores):
+        raise ValueError(f"there are {len(scores)} scores, and others were asked for")
+    if len(scores) and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
+        raise ValueError("a score must be below 2 to the 61")
+    room = np.empty(len(made), np.int64)
+    library().order_units(address_of(scores), len(made), address_of(made), address_of(room))
+    return made
+
+
+def _in_groups(parts: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """The same codes, all but the last ones in whole groups."""
+    rest = np.zeros((0, _CODE_BYTES), np.uint8)
+    for part in parts:
+        codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
+        codes = np.concatenate((rest, codes)) if len(rest) else codes
+        whole = len(codes) // _GROUP * _GROUP
+        yield codes[:whole]
+        rest = codes[whole:]
+    yield rest
+
+
 class Planes:
     """So many codes of 32 bytes, laid out so that very many of them are compared with a question at once.
 
-    They come in parts, of which all but the last have whole groups of 32. A question is 64 tables of 16 numbers from 0
-    to 124, one for the upper and one for the lower half of each byte; a code scores `base` and twice what they have for
-    it. `wide` says whether instructions for 32 codes at once are used, where there are such.
+    They come part by part. A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the
+    lower half of each byte; a code scores `base` and twice what they have for it. `wide` says whether instructions for
+    32 codes at once are used, where there are such.
     """
 
     def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
         self._count = count
         self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
         self._wide = _is_wide(wide=wide)
-        at, lay_out, first = self._planes.ctypes.data, library().lay_out_codes, 0
-        for part in parts:
-            codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
-            if first % _GROUP or first + len(codes) > count:
-                raise ValueError(f"{count} codes must come in whole groups of {_GROUP}, and there must be no more")
-            lay_out(codes.ctypes.data, len(codes), at + first * _CODE_BYTES)
+        at, first = address_of(self._planes), 0
+        for codes in _in_groups(parts):
+            if first + len(codes) > count:
+                raise ValueError(f"{count} codes were announced, and more came")
+            library().lay_out_codes(address_of(codes), len(codes), at + first * _CODE_BYTES)
             first += len(codes)
         if first < count:
             raise ValueError(f"{count} codes were announced, and {first} came")
@@ -205,18 +242,17 @@ class Planes:
         """The codes that score so much at least, ascending, and their scores; codes of zeros are not among them."""
         tables = _halves(tables, base)
         found, scores = np.empty(self._count, np.int64), np.empty(self._count, np.int16)
-        given = (self._planes.ctypes.data, self._count, tables.ctypes.data, base, least, self._wide)
-        made = library().near_codes(*given, found.ctypes.data, scores.ctypes.data)
+        given = (address_of(self._planes), self._count, address_of(tables), base, least, self._wide)
+        made = library().near_codes(*given, address_of(found), address_of(scores))
         return found[:made].copy(), scores[:made].copy()
 
     def scores(self, numbers: Numbers, tables: NDArray[np.uint8], *, base: int, nothing: int) -> Numbers:
         """The scores of some ascending codes; `nothing` for those of zeros alone."""
         tables, numbers = _halves(tables, base), numbers_of(numbers)
-        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self._count:
-            raise ValueError(f"there are {self._count} codes, and others were asked for")
         scores = np.empty(len(numbers), np.int64)
-        given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
-        library().score_planes(*given, self._wide, scores.ctypes.data)
+        given = (address_of(self._planes), address_of(numbers), len(numbers), address_of(tables), base, nothing)
+        if library().score_planes(*given, self._wide, self._count, address_of(scores)) < 0:
+            raise ValueError(f"there are {self._count} codes, and others were asked for")
         return scores
 
 

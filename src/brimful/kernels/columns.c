@@ -95,31 +95,73 @@ EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, in
     }
 }
 
-/* Ascending columns as one, each number once. `cursors` has a zero for each column, `out` room for all numbers. Returns
- * how many there are, or -1 where a column does not ascend. */
-EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors,
-                             int64_t *out)
+/* Two ascending columns as one, each number once. Returns how many there are, or -1 where a column does not ascend. */
+static int64_t unite_two(const int64_t *one, int64_t ones, const int64_t *other, int64_t others, int64_t *out)
 {
-    int64_t made = 0;
-    for (;;) {
-        int64_t least = 0, open = 0;
-        for (int64_t column = 0; column < count; column++)
-            if (cursors[column] < sizes[column]) {
-                int64_t value = columns[column][cursors[column]];
-                least = open++ && least < value ? least : value;
-            }
-        if (!open)
-            return made;
-        for (int64_t column = 0; column < count; column++) {
-            const int64_t *values = columns[column];
-            int64_t at = cursors[column], size = sizes[column];
-            while (at < size && values[at] <= least) {
-                if (values[at] < least)
-                    return -1;
-                at++;
-            }
-            cursors[column] = at;
-        }
-        out[made++] = least;
+    int64_t made = 0, at = 0, to = 0, before = INT64_MIN, falls = 0;
+    while (at < ones && to < others) {
+        int64_t left = one[at], right = other[to], value = left < right ? left : right;
+        at += left <= right;
+        to += right <= left;
+        falls |= value < before;
+        out[made] = value;
+        made += (value != before) | !made;
+        before = value;
     }
+    const int64_t *rest = at < ones ? one + at : other + to;
+    for (int64_t left = at < ones ? ones - at : others - to; left > 0; left--, rest++) {
+        falls |= *rest < before;
+        out[made] = *rest;
+        made += (*rest != before) | !made;
+        before = *rest;
+    }
+    return falls ? -1 : made;
+}
+
+/* Ascending columns as one, each number once: the shortest first, two at a time. `out` and `room` have room for all
+ * numbers. Returns how many there are, or -1 where a column does not ascend. */
+static int64_t unite(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room)
+{
+    for (int64_t column = 1; column < count; column++) /* they are few */
+        for (int64_t at = column; at && sizes[at] < sizes[at - 1]; at--) {
+            const int64_t *values = columns[at];
+            int64_t size = sizes[at];
+            columns[at] = columns[at - 1];
+            sizes[at] = sizes[at - 1];
+            columns[at - 1] = values;
+            sizes[at - 1] = size;
+        }
+    /* The last one of them is made in `out`. */
+    int64_t *to = count % 2 ? room : out, *from = count % 2 ? out : room;
+    int64_t made = count ? unite_two(columns[0], sizes[0], columns[0], 0, count > 1 ? from : out) : 0;
+    for (int64_t column = 1; column < count && made >= 0; column++) {
+        made = unite_two(from, made, columns[column], sizes[column], to);
+        int64_t *other = from;
+        from = to;
+        to = other;
+    }
+    return made;
+}
+
+/* The same of several segments, `count` columns of each: those of segment s are columns[s], columns[segments + s] and so
+ * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are, or
+ * -1 where a column does not ascend. `own` has place for `count` columns, `lengths` for as many numbers, `room` for all
+ * numbers of a segment. */
+EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
+                             const int64_t **own, int64_t *lengths, int64_t *room, int64_t *out, int64_t *made)
+{
+    int64_t total = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int64_t some = 0;
+        for (int64_t column = 0; column < count; column++)
+            if (sizes[column * segments + segment]) {
+                own[some] = columns[column * segments + segment];
+                lengths[some++] = sizes[column * segments + segment];
+            }
+        made[segment] = unite(own, lengths, some, out + total, room);
+        if (made[segment] < 0)
+            return -1;
+        total += made[segment];
+    }
+    return total;
 }

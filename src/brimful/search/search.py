@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
@@ -16,10 +16,9 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels.columns import Columns
 from brimful.patterns import compiled
-from brimful.search.columns import CorpusColumns, Ids, following, literal, union
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance
+from brimful.search.columns import CorpusColumns, Ids, following, literal
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
@@ -75,8 +74,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
     blocks = _in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit)
     blocks.sort()
-    lasts = np.append(columns.block_firsts, len(columns))[blocks + 1] - 1
-    units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
+    units = columns.between(columns.block_firsts[blocks], columns.block_lasts(blocks), reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
     return known_hits(
@@ -543,7 +541,7 @@ def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]
         forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
         if forms or any(len(columns.titles.of(name)) for name in singles):
-            found.append(TermHits(date.name, 1.0, _placed(columns, forms), singles))
+            found.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
     return found
 
 
@@ -627,10 +625,10 @@ def _term_hits(
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
         minor = asked in parts or is_stop_word(asked, columns.languages)
-        found.append(TermHits(asked, weight, _placed(columns, whole), names, minor, asked in written))
+        found.append(TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
-        found.append(TermHits(asked, 1.0, _placed(columns, whole), names))
+        found.append(TermHits(asked, 1.0, columns.places_of(tuple(whole)), names))
     return [
         *_bounded(columns, found, settings),
         *(
@@ -684,32 +682,6 @@ def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: Fi
     ]
 
 
-def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
-    """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
-
-    A group holds those before it too, and counts what its weight has over the next one's: they add up.
-    """
-    by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
-    for form in forms:
-        places = columns.places(form.terms[0]) if len(form.terms) == 1 else following(columns, form.terms)
-        by_weight.setdefault(form.weight, []).append(places)
-    placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: tuple[Numbers, ...] = ()
-    weights = sorted(by_weight, reverse=True)
-    for weight, lighter in pairwise([*weights, 0]):
-        groups = [held, *by_weight[weight]] if placed else by_weight[weight]
-        held = groups[0]
-        if len(groups) > 1:
-            held = Columns(
-                [
-                    union([places[number] for places in groups if len(places[number])])
-                    for number in range(len(columns.segments))
-                ]
-            )
-        placed.append((weight - lighter, held))
-    return tuple(placed)
-
-
 def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
     """Which documents may be shown, by row: what the filters, phrases and exclusions leave; None for all."""
     if not (query.has_filters or query.phrases or query.excluded or query.excluded_phrases):
@@ -749,15 +721,12 @@ def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
 def _worth_something(field: Field) -> Field:
     """The field without what turned out to be worth nothing."""
     count = int(np.count_nonzero(field.scores > 0))  # the best come first
-    units, scores, lexical, semantic = (
-        column[:count] for column in (field.units, field.scores, field.lexical, field.semantic)
-    )
-    return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
+    return field if count == len(field.scores) else taken(field, np.arange(count))
 
 
 def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
     """The field where records that say again what better ones say count less."""
-    again = repeats(columns, field.units) if settings.priors else np.zeros(0, np.int64)
+    again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
     if not len(again):
         return field
     scores = field.scores.copy()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, Places
+from brimful.index.segments import Numbers, OpenPage, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
@@ -205,8 +205,25 @@ class SegmentView(Protocol):
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units, of which only those are read."""
 
+    @property
+    def dead(self) -> int:
+        """Extents that are no longer live."""
+
+    @property
+    def firsts(self) -> list[bytes]:
+        """The first term of every page."""
+
+    def page(self, place: int) -> OpenPage:
+        """A page of terms and their positions, those of dead text included."""
+
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
+
+    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+        """Which positions lie in live text."""
+
+    def count(self, term: bytes) -> int:
+        """How often a term stands in live text."""
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted, those of dead text included; no positions are read."""
