@@ -9,7 +9,7 @@ of the fields. What the standard library knows of a dataclass (`fields`, `replac
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
@@ -111,6 +111,22 @@ def open_twin(cls: type) -> Any:
         is_free = type(cls) is type and not any("__setattr__" in vars(base) for base in cls.__mro__[1:-1])
         _TWINS[cls] = type(cls.__name__, cls.__bases__, {"__slots__": slots}) if slots and is_free else None
     return _TWINS[cls]
+
+
+def copier(names: Sequence[str]) -> Callable[[Any, Any], None]:
+    """What copies attributes of one object to another, faster than a loop over their names.
+
+    >>> cup, other = Exception(), Exception()
+    >>> cup.tea = "mint"
+    >>> copier(["tea"])(cup, other)
+    >>> other.tea
+    'mint'
+    """
+    known: dict[str, Any] = {}
+    lines = [f"other.{name} = each.{name}" for name in names]
+    exec("\n ".join(["def copy(each, other):", *lines]), known)  # noqa: S102  (names of fields, which are identifiers)
+    made: Callable[[Any, Any], None] = known["copy"]
+    return made
 
 
 class _Sample:

@@ -29,6 +29,8 @@ KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
 SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
 """What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+_LOOKED_THROUGH = 1 << 17
+"""A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
 
 class _WorkedOut:
@@ -143,7 +145,7 @@ class Document(_WorkedOut):
             if name == "outline":
                 found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
             elif name == "speaks":
-                found = any(sign in self.content for sign in SPEAKERS)
+                found = len(self.content) > _LOOKED_THROUGH or any(sign in self.content for sign in SPEAKERS)
             else:
                 raise AttributeError(f"a document has no {name!r}")
             object.__setattr__(self, name, found)

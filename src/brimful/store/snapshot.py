@@ -774,8 +774,16 @@ class StoredSnapshot(ComparedElsewhere):
     def _cuts(
         self, number: int, cuts_in: Callable[[StoredSegment, int, int], Numbers], low: int, high: int | None
     ) -> Numbers:
-        cuts, length = [], 0
-        for segment, base, start, size in self._extents(number):
+        cuts, length, extents = [], 0, self._extents(number)
+        if len(extents) == 1 and low == 0 and high is None:  # as most are, and read whole
+            segment, base, _, size = extents[0]
+            found = cuts_in(self._segments[segment], base, base + size)
+            if len(found) and found[0] == base:
+                whole = np.empty(len(found) + 1, np.int64)
+                np.subtract(found, base, out=whole[:-1])
+                whole[-1] = size
+                return whole
+        for segment, base, start, size in extents:
             length = start + size
             if start < (length if high is None else high) and low < length:
                 last = size if high is None else min(size, high - start)
