@@ -76,6 +76,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_in_pages": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "find_beginnings": (None, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
+    "sign_words": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
