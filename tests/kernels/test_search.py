@@ -25,6 +25,22 @@ def test_anchors_are_those_of_plain_searches(text, anchors):
     assert kernels.Anchors(anchors).within(text) == oracle.anchors_in(text, anchors)
 
 
+@given(TEXTS, st.lists(st.sets(st.sampled_from(ANCHORS)), max_size=8))
+@example(b"", [])
+@example(b"ab\n\nb", [{b"ab"}, {b"b"}])
+@example(b"a\nb", [{b"ab"}, {b"a", b"b"}])
+def test_lines_are_marked_as_by_plain_searches(text, groups):
+    """Each line has the groups of which it holds a string, at its edges too, and one beyond ASCII has all."""
+    assert kernels.mark_lines(text, groups).tolist() == oracle.mark_lines(text, groups)
+
+
+def test_what_marks_lines_is_checked():
+    """Nine groups do not fit into a byte; nothing is no string, and none goes over two lines."""
+    for groups in ([[b"a"]] * 9, [[b""]], [[b"a\nb"]]):
+        with pytest.raises(ValueError, match="up to 8 groups"):
+            kernels.mark_lines(b"a", groups)
+
+
 @given(TEXTS, st.integers(1, 12))
 @example(b"ab", 2)
 @example(b"ab\0ab", 2)

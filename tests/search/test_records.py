@@ -31,6 +31,15 @@ def test_a_pasted_line_of_a_log_finds_what_explains_it(engine):
     assert place < next(at for at, hit in enumerate(counted_alike) if hit.path == "runbook.md")
 
 
+def test_a_large_log_leaves_room_for_what_explains_it(tmp_path):
+    """A context looks at a limited number of places: a log that has the line in more of them does not take them all."""
+    with brimful.open(tmp_path / "a.db", vectors=False) as opened:
+        opened.add_text("logs/hooks.log", LOG * 20)
+        opened.add_text("runbook.md", RUNBOOK)
+        assert "hookctl reload" in opened.context(PASTED, budget=500).text
+        assert "hookctl reload" not in opened.context(PASTED, budget=500, field=FieldSettings(priors=False)).text
+
+
 def test_what_is_said_again_is_shown_where_nothing_else_is(engine):
     """Nothing is lost: where the log alone has something to say, its lines fill the budget."""
     context = engine.context("error E1310 carrier north", budget=3_000, path="logs/*")

@@ -1,7 +1,14 @@
 """Headings, lists, tables, quotations and code blocks of prose, by the rules of each format."""
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import brimful
+from brimful.text import markup
+from brimful.text.markup import PartedText, read_markup, titles_in
 from brimful.text.structure import structure
 
 
@@ -259,3 +266,112 @@ def test_imports(source, language, found):
     """What brings in other sources is known, over lines where brackets go on."""
     imports = structure(source, kind="code", language=language).imports
     assert [source[start:end].decode() for start, end in imports] == found
+
+
+LINES = (
+    "", "", "  ", "\r", "- item", "- item  ", "  * item", "1. one", "12) two", "a. letter", "10.5 x", "2022-01-10 x",
+    "Chapter 1 Tea", "1.2 Tea and cups", "TITLE HERE", "===", "---", "--", "== Wiki ==", "> quote", "| a | b |",
+    "|---|---|", "a | b", "--|--", "plain words", "You need:", "\tindented", "   three", "    four", "ab", "x", "• dot",
+    "===\r", "```", "#. item", "* * *", "**** x", "+ x", ".. note::", "# title", ".SH TEA", ":: x", "Ends::", "***",
+    "\fCash Flows",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(LINES), max_size=40).map(lambda lines: "\n".join(lines).encode())
+
+
+@given(content=TEXTS, part_bytes=st.sampled_from((1, 10, 60)))
+def test_parts_of_plain_text_hold_what_the_whole_has(content: bytes, part_bytes: int) -> None:
+    """Read part by part, a plain text has the same headings, and around every byte the same passages."""
+    headings, passages = read_markup(content, "text")
+    parts = PartedText(content, part_bytes=part_bytes)
+    assert parts.headings == headings
+    for position in range(len(content) + 1):
+        around = {each for each in passages if (each.lead or (each.start,))[0] <= position < each.end}
+        near = parts.passages_at(position)
+        assert around <= {*near} <= {*passages}
+        assert list(near) == [each for each in passages if each in near]
+
+
+@pytest.mark.parametrize("form", ["markdown", "rst", "asciidoc", "org", "wiki", "text"])
+@given(content=TEXTS)
+def test_items_below_each_other_are_what_they_are_one_by_one(form: str, content: bytes) -> None:
+    """Items that are read in one go are those that are found when every line is looked at."""
+    found = read_markup(content, form)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(markup, "_items", lambda _: re.compile(b"(?!)"))
+        assert read_markup(content, form) == found
+
+
+# ---- pages
+
+
+def _paged(pages):
+    return b"\f".join(b"Northwind Traders\n%b\n\n%b\n" % page for page in pages)
+
+
+PAGES = [
+    (b"Consolidated Statement of Cash Flows", b"Purchases of property\n1,577\n1,373"),
+    (b"Consolidated Balance Sheet", b"Total assets\n36,500\n37,987"),
+    (b"7", b"which goes on from the page before and has no title of its own."),
+    (b"Notes to the Statements", b"Leases are recorded when they begin."),
+]
+
+
+def _trail(content, words):
+    at = content.index(words)
+    found = structure(content, kind="prose", language="text").headings
+    return [each.title for each in found if each.start <= at < each.section_end]
+
+
+def test_what_stands_at_the_head_of_a_page_names_what_stands_on_it():
+    """Lines that every page begins with name none; a page without a title of its own is not called by the last one."""
+    content = _paged(PAGES)
+    assert _trail(content, b"Purchases") == ["Consolidated Statement of Cash Flows"]
+    assert _trail(content, b"Total assets") == ["Consolidated Balance Sheet"]
+    assert _trail(content, b"goes on") == ["Northwind Traders"]
+    assert _trail(content, b"Leases") == ["Notes to the Statements"]
+    assert [content[start:end] for start, end, _ in titles_in(content)] == [
+        b"Consolidated Statement of Cash Flows",
+        b"Consolidated Balance Sheet",
+        b"Northwind Traders",
+        b"Notes to the Statements",
+    ]
+
+
+def test_headings_that_reach_over_pages_are_not_cut_by_them():
+    """In a text with headings of its own, as RFCs have, the head of a page ends nothing."""
+    pages = [b"RFC 99  Teapots  June\n\n%d.%d Title\n\nA sentence.\n" % (n, n) for n in range(1, 6)]
+    content = b"\f".join([*pages, b"RFC 99  Teapots  June\n\nIt goes on here.\n"])
+    assert _trail(content, b"It goes on") == ["5.5 Title"]
+
+
+def test_no_page_is_named_in_a_text_of_few_pages_or_by_a_sentence():
+    """A stray form feed makes no pages, and a line of running text no title."""
+    assert titles_in(b"A Title\nx\n\fAnother Title\ny\n") == []
+    assert titles_in(b"\f".join([b"and then it went on for a while\nmore\n"] * 6)) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "titles"),
+    [
+        (b'.TH GREP 1\n.SH NAME\ngrep\n.SH "EXIT STATUS"\nIt is 0.\n', [b".SH NAME", b'.SH "EXIT STATUS"']),
+        (b"TAR(1)   GNU TAR   TAR(1)\n\nNAME\n       tar\n\nEXIT STATUS\n       0\n", [b"NAME", b"EXIT STATUS"]),
+        (b"Words.\n\n\\section{Results}\nIt works.\n", [b"\\section{Results}"]),
+        (b"Intro.\n\nCHAPTER II\n\nIt was late.\n\n1.2 Tea\n\nHot.\n", [b"CHAPTER II", b"1.2 Tea"]),
+    ],
+)
+def test_headings_are_found_without_reading_the_rest(content, titles):
+    """What the index counts as headings of plain texts is what windows name, in manuals, papers and books."""
+    found = titles_in(content)
+    assert [content[start:end] for start, end, _ in found] == titles
+
+
+def test_a_unit_below_a_heading_of_a_manual_is_found_by_it(tmp_path):
+    """`exit status` stands in the heading alone; what stands below it comes first."""
+    page = '.TH GREP 1\n.SH NAME\ngrep \\- print lines\n.SH "EXIT STATUS"\nNormally it is 0 if a line is selected.\n'
+    other = ".TH GREP 1\n.SH OPTIONS\nNormally it is 0 if a line is selected.\n.SH SEE ALSO\negrep\n"
+    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+        engine.add_text("a.1", other)
+        engine.add_text("b.1", page)
+        hits = engine.search("normally selected line exit status").hits
+        assert hits[0].path == "b.1"
+        assert "Normally" in engine.text("b.1", hits[0].start, hits[0].end)

@@ -21,6 +21,7 @@ from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
+from brimful.text.markup import titles_in
 from brimful.text.outline import (
     SECTION_AIM,
     UNIT_AIM,
@@ -169,6 +170,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
     lines, prose = axis.lines, axis.of_line == _PROSE
     owner = np.where(prose, axis.owner, -1)
     heads, solid = headings_in(axis.content, lines, owner, bounds=axis.bounds, rst=axis.rst, markdown=axis.markdown)
+    heads = _with_titles(axis, heads, solid)
     filled = prose & ~lines.blank
     head_lines = lines.starts.searchsorted(heads.starts, side="right") - 1
     is_head = np.zeros(len(prose), np.bool_)
@@ -189,6 +191,23 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
     kept_whole[:-1] &= hard[1:] - hard[:-1] <= UNIT_AIM
     stops = stops[~kept_whole[kernels.count_until(hard, stops) - 1]]
     return _Divided(merged(hard, stops), sections, heads)
+
+
+def _with_titles(axis: _Axis, heads: Heads, solid: Cuts) -> Heads:
+    """The headings, and those that texts have which are neither Markdown nor reStructuredText."""
+    found = []
+    for text in np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown).tolist():
+        base = int(axis.bases[text])
+        found += [
+            (base + start, base + end, level)
+            for start, end, level in titles_in(axis.content[base : int(axis.ends[text])])
+        ]
+    if not found:
+        return heads
+    starts, ends, levels = np.array(found, np.int64).T
+    others = merged(heads.starts, heads.ends)
+    apart = _outside(solid, starts) & _outside(others, starts) & _outside(others, ends)
+    return joined([heads, Heads(starts[apart], ends[apart], levels[apart])])
 
 
 def _below(axis: _Axis, heads: Heads, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -370,12 +389,14 @@ def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     yield start, held
 
 
-def outline_extents(extents: Sequence[Extent]) -> Outlined:
-    """Lay extents on an axis, and find where they can be cut."""
-    sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
+def outline_extents(extents: list[Extent]) -> Outlined:
+    """Lay extents on an axis, and find where they can be cut; the list is emptied, since the axis has their text."""
+    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
+    sizes = np.array([size + len(GAP) for size, _, _ in texts], np.int64)
     padded = GAP.join([*(extent.content for extent in extents), NEWLINES.removesuffix(GAP)])
+    extents.clear()
     bases = np.cumsum(sizes) - sizes
-    divided = _divided(padded, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
+    divided = _divided(padded, bases, texts)
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
@@ -387,7 +408,7 @@ def index_terms(outlined: Outlined) -> Segment:
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
-    return index_terms(outline_extents(extents))
+    return index_terms(outline_extents(list(extents)))
 
 
 # ---- coding: Which code does each unit of a segment get?

@@ -28,11 +28,26 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
         out = put(out, (uint64_t)values[at]);
 }
 
+/* The same for a number of which most take up to four bytes; there is room for eight. */
+static inline uint8_t *put_short(uint8_t *out, uint32_t value)
+{
+    if (value >> 28)
+        return put(out, value);
+    unsigned more = (value > 0x7F) + (value > 0x3FFF) + (value > 0x1FFFFF);
+    uint32_t spread = (value & 0x7F) | (value << 1 & 0x7F00) | (value << 2 & 0x7F0000) | (value << 3 & 0x7F000000);
+    spread |= 0x808080u & (((uint32_t)1 << 8 * more) - 1);
+    out[0] = (uint8_t)spread;
+    out[1] = (uint8_t)(spread >> 8);
+    out[2] = (uint8_t)(spread >> 16);
+    out[3] = (uint8_t)(spread >> 24);
+    return out + more + 1;
+}
+
 /* Column i is columns[offsets[i]] to columns[offsets[i + 1] - 1], ascending from 0 on. Packed is its first number and
  * then the differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has
- * room for as many bytes a number as the largest of all takes. Returns the bytes of all, or -1 where a column does not
- * ascend. For numbers of eight bytes and of four. */
-#define PACK_COLUMNS(name, number)                                                                                     \
+ * room for as many bytes a number as the largest of all takes, and eight. Returns the bytes of all, or -1 where a column
+ * does not ascend. For numbers of eight bytes and of four. */
+#define PACK_COLUMNS(name, number, put)                                                                                \
     EXPORT int64_t name(const number *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)     \
     {                                                                                                                  \
         uint8_t *start = out;                                                                                          \
@@ -41,7 +56,7 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
             for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {                                       \
                 if (columns[at] < before)                                                                              \
                     return -1;                                                                                         \
-                out = put(out, (uint64_t)(columns[at] - before));                                                      \
+                out = put(out, columns[at] - before);                                                                  \
                 before = columns[at];                                                                                  \
             }                                                                                                          \
             ends[column] = out - start;                                                                                \
@@ -49,8 +64,8 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
         return out - start;                                                                                            \
     }
 
-PACK_COLUMNS(pack_columns, int64_t)
-PACK_COLUMNS(pack_places, int32_t)
+PACK_COLUMNS(pack_columns, int64_t, put)
+PACK_COLUMNS(pack_places, int32_t, put_short)
 
 /* How many numbers are packed here. */
 EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)

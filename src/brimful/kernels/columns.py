@@ -41,7 +41,7 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     ends = np.zeros(max(len(offsets), 1), np.int64)
     # No difference is larger than the largest number.
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
-    packed = np.empty(widest * len(columns), np.uint8)
+    packed = np.empty(widest * len(columns) + 8, np.uint8)
     given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
     size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
     if size < 0:
@@ -305,7 +305,7 @@ class UnitGrid:
             edges[0] != 0
             or (edges[1:] != behind).any()
             or (behind <= firsts).any()
-            or not np.isin(begins, firsts).all()
+            or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
         columns = np.array([address_of(column) for column in kept], np.uint64)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from brimful.kernels import MOST_BYTES, Places, address_of, library, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
+_MOST_GROUPS = 8
 
 
 class RunSets:
@@ -182,13 +183,33 @@ class Anchors:
         self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
-        self._tables = (self._bounds.ctypes.data, self._firsts.ctypes.data)  # asked for once: many texts are short
+        # Asked for once: many texts are short.
+        self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
         found = ctypes.create_string_buffer(len(self._anchors))
-        library().find_anchors(text, len(text), self._text, *self._tables, found)
+        library().find_anchors(text, len(text), *self.given, found)
         return {anchor for anchor, there in zip(self._anchors, found.raw, strict=True) if there}
+
+
+def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:
+    r"""Of each line of a text, by bits, which of up to eight groups has a string in it; with a byte beyond ASCII all.
+
+    >>> mark_lines("teapot\ncup\nthé".encode(), [[b"tea", b"cup"], [b"pot"]]).tolist()
+    [3, 1, 3]
+    """
+    bits: dict[bytes, int] = {}
+    for number, group in enumerate(groups):
+        for anchor in group:
+            bits[anchor] = bits.get(anchor, 0) | 1 << number
+    if len(groups) > _MOST_GROUPS or not all(bits) or any(b"\n" in anchor for anchor in bits):
+        raise ValueError("lines are marked by up to 8 groups of strings, none of them empty or with a newline")
+    anchors = Anchors(bits)
+    marks = np.zeros(text.count(b"\n") + 1, np.uint8)
+    of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
+    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, address_of(marks))
+    return marks
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:

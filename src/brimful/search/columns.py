@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +52,8 @@ _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
+
+_CODES_TOGETHER = 32  # that are compared at once
 
 _DEEPEST = 6
 """Levels of headings."""
@@ -417,15 +419,15 @@ class CorpusColumns:
     @cached_property
     def _compared(self) -> ComparedCodes | None:
         """The codes of all units, laid out to be compared at once; None in a store without vectors."""
-        codes = np.zeros((len(self), CODE_BYTES), np.uint8)
-        for segment in self.segments:
-            stored = segment.view.codes
-            if stored is None:
-                return None
-            codes[segment.first : segment.first + len(segment)] = (
-                stored if segment.stored is None else stored[segment.stored]
-            )
-        return ComparedCodes(codes)
+        parts = [segment.view.code_parts() for segment in self.segments]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        live = (
+            part if segment.stored is None else iter((np.concatenate(list(part))[segment.stored],))
+            for segment, part in zip(self.segments, known, strict=True)
+        )
+        return ComparedCodes(_in_groups(chain.from_iterable(live)), count=len(self))
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
@@ -585,8 +587,7 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
-        postings = Postings(called.terms.names, called.terms.offsets, rows.astype(np.int32))
+        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
         return PathNames(self.documents.paths, called), postings
 
 
@@ -609,6 +610,17 @@ def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
     blocks = -(-counts // _BLOCK_UNITS)
     steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
     return np.repeat(firsts, blocks) + _BLOCK_UNITS * steps
+
+
+def _in_groups(parts: Iterable[Codes]) -> Iterator[Codes]:
+    """The same codes one after the other in other parts, of which all but the last have whole groups."""
+    rest = np.zeros((0, CODE_BYTES), np.uint8)
+    for part in parts:
+        codes = np.concatenate((rest, part)) if len(rest) else part
+        whole = len(codes) // _CODES_TOGETHER * _CODES_TOGETHER
+        yield codes[:whole]
+        rest = codes[whole:].copy()
+    yield rest
 
 
 def union(columns: Sequence[Numbers]) -> Numbers:

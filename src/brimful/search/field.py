@@ -64,6 +64,9 @@ _MOST_ENTRIES = 50
 _ENTRY = 100
 """What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
 
+_OF_RECORDS = 4
+"""One of so many blocks that are looked at may be of records, where enough others have words of the question."""
+
 _CLEARLY = 1.0
 """Above this a question means one document of a series, by a word and a number of its name (`called_by`)."""
 
@@ -269,7 +272,7 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in np.unique(chosen.rows[columns.tables[chosen.rows]]).tolist():
+    for row in np.flatnonzero(columns.tables & (np.bincount(chosen.rows, minlength=len(columns.tables)) > 0)).tolist():
         header = columns.header_of(row)
         if header is None:
             continue
@@ -333,9 +336,28 @@ def _promising(
     kept = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
     chosen = blocks[kept]
     if len(chosen) > most:
-        ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows[kept]]) * MILLION).astype(np.int64)
-        chosen = np.sort(chosen[_best(ranks, rows[kept], columns.block_offsets[chosen], most=most)])
+        rows = rows[kept]
+        ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows]) * MILLION).astype(np.int64)
+        ordered = (ranks, rows, columns.block_offsets[chosen])
+        best = _best(*ordered, most=most)
+        if settings.priors:
+            best = _beside_records(best, columns.records[rows], ordered, most=most)
+        chosen = np.sort(chosen[best])
     return chosen
+
+
+def _beside_records(best: Ids, is_record: NDArray[np.bool_], ordered: tuple[Numbers, ...], *, most: int) -> Ids:
+    """The best blocks, of records no more than a share where other blocks have something of the question.
+
+    A line that is pasted from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
+    """
+    others = np.flatnonzero(~is_record)
+    room = max(most // _OF_RECORDS, most - len(others))
+    if np.count_nonzero(is_record[best]) <= room:
+        return best
+    records = np.flatnonzero(is_record)
+    parts = ((records, room), (others, most - room))
+    return np.concatenate([each[_best(*(column[each] for column in ordered), most=count)] for each, count in parts])
 
 
 def _units_of(columns: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:

@@ -114,8 +114,9 @@ _DECIDES = 0.6
 _MEANT = 450_000
 """A passage that a model finds this much alike, in millionths, answers in other words."""
 _END_SHARE = (1, 2)
-_AGAIN = 3  # what a record counts that says again what others have said: one of so many parts
 """Relevance ends where a hit is worth less than this share of the best one."""
+_AGAIN = 3
+"""What a record counts that says again what others have said: one of so many parts."""
 _MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
 _FEW_NOTES = 20_000

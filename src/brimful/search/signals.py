@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
+from brimful.kernels import Places
 from brimful.kernels.columns import HeadingsAbove, Stretches
+from brimful.kernels.terms import find_rows, smallest_words
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
@@ -340,19 +342,21 @@ class NamedDocuments(NamedTuple):
     starts: Numbers  # where each line begins, and the end
     path_ends: Numbers  # where the path ends that each begins with
     terms: Terms
+    rows: Places  # of each of the terms' places, the line
 
     @classmethod
     def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
         """A path, a blank and a title on each line."""
-        names = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
-        sizes = np.fromiter(map(len, names), np.int64, len(names))
-        lines = [
-            b"%b %b" % (name, title.replace("\n", " ").encode("utf-8", "replace") if title else b"")
-            for name, title in zip(names, titles, strict=True)
-        ]
-        starts = np.cumsum([0, *map(len, lines)]) + np.arange(len(lines) + 1)
-        text = b"\n".join(lines)
-        return cls(text, starts, starts[:-1] + sizes, terms_of(text))
+        lines = [f"{path} {title or ''}" for path, title in zip(paths, titles, strict=True)]
+        joined = "\n".join(lines)
+        if joined.count("\n") >= max(len(lines), 1):
+            joined = "\n".join([line.replace("\n", " ") for line in lines])
+        text = joined.encode("utf-8", "replace")
+        names = paths if text.isascii() else [path.encode("utf-8", "replace") for path in paths]
+        ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text)) + 1
+        starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
+        sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
+        return cls(text, starts, starts[:-1] + sizes, terms, find_rows(starts[:-1], terms.starts))
 
 
 class PathNames:
@@ -365,32 +369,13 @@ class PathNames:
 
     def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
         called = called or NamedDocuments.of(paths, [None] * len(paths))
-        self._text, self._starts, self._path_ends, found = called
+        self._text, self._starts, self._path_ends, found, _ = called
         count = len(self._path_ends)
-        sizes = found.offsets[1:] - found.offsets[:-1]
-        lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
-        numbers = np.repeat(np.arange(len(found.names)), sizes)
-        places = found.starts.astype(np.int64)
-        # The smallest words are those in which no other begins; of those that begin together the shortest.
-        behind = int(self._starts[-1]) + 1
-        shortest = np.full(behind, behind)
-        np.minimum.at(shortest, places, lengths)
-        begins = np.flatnonzero(shortest < behind)
-        nexts = np.empty(behind, np.int64)
-        nexts[begins[:-1]], nexts[begins[-1:]] = begins[1:], behind + behind
-        rows = self._starts.searchsorted(places, side="right") - 1
-        smallest = (lengths == shortest[places]) & (places + lengths <= nexts[places])
-        smallest &= places < self._path_ends[rows]  # titles come behind the paths
-        # Words come in order, the places of each in order, and so do their documents.
-        self._places = places[smallest].astype(np.int32)
-        pairs: Numbers = (numbers * count + rows)[smallest]
-        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        words, of = np.divmod(pairs[firsts], max(count, 1))
-        self._firsts, self._words, self._rows = (
-            each.astype(np.int32) for each in (np.append(firsts, len(self._places)), words, of)
-        )
         self._names = found.names
-        self._bounds = words.searchsorted(np.arange(len(found.names) + 1))
+        # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
+        self._places, self._firsts, self._words, self._rows, self._bounds = smallest_words(
+            found.names, found.offsets, found.starts, rows=called.rows, ends=self._path_ends
+        )
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
         self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
         self._rarities: Scores = np.full(len(found.names), -1.0)
@@ -445,7 +430,7 @@ class PathNames:
 def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
     """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
     new = numbers[known[numbers] < 0]
-    found: list[int] = np.unique(new).tolist() if len(new) else []
+    found: list[int] = sorted(set(new.tolist()))  # `np.unique` loads masked arrays first
     return found
 
 
@@ -480,6 +465,6 @@ def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
         shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
         times[shape] += 1
         again[at] = times[shape] > _SHOWN
-    mostly = [row for row in np.unique(rows).tolist() if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
+    mostly = [row for row in set(rows.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
     further = records[len(looked_at) :]
     return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -92,9 +91,15 @@ class Documents:
         >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
         (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
         """
-        found = sorted(cards, key=itemgetter(1))
-        columns = tuple(zip(*found, strict=True)) or ((),) * len(Card._fields)
-        numbers, paths, titles, lengths, times, kinds, languages = columns
+        return cls.of_columns(list(zip(*cards, strict=True)) or [()] * len(Card._fields))
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Sequence[Any]]) -> Documents:
+        """The same of cards whose fields are columns already, one for each field."""
+        order = sorted(range(len(columns[1])), key=columns[1].__getitem__)
+        numbers, paths, titles, lengths, times, kinds, languages = (
+            tuple(map(column.__getitem__, order)) for column in columns
+        )
         known = np.array([NO_TIME if time is None else time for time in times], np.int64)
         column = np.array(numbers, np.int64)
         rows = np.argsort(column)
@@ -193,6 +198,9 @@ class SegmentView(Protocol):
     @property
     def codes(self) -> Codes | None:
         """A row of 32 bytes for each of `units`; None in a store without vectors."""
+
+    def code_parts(self) -> Iterator[Codes] | None:
+        """The same rows, some hundreds of them at a time."""
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units, of which only those are read."""
