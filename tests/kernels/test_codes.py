@@ -167,10 +167,16 @@ def test_other_tables_and_other_codes_are_refused_in_planes():
 
 
 def test_parts_of_codes_are_as_many_as_was_said():
-    """Nothing is laid out behind the room that there is, or inside of a group."""
-    codes = np.ones((40, CODE_BYTES), np.uint8)
-    for parts in ([codes[:3], codes[:3]], [codes[:32], codes[:9]]):
-        with pytest.raises(ValueError, match="whole groups of 32"):
+    """Nothing is laid out behind the room that there is, whatever the sizes of the parts."""
+    codes = np.arange(40 * CODE_BYTES, dtype=np.uint32).astype(np.uint8).reshape(40, CODE_BYTES)
+    fine = np.arange(64 * 16, dtype=np.uint8).reshape(64, 16) % 125
+    at_once = kernels.Planes([codes], count=40).near(fine, base=0, least=-(1 << 20))
+    in_parts = kernels.Planes([codes[:3], codes[3:3], codes[3:36], codes[36:]], count=40)
+    assert [each.tolist() for each in in_parts.near(fine, base=0, least=-(1 << 20))] == [
+        each.tolist() for each in at_once
+    ]
+    for parts in ([codes, codes[:1]], [codes[:32], codes[:9]]):
+        with pytest.raises(ValueError, match="40 codes were announced, and more came"):
             kernels.Planes(parts, count=40)
     with pytest.raises(ValueError, match="40 codes were announced, and 32 came"):
         kernels.Planes([codes[:32]], count=40)

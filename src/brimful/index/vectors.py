@@ -139,9 +139,7 @@ _HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
 
 
 class ComparedCodes:
-    """So many codes that are compared with many questions: `near` and `scores` say what `similarities` says.
-
-    They are given in parts, of which all but the last have whole groups of 32.
+    """So many codes, in parts, that are compared with many questions: `near` and `scores` say what `similarities` says.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20

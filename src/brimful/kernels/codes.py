@@ -202,24 +202,35 @@ def order_units(scores: Numbers, units: Numbers) -> Numbers:
     return made
 
 
+def _in_groups(parts: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """The same codes, all but the last ones in whole groups."""
+    rest = np.zeros((0, _CODE_BYTES), np.uint8)
+    for part in parts:
+        codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
+        codes = np.concatenate((rest, codes)) if len(rest) else codes
+        whole = len(codes) // _GROUP * _GROUP
+        yield codes[:whole]
+        rest = codes[whole:]
+    yield rest
+
+
 class Planes:
     """So many codes of 32 bytes, laid out so that very many of them are compared with a question at once.
 
-    They come in parts, of which all but the last have whole groups of 32. A question is 64 tables of 16 numbers from 0
-    to 124, one for the upper and one for the lower half of each byte; a code scores `base` and twice what they have for
-    it. `wide` says whether instructions for 32 codes at once are used, where there are such.
+    They come part by part. A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the
+    lower half of each byte; a code scores `base` and twice what they have for it. `wide` says whether instructions for
+    32 codes at once are used, where there are such.
     """
 
     def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
         self._count = count
         self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
         self._wide = _is_wide(wide=wide)
-        at, lay_out, first = address_of(self._planes), library().lay_out_codes, 0
-        for part in parts:
-            codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
-            if first % _GROUP or first + len(codes) > count:
-                raise ValueError(f"{count} codes must come in whole groups of {_GROUP}, and there must be no more")
-            lay_out(address_of(codes), len(codes), at + first * _CODE_BYTES)
+        at, first = address_of(self._planes), 0
+        for codes in _in_groups(parts):
+            if first + len(codes) > count:
+                raise ValueError(f"{count} codes were announced, and more came")
+            library().lay_out_codes(address_of(codes), len(codes), at + first * _CODE_BYTES)
             first += len(codes)
         if first < count:
             raise ValueError(f"{count} codes were announced, and {first} came")

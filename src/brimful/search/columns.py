@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,8 +52,6 @@ _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
-
-_CODES_TOGETHER = 32  # that are compared at once
 
 _DEEPEST = 6
 """Levels of headings."""
@@ -419,15 +417,10 @@ class CorpusColumns:
     @cached_property
     def _compared(self) -> ComparedCodes | None:
         """The codes of all units, laid out to be compared at once; None in a store without vectors."""
-        parts = [segment.view.code_parts() for segment in self.segments]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
+        parts = [_stored_codes(segment) for segment in self.segments]
+        if any(part is None for part in parts):
             return None
-        live = (
-            part if segment.stored is None else iter((np.concatenate(list(part))[segment.stored],))
-            for segment, part in zip(self.segments, known, strict=True)
-        )
-        return ComparedCodes(_in_groups(chain.from_iterable(live)), count=len(self))
+        return ComparedCodes((codes for part in parts if part is not None for codes in part), count=len(self))
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
@@ -612,17 +605,6 @@ def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
     return np.repeat(firsts, blocks) + _BLOCK_UNITS * steps
 
 
-def _in_groups(parts: Iterable[Codes]) -> Iterator[Codes]:
-    """The same codes one after the other in other parts, of which all but the last have whole groups."""
-    rest = np.zeros((0, CODE_BYTES), np.uint8)
-    for part in parts:
-        codes = np.concatenate((rest, part)) if len(rest) else part
-        whole = len(codes) // _CODES_TOGETHER * _CODES_TOGETHER
-        yield codes[:whole]
-        rest = codes[whole:].copy()
-    yield rest
-
-
 def union(columns: Sequence[Numbers]) -> Numbers:
     """Ascending columns as one, each number once."""
     if len(columns) < 2:
@@ -682,6 +664,14 @@ _GAP = 8  # bytes between two words that follow each other
 _NO_WORD = 2  # in so few no other word has room
 _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
+
+
+def _stored_codes(segment: _SegmentUnits) -> Iterator[Codes] | None:
+    """The codes of a segment's units, part by part; None where there are none."""
+    parts = segment.view.code_parts()
+    if parts is None or segment.stored is None:
+        return parts
+    return iter((np.concatenate(list(parts))[segment.stored],))
 
 
 def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:
