@@ -56,10 +56,14 @@ def test_rows_are_summed_and_rounded(data, sizes, largest):
     table = chance.integers(-largest, largest, (12, DIMENSIONS), np.int16, endpoint=True)
     ends = np.cumsum(sizes, dtype=np.int64)
     rows = chance.integers(0, 12, int(sum(sizes)))
-    found = kernels.sum_rows(table, rows, ends, largest=largest)
     parts = np.split(rows, ends[:-1]) if sizes else []
     wanted = [np.clip((table[part].sum(axis=0, dtype=np.int64) + 16) >> 5, -127, 127).tolist() for part in parts]
-    assert found.tolist() == wanted
+    for wide in (False, True):
+        found = kernels.sum_rows(table, rows, ends, largest=largest, wide=wide)
+        assert found.tolist() == wanted
+        for column in range(0, DIMENSIONS, kernels.PART):
+            part = kernels.sum_rows(table, rows, ends, largest=largest, column=column, wide=wide)
+            assert np.array_equal(part, found[:, column : column + kernels.PART])
 
 
 @given(st.data())
@@ -75,9 +79,28 @@ def test_units_are_the_sums_of_their_terms(data):
     for row, column in zip(rows, columns, strict=True):
         for unit in {int(units.searchsorted(at, side="right")) - 1 for at in column} - {-1}:
             wanted[unit] += row
-    assert kernels.sum_units(positions, offsets, units, rows, codes=False).tolist() == wanted.tolist()
-    codes = kernels.sum_units(positions, offsets, units, rows, codes=True)
-    assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+    for wide in (False, True):
+        assert (
+            kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=False, wide=wide).tolist()
+            == wanted.tolist()
+        )
+        codes = kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=True, wide=wide)
+        assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+
+
+@pytest.mark.parametrize("count", [254, 255, 256, 600])
+def test_units_of_very_many_terms_are_summed_as_those_of_few(count):
+    """Sums that leave 16 bits are kept in 32: the largest numbers of hundreds of terms, of both signs."""
+    rows = np.full((count, DIMENSIONS), 127, np.int8)
+    rows[:, ::3] = -128
+    positions, offsets = np.arange(count), np.arange(count + 1)
+    wanted = rows.sum(axis=0, dtype=np.int64)
+    for wide in (False, True):
+        given = (positions, offsets, np.zeros(1, np.int64))
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=False, wide=wide)
+        assert found[0].tolist() == wanted.tolist()
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=True, wide=wide)
+        assert found[0].tolist() == np.packbits(wanted > 0).tolist()
 
 
 def test_sums_outside_their_tables_are_refused():
@@ -88,7 +111,9 @@ def test_sums_outside_their_tables_are_refused():
             kernels.sum_rows(table, np.array(given_rows), np.array(ends), largest=largest)
     for positions, offsets, units in (([1], [0, 2], [0]), ([-1], [0, 1], [0]), ([1], [0, 1], [4, 2])):
         with pytest.raises(ValueError, match=r"its row|ascend"):
-            kernels.sum_units(np.array(positions), np.array(offsets), np.array(units), rows, codes=True)
+            kernels.sum_units(
+                np.array(positions), np.array(offsets), np.array(units), kernels.in_parts(rows), codes=True
+            )
 
 
 CODES = arrays(
@@ -142,10 +167,16 @@ def test_other_tables_and_other_codes_are_refused_in_planes():
 
 
 def test_parts_of_codes_are_as_many_as_was_said():
-    """Nothing is laid out behind the room that there is, or inside of a group."""
-    codes = np.ones((40, CODE_BYTES), np.uint8)
-    for parts in ([codes[:3], codes[:3]], [codes[:32], codes[:9]]):
-        with pytest.raises(ValueError, match="whole groups of 32"):
+    """Nothing is laid out behind the room that there is, whatever the sizes of the parts."""
+    codes = np.arange(40 * CODE_BYTES, dtype=np.uint32).astype(np.uint8).reshape(40, CODE_BYTES)
+    fine = np.arange(64 * 16, dtype=np.uint8).reshape(64, 16) % 125
+    at_once = kernels.Planes([codes], count=40).near(fine, base=0, least=-(1 << 20))
+    in_parts = kernels.Planes([codes[:3], codes[3:3], codes[3:36], codes[36:]], count=40)
+    assert [each.tolist() for each in in_parts.near(fine, base=0, least=-(1 << 20))] == [
+        each.tolist() for each in at_once
+    ]
+    for parts in ([codes, codes[:1]], [codes[:32], codes[:9]]):
+        with pytest.raises(ValueError, match="40 codes were announced, and more came"):
             kernels.Planes(parts, count=40)
     with pytest.raises(ValueError, match="40 codes were announced, and 32 came"):
         kernels.Planes([codes[:32]], count=40)

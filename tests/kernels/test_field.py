@@ -56,6 +56,11 @@ def test_units_are_weighed_to_the_last_bit(given_all, reach, unit_bytes, k1, b):
     found = units.scores(worths, reach=reach, unit_bytes=unit_bytes, saturation=k1, length=b)
     wanted = scale(counts, told, runs, sizes, worths, reach=reach, unit_bytes=unit_bytes, k1=k1, b=b)
     assert found.tolist() == wanted.tolist()
+    values, ones = sizes - 450, np.ones(len(sizes), np.int64)
+    assert (
+        units.means(values, reach=reach).tolist()
+        == (around(values, *runs, reach) // around(ones, *runs, reach)).tolist()
+    )
     covered = np.zeros(len(sizes))
     for worth, count, heading in zip(worths, counts, told, strict=True):
         covered += worth * (around(count, *runs, reach) + heading > 0)

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from brimful.store import format as kept_in
-from brimful.store.format import Room, give_back
+from brimful.store.format import Room, give_back, share_memory
 
 
 def test_the_oldest_goes_first():
@@ -93,3 +93,23 @@ def test_without_such_an_allocator_nothing_is_given_back(monkeypatch):
 def test_a_process_knows_what_it_holds():
     """On Linux it is a number of bytes; elsewhere nobody tells."""
     assert (kept_in._resident_bytes() > MB) == sys.platform.startswith("linux")
+
+
+@pytest.mark.parametrize(("said", "asked_for"), [(None, [(-8, 1)]), ("4", [])])
+def test_threads_share_a_heap_unless_the_environment_says_otherwise(monkeypatch, said, asked_for):
+    """The allocator is told to keep one heap; a user's own number of them stays, and without it nothing happens."""
+    asked = []
+
+    class Allocator:
+        def mallopt(self, *given):
+            asked.append(given)
+
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if said is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", said)
+    monkeypatch.setattr(kept_in, "_allocator", Allocator)
+    share_memory()
+    assert asked == asked_for
+    monkeypatch.setattr(kept_in, "_allocator", lambda: None)
+    share_memory()
+    assert asked == asked_for

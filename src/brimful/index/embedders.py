@@ -24,7 +24,7 @@ from brimful.kernels import Places, in_halves
 from brimful.kernels import codes as kernels
 from brimful.kernels.tokens import WordTokens
 from brimful.text import token_tables
-from brimful.text.terms import query_terms
+from brimful.text.terms import Names, query_terms
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -215,34 +215,56 @@ class StaticEmbedder:
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row for each term."""
-        if len(names) <= _BLOCK_TERMS:  # a question's: the whole table is not made ready for them
-            tokens, ends = self._tokens_of(names)
-            table = _whole(self._loaded[0][tokens])
-            return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
-        rows = np.empty((len(names), DIMENSIONS), np.int8)
-        table, most, _ = self._fine, self._most, self._pairs  # made once, not in two threads
+        known = Names.of(names)
+        if len(names) > _BLOCK_TERMS:
+            return np.concatenate([part.copy() for part in self.columns_of(known)], axis=1)
+        # A question's: the whole table is not made ready for them.
+        tokens, ends = self._tokens_of(known, 0, len(names))
+        table = _whole(self._loaded[0][tokens])
+        return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
+
+    def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
+        """The same of a segment's terms, half of the numbers of each at a time."""
+        tokens, ends = self._tokens_of_all(Names.of(names))
+        starts = np.concatenate((np.zeros(1, np.int32), ends))
+        rows = np.empty((len(names), kernels.PART), np.int8)
+        for column in range(0, DIMENSIONS, kernels.PART):
+
+            def fill(begin: int, end: int, column: int = column) -> None:
+                first, last = starts[begin], starts[end]
+                given = (self._fine, tokens[first:last], ends[begin:end] - first)
+                kernels.sum_rows(*given, largest=self._most, column=column, out=rows[begin:end])
+
+            in_halves(fill, len(names), least=_MANY_TERMS)
+            yield rows
+
+    def _tokens_of_all(self, names: Names) -> tuple[Places, Places]:
+        """The tokens of very many terms, one after the other, and where those of each end."""
+        _ = self._fine, self._most, self._pairs  # made once, not in two threads
+        found: dict[int, tuple[Places, Places]] = {}
 
         def fill(begin: int, end: int) -> None:
             for first in range(begin, end, _BLOCK_TERMS):
-                block = names[first : min(first + _BLOCK_TERMS, end)]
-                tokens, ends = self._tokens_of(block)
-                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first : first + len(block)])
+                found[first] = self._tokens_of(names, first, min(first + _BLOCK_TERMS, end))
 
         in_halves(fill, len(names), least=_MANY_TERMS)
-        return rows
+        blocks = [found[first] for first in sorted(found)]
+        counts = [np.diff(ends, prepend=0) for _, ends in blocks]
+        nothing = np.zeros(0, np.int32)
+        ends = np.cumsum(np.concatenate([nothing, *counts]), dtype=np.int32)
+        return np.concatenate([nothing, *(tokens for tokens, _ in blocks)]), ends
 
-    def _tokens_of(self, names: Sequence[bytes]) -> tuple[Places, Places]:
-        """The tokens of terms, one after the other, and where those of each end.
+    def _tokens_of(self, names: Names, first: int, last: int) -> tuple[Places, Places]:
+        """The tokens of some of the terms, one after the other, and where those of each end.
 
         The kernel looks which terms are tokens, but for words of which the capital is not ASCII's.
         """
-        lengths = np.fromiter(map(len, names), np.int32, len(names))
-        starts = np.cumsum(lengths, dtype=np.int32) - lengths
-        text = b"".join([*names, b"\0"])
-        known = np.full(len(names), WordTokens.ASKED, np.int32)
+        bounds = names.bounds[first : last + 1]
+        text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
+        known = np.full(len(starts), WordTokens.ASKED, np.int32)
         for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
-            known[at] = self._token(names[at].decode("utf-8", "replace"))
-        return self._pairs.of(text, starts, lengths, whole=known)
+            known[at] = self._token(names[first + at].decode("utf-8", "replace"))
+        return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 
     @cached_property
     def _pairs(self) -> WordTokens:
@@ -285,6 +307,10 @@ class StaticEmbedder:
         fine = np.empty(table.shape, np.int16)
         for first in range(0, len(table), _BLOCK_TERMS):  # at once it would take eight times its size
             fine[first : first + _BLOCK_TERMS] = _whole(table[first : first + _BLOCK_TERMS])
+        if isinstance(self._weights.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._weights.obj.madvise(
+                mmap.MADV_DONTNEED
+            )  # sixteen megabytes that are now here twice; a question reads rows
         return fine
 
     @cached_property
@@ -300,12 +326,15 @@ class StaticEmbedder:
         return self._place / "tokenizers" / "l2_supercat_tokenizer_config.json"
 
     @cached_property
+    def _weights(self) -> memoryview:
+        return _mapped(self._place / "weights" / "l2_supercat_256.safetensors")
+
+    @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
-        weights = _mapped(self._place / "weights" / "l2_supercat_256.safetensors")
-        table = _tensor(weights, "embedding.weight")
+        table = _tensor(self._weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
-        return table, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
+        return table, f"{STATIC_NAME}:{blake3(self._weights).hexdigest(length=4)}"
 
 
 class EndpointEmbedder:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import isqrt
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from blake3 import blake3
@@ -42,6 +43,14 @@ class TermVectors(Protocol):
         """One row of 256 numbers for each name, zeros where it is unknown."""
 
 
+@runtime_checkable
+class TermColumns(Protocol):
+    """The same for very many terms, whose rows together would take tens of megabytes."""
+
+    def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
+        """Some numbers of every row at a time, first to last; what was given is written over when the next is asked."""
+
+
 class Nearest(NamedTuple):
     """Units by descending score, those with the same score by ascending id."""
 
@@ -66,8 +75,9 @@ def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDAr
 
 
 def _summed(postings: Postings, units: Numbers, table: TermVectors, *, codes: bool) -> NDArray[Any]:
-    rows = table.vectors_of(postings.names)
-    return kernels.sum_units(postings.positions, postings.offsets, units, rows, codes=codes)
+    names = postings.names
+    parts = table.columns_of(names) if isinstance(table, TermColumns) else kernels.in_parts(table.vectors_of(names))
+    return kernels.sum_units(postings.positions, postings.offsets, units, parts, codes=codes)
 
 
 def codes_of(vectors: ArrayLike) -> Codes:
@@ -113,19 +123,23 @@ class HalfTables(NamedTuple):
     @classmethod
     def of(cls, query: Numbers) -> HalfTables:
         """The tables of a question's vector."""
-        rounded = _rounded(query)
-        sums = rounded.reshape(-1, 4) @ _HALF_BITS
-        least = sums.min(axis=1, keepdims=True)
-        return cls((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
+        return _half_tables(np.asarray(query, np.int64).tobytes())
+
+
+@lru_cache(4)
+def _half_tables(query: bytes) -> HalfTables:
+    """The same of its bytes: a question is compared with all units, and then with those that it has chosen."""
+    rounded = _rounded(np.frombuffer(query, np.int64))
+    sums = rounded.reshape(-1, 4) @ _HALF_BITS
+    least = sums.min(axis=1, keepdims=True)
+    return HalfTables((sums - least).astype(np.uint8), 2 * int(least.sum()) - int(rounded.sum()))
 
 
 _HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
 
 
 class ComparedCodes:
-    """So many codes that are compared with many questions: `near` and `scores` say what `similarities` says.
-
-    They are given in parts, of which all but the last have whole groups of 32.
+    """So many codes, in parts, that are compared with many questions: `near` and `scores` say what `similarities` says.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20

@@ -16,7 +16,7 @@ from brimful.kernels import Numbers, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
-_MOST_UNITED = 8  # columns at once: their heads are all looked at for every number
+_MOST_UNITED = 8  # columns at once: many short ones are sorted
 
 _SAYS_MORE = "a page of terms says that it has more positions than it holds; index the sources again"
 
@@ -41,7 +41,7 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     ends = np.zeros(max(len(offsets), 1), np.int64)
     # No difference is larger than the largest number.
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
-    packed = np.empty(widest * len(columns), np.uint8)
+    packed = np.empty(widest * len(columns) + 8, np.uint8)
     given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
     size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
     if size < 0:
@@ -198,11 +198,12 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     if count > _MOST_UNITED or any(len(group) != segments for group in groups):
         return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
     columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
-    room, made = np.empty(3 * count, np.int64), np.empty(segments, np.int64)
-    out = np.empty(int(sizes.sum()), np.int64)
+    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
+    of_each = sizes.sum(axis=0)
+    out, room = np.empty(int(of_each.sum()), np.int64), np.empty(int(of_each.max(initial=0)), np.int64)
     given = (address_of(columns), address_of(sizes), count, segments)
-    at = address_of(room)
-    if library().unite_columns(*given, at, at + 16 * count, address_of(out), address_of(made)) < 0:
+    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
+    if library().unite_columns(*given, *rooms, address_of(out), address_of(made)) < 0:
         return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
     return Columns.cut(out, made)
 
@@ -304,7 +305,7 @@ class UnitGrid:
             edges[0] != 0
             or (edges[1:] != behind).any()
             or (behind <= firsts).any()
-            or not np.isin(begins, firsts).all()
+            or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
         columns = np.array([address_of(column) for column in kept], np.uint64)

@@ -27,6 +27,18 @@ static void sum_around(const int64_t *values, int64_t units, const int64_t *firs
     }
 }
 
+/* The mean of the values of each unit and its surroundings, rounded down. */
+EXPORT void mean_around(const int64_t *values, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
+                        int64_t *means)
+{
+    sum_around(values, units, firsts, lasts, reach, means);
+    for (int64_t at = 0; at < units; at++) {
+        int64_t low = at - reach > firsts[at] ? at - reach : firsts[at], high = at + reach < lasts[at] ? at + reach : lasts[at];
+        int64_t count = high - low + 1, mean = means[at] / count;
+        means[at] = mean - (means[at] % count < 0);
+    }
+}
+
 static void to_one(double *scores, int64_t units)
 {
     double most = 0.0;

@@ -7,12 +7,9 @@
 
 #include "kernels.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define HAS_WIDE 1
+#if HAS_WIDE
 #include <cpuid.h>
 #include <immintrin.h>
-#else
-#define HAS_WIDE 0
 #endif
 
 enum { CODE_BYTES = 32, GROUP = 32, HALF = 16 };
@@ -99,7 +96,7 @@ static void sum_group(const uint8_t *group, const uint8_t *tables, uint16_t *sum
 
 #if HAS_WIDE
 /* The same for all codes of a group at once; returns whether any sum is above `below`. */
-__attribute__((target("avx2"))) static int sum_group_wide(const uint8_t *group, const uint8_t *tables, int below,
+WIDE static int sum_group_wide(const uint8_t *group, const uint8_t *tables, int below,
                                                            uint16_t *sums)
 {
     const __m256i halves = _mm256_set1_epi8(15), bytes = _mm256_set1_epi16(255);

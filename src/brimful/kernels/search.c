@@ -7,15 +7,21 @@
 EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
                          const int32_t *firsts, uint8_t *found)
 {
-    for (int64_t at = 0; at < size; at++) {
-        for (int32_t anchor = firsts[text[at]]; anchor < firsts[text[at] + 1]; anchor++) {
-            int64_t length = bounds[anchor + 1] - bounds[anchor];
-            const uint8_t *wanted = anchors + bounds[anchor];
-            if (!found[anchor] && length <= size - at && text[at + length - 1] == wanted[length - 1] &&
-                !memcmp(text + at, wanted, (size_t)length))
-                found[anchor] = 1;
+    uint8_t begins[256];
+    for (int code = 0; code < 256; code++)
+        begins[code] = firsts[code] < firsts[code + 1];
+    marking marks = marking_of(begins);
+    for (int64_t block = 0; block < size; block += 64)
+        for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
+            int64_t at = block + __builtin_ctzll(bits);
+            for (int32_t anchor = firsts[text[at]]; anchor < firsts[text[at] + 1]; anchor++) {
+                int64_t length = bounds[anchor + 1] - bounds[anchor];
+                const uint8_t *wanted = anchors + bounds[anchor];
+                if (!found[anchor] && length <= size - at && text[at + length - 1] == wanted[length - 1] &&
+                    !memcmp(text + at, wanted, (size_t)length))
+                    found[anchor] = 1;
+            }
         }
-    }
 }
 
 /* Which anchors stand in each line of a text, newlines between its lines: marks[line] has the bits of those that do, and

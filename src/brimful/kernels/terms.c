@@ -310,6 +310,41 @@ EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t 
     return offsets[named];
 }
 
+/* Occurrences of terms, the number of each by `moved`, and behind one of a term that has a twin an occurrence of that,
+ * at the same place: unless one stands there already. `twins` has the twin of each (moved) term, -1 for none, and
+ * `is_twin` which are one; of those a second occurrence at one place goes. Places ascend. Both columns of what is made
+ * have room for twice as many; returns how many there are. */
+EXPORT int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
+                         const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places)
+{
+    int64_t written = 0;
+    for (int64_t first = 0, last; first < count; first = last) {
+        for (last = first; last < count && origins[last] == origins[first]; last++)
+            ;
+        for (int64_t row = first; row < last; row++) {
+            int32_t number = moved[numbers[row]], twin = twins[number];
+            int64_t other = row;
+            if (is_twin[number])
+                for (other = first; other < row && moved[numbers[other]] != number; other++)
+                    ;
+            if (other == row) {
+                made[written] = number;
+                places[written++] = origins[row];
+            }
+            if (twin < 0)
+                continue;
+            for (other = first; other < last; other++)
+                if (moved[numbers[other]] == twin || (other < row && twins[moved[numbers[other]]] == twin))
+                    break;
+            if (other == last) {
+                made[written] = twin;
+                places[written++] = origins[row];
+            }
+        }
+    }
+    return written;
+}
+
 /* Put every place of term t at places[cursors[t]] and on, ascending; `cursors` move. Clump i has the terms
  * terms[rows[i]] to terms[rows[i + 1] - 1], each beginning inside[row] bytes behind it. */
 EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
@@ -377,6 +412,28 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
     }
     *size = written;
     return made;
+}
+
+/* Of names in bytewise order, a newline behind each, name i from bounds[i] on: how many stand before each of some
+ * wanted ones, which lie likewise, in any order; and whether each is among them. */
+EXPORT void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
+                       const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known)
+{
+    for (int64_t one = 0; one < many; one++) {
+        const uint8_t *name = wanted + wanted_bounds[one];
+        int64_t length = wanted_bounds[one + 1] - wanted_bounds[one] - 1, low = 0, high = count;
+        while (low < high) {
+            int64_t middle = (low + high) / 2, own = bounds[middle + 1] - bounds[middle] - 1;
+            int order = memcmp(lines + bounds[middle], name, (size_t)(own < length ? own : length));
+            if (order < 0 || (!order && own < length))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        rows[one] = low;
+        known[one] = low < count && bounds[low + 1] - bounds[low] - 1 == length &&
+                     !memcmp(lines + bounds[low], name, (size_t)length);
+    }
 }
 
 /* The lines of a text that have so many bytes at least, all of them letters of ASCII or beyond it, a newline behind each.

@@ -173,6 +173,33 @@ def place_terms(
     return offsets, places
 
 
+def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
+    """Occurrences of terms, row by row which and where, and behind one that has a twin its twin, each place of it once.
+
+    The number of each becomes the one that `moved` says; `twins` says of each of those which term its twin is, or -1.
+
+    >>> both = add_twins(np.array([0, 1]), np.array([3, 9]), np.array([0, 2]), np.array([1, -1, -1]))
+    >>> [column.tolist() for column in both]
+    [[0, 1, 2], [3, 3, 9]]
+    """
+    numbers, origins, moved, twins = (places_of(each) for each in (numbers, origins, moved, twins))
+    if len(numbers) != len(origins) or (np.diff(origins) < 0).any():
+        raise ValueError("every occurrence needs its place, and places ascend")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(moved):
+        raise ValueError("an occurrence must be that of one of the terms")
+    if len(moved) and not 0 <= moved.min() <= moved.max() < len(twins):
+        raise ValueError("every term needs to know its twin")
+    if len(twins) and not -1 <= twins.min() <= twins.max() < len(twins):
+        raise ValueError("a twin must be one of the terms")
+    is_twin = np.zeros(len(twins), np.uint8)
+    is_twin[twins[twins >= 0]] = 1
+    made, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
+    rows = (numbers.ctypes.data, origins.ctypes.data, len(numbers))
+    given = [each.ctypes.data for each in (moved, twins, is_twin, made, places)]
+    count = library().add_twins(*rows, *given)
+    return made[:count], places[:count]
+
+
 def find_rows(starts: Numbers, places: Places) -> Places:
     """The line of each of some places of a text, whose lines begin at `starts`, the first one at 0.
 
@@ -218,15 +245,6 @@ def smallest_words(
     return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
 
 
-def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
-    """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
-    texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
-    if any(text.count(b"\n") != len(names) for text, names in zip(texts, lists, strict=True)):
-        raise ValueError("a name must not hold a newline")
-    text, rows = merge_lines(texts)
-    return text.split(b"\n")[:-1], rows
-
-
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
 
@@ -248,6 +266,25 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
+
+
+def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:
+    """How many of some sorted names stand before each of the wanted ones, and which of those are among them.
+
+    Of both the text, a newline behind each name, and where each begins, and the end.
+
+    >>> given = (b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13]))
+    >>> [column.tolist() for column in find_names(b"pot\\ntea\\n", np.array([0, 4, 8]), *given)]
+    [[1, 0, 2], [True, False, False]]
+    """
+    bounds, wanted_bounds = places_of(bounds), places_of(wanted_bounds)
+    for text, edges in ((lines, bounds), (wanted, wanted_bounds)):
+        if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
+            raise ValueError("every name must lie inside its text")
+    rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data, known.ctypes.data)
+    library().find_names(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
+    return rows, known
 
 
 def letter_lines(text: bytes, *, least: int) -> bytes:

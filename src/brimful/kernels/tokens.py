@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,9 @@ from brimful.kernels import Places, library, places_of
 
 PAGE_CODES = 128
 """Code points of which one page of kinds tells."""
+
+_LETTERS = 128  # of ASCII
+_MANY_WORDS = 512
 
 
 def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
@@ -155,6 +159,13 @@ class WordTokens:
         self._words = (at[0], at[1], most, int(np.diff(offsets).max()), at[2], bits[0])
         self._given = (*self._words, at[3], bits[1], at[4], at[5])
 
+    @cached_property
+    def _ranks(self) -> Places:
+        """Where in the list of pairs each two letters of ASCII stand: for very many words."""
+        ranks = np.empty(_LETTERS * _LETTERS, np.int32)
+        library().rank_letters(*self._given[:8], ranks.ctypes.data)
+        return ranks
+
     def find(self, text: bytes) -> int:
         """The number of the token that a text is; -1 where it is none."""
         return int(library().find_token(text, len(text), *self._words))
@@ -174,5 +185,6 @@ class WordTokens:
         tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
         ends = np.empty(len(starts), np.int32)
         given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
-        count = library().word_tokens(*given, *self._given, tokens.ctypes.data, ends.ctypes.data)
+        ranks = self._ranks.ctypes.data if len(starts) >= _MANY_WORDS else None
+        count = library().word_tokens(*given, *self._given, ranks, tokens.ctypes.data, ends.ctypes.data)
         return tokens[:count].copy(), ends

@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     similarities,
 )
 from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid
+from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid, unite_all
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
@@ -31,6 +31,7 @@ from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
+from brimful.store.format import Room
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.records import records_in
@@ -59,7 +60,11 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES = 16 << 20
+_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 48 << 20
+"""Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
+
+WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
+"""Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
 
@@ -141,10 +146,12 @@ class CorpusColumns:
         self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
-        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], kept_bytes=_KEPT_PLACES_BYTES)
+        room = Room(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
+        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], room)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)
         self.names = terms.names
         self.places = terms.places  # where a term stands on the axis of each segment
+        self.places_of = room.keep(self._places_of, size=_bytes_of)
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
@@ -272,6 +279,24 @@ class CorpusColumns:
         asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
         return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
+    def _places_of(self, forms: tuple[Form, ...]) -> WeighedPlaces:
+        """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
+
+        A group holds those before it too, and counts what its weight has over the next one's: they add up.
+        """
+        by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
+        for form in forms:
+            places = self.places(form.terms[0]) if len(form.terms) == 1 else following(self, form.terms)
+            by_weight.setdefault(form.weight, []).append(places)
+        placed: list[tuple[int, tuple[Numbers, ...]]] = []
+        held: tuple[Numbers, ...] = ()
+        weights = sorted(by_weight, reverse=True)
+        for weight, lighter in pairwise([*weights, 0]):
+            groups = [held, *by_weight[weight]] if placed else by_weight[weight]
+            held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
+            placed.append((weight - lighter, held))
+        return tuple(placed)
+
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
         return self._spellings
@@ -390,36 +415,27 @@ class CorpusColumns:
         return codes
 
     @cached_property
-    def _compared(self) -> list[ComparedCodes | None]:
-        """The codes of each segment's units, laid out to be compared all at once; None where there are none."""
-        found: list[ComparedCodes | None] = []
-        for segment in self.segments:
-            parts = segment.view.code_parts()
-            if parts is not None and segment.stored is not None:
-                parts = iter((np.concatenate(list(parts))[segment.stored],))
-            found.append(None if parts is None else ComparedCodes(parts, count=len(segment)))
-        return found
+    def _compared(self) -> ComparedCodes | None:
+        """The codes of all units, laid out to be compared at once; None in a store without vectors."""
+        parts = [_stored_codes(segment) for segment in self.segments]
+        if any(part is None for part in parts):
+            return None
+        return ComparedCodes((codes for part in parts if part is not None for codes in part), count=len(self))
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
+        if self.__dict__.get("_compared") is not None and self._compared is not None:
+            return self._compared.scores(units, HalfTables.of(meaning))
         bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        wanted = [
-            (segment, units[low:high] - segment.first)
+        stored = [
+            (segment.view, segment.stored_of(units[low:high] - segment.first))
             for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True)
         ]
-        stored = [(segment.view, segment.stored_of(some)) for segment, some in wanted]
         elsewhere = self.snapshot.scores_elsewhere(stored, meaning)
         if elsewhere is not None:
             return _joined(elsewhere)
-        if "_compared" not in self.__dict__:
-            codes = self.codes(units)
-            return None if codes is None else similarities(codes, meaning).astype(np.int64)
-        found, asked = [], HalfTables.of(meaning)
-        for compared, (_, some) in zip(self._compared, wanted, strict=True):
-            if compared is None:
-                return None
-            found.append(compared.scores(some, asked))
-        return _joined(found)
+        codes = self.codes(units)
+        return None if codes is None else similarities(codes, meaning).astype(np.int64)
 
     def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
         """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
@@ -427,38 +443,31 @@ class CorpusColumns:
         Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
-        units, scores, least = [], [], BEYOND_CHANCE * chance_score(meaning)
-        for segment, alike in self._near_in(meaning, least, limit if allowed is None else None):
-            found, likeness = alike
-            if allowed is not None:
-                kept = allowed[self.rows[found + segment.first]]
-                found, likeness = found[kept], likeness[kept]
-            kept = best_of_all(likeness, limit)
-            found, likeness = found[kept], likeness[kept]
-            units.append(found + segment.first)
-            scores.append(likeness)
-        near, worth = _joined(units), _joined(scores)
-        order = np.lexsort((self.offsets[near], self.rows[near], -worth))
-        best: Ids = np.sort(near[order[:limit]])
+        least = BEYOND_CHANCE * chance_score(meaning)
+        near, worth = self._near_to(meaning, least, limit if allowed is None else None)
+        if allowed is not None:
+            kept = allowed[self.rows[near]]
+            near, worth = near[kept], worth[kept]
+        kept = best_of_all(worth, limit)
+        near, worth = near[kept], worth[kept]
+        rows, offsets, _ = self.placed(near)
+        best: Ids = np.sort(near[np.lexsort((offsets, rows, -worth))[:limit]])
         return best
 
-    def _near_in(
-        self, meaning: Numbers, least: int, limit: int | None
-    ) -> Iterator[tuple[_SegmentUnits, tuple[Numbers, Numbers]]]:
-        """The units of each segment that are alike to a question, by their place in it, and their scores.
+    def _near_to(self, meaning: Numbers, least: int, limit: int | None) -> tuple[Ids, Numbers]:
+        """The units that are alike to a question, ascending, and their scores.
 
-        The `limit` best of them are enough, with those that are as good as the last.
+        The `limit` best of each segment are enough, with those that are as good as the last.
         """
         views = [segment.view for segment in self.segments]
         elsewhere = self.snapshot.near_elsewhere(views, meaning, least=least, limit=limit)
         if elsewhere is not None:
-            for segment, (stored, likeness) in zip(self.segments, elsewhere, strict=True):
-                yield segment, segment.live_of(stored, likeness)
-            return
-        asked = HalfTables.of(meaning)
-        for segment, codes in zip(self.segments, self._compared, strict=True):
-            if codes is not None:
-                yield segment, codes.near(asked, least=least)
+            found = [segment.live_of(*near) for segment, near in zip(self.segments, elsewhere, strict=True)]
+            units = [own + segment.first for segment, (own, _) in zip(self.segments, found, strict=True)]
+            return _joined(units), _joined([likeness for _, likeness in found])
+        if self._compared is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return self._compared.near(HalfTables.of(meaning), least=least)
 
     def heading_tree(self, number: int) -> HeadingTree | None:
         """The headings of a segment and which one each stands under; None where there are none."""
@@ -603,6 +612,10 @@ def union(columns: Sequence[Numbers]) -> Numbers:
     return kernels.unite(columns)
 
 
+def _bytes_of(placed: WeighedPlaces) -> int:
+    return sum(column.nbytes for _, columns in placed for column in columns)
+
+
 def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
@@ -651,6 +664,14 @@ _GAP = 8  # bytes between two words that follow each other
 _NO_WORD = 2  # in so few no other word has room
 _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
+
+
+def _stored_codes(segment: _SegmentUnits) -> Iterator[Codes] | None:
+    """The codes of a segment's units, part by part; None where there are none."""
+    parts = segment.view.code_parts()
+    if parts is None or segment.stored is None:
+        return parts
+    return iter((np.concatenate(list(parts))[segment.stored],))
 
 
 def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:

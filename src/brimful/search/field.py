@@ -169,7 +169,7 @@ def relevance(
         counts[:, leading] = np.minimum(counts[:, leading], _ENTRY)
         weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
-    alike = _semantic(columns, chosen.units, near, meaning, settings)
+    alike = _semantic(columns, chosen.units, weighed, meaning, settings)
     if settings.definition:
         lexical = lexical + settings.definition * near.below(_defined(columns, chosen, above, term_hits), _BELOW)
     if settings.runs:
@@ -475,7 +475,7 @@ def _scale(
 
 
 def _semantic(
-    columns: CorpusColumns, units: Ids, near: _Surroundings, meaning: Numbers | None, settings: FieldSettings
+    columns: CorpusColumns, units: Ids, weighed: WeighedUnits, meaning: Numbers | None, settings: FieldSettings
 ) -> Scores:
     """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
     found = columns.likeness(units, meaning) if meaning is not None and settings.meaning else None
@@ -483,7 +483,7 @@ def _semantic(
         return np.zeros(len(units))
     known = found != NOTHING
     found = np.where(known, found, int(found[known].min(initial=0)))
-    around = near.sums(found, settings.near_reach) // near.counts(settings.near_reach)
+    around = weighed.means(found, reach=settings.near_reach)
     return settings.meaning * (standing_out(found) + standing_out(around))
 
 
@@ -513,9 +513,6 @@ class _Surroundings:
         self.firsts, self.lasts = chosen.firsts, chosen.lasts
         self._at = np.arange(len(chosen))
 
-    def _range(self, reach: int) -> tuple[Numbers, Numbers]:
-        return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1
-
     def ordered(self, kept: NDArray[np.bool_], rows: Numbers, offsets: Numbers, scores: Numbers) -> Numbers:
         """The units that are kept, those with the highest scores first; of equal ones by document and offset."""
         begins = np.flatnonzero(self.firsts == self._at)
@@ -523,19 +520,6 @@ class _Surroundings:
         sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
         by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
         return order_units(scores, by_place[kept[by_place]])
-
-    def sums(self, values: Numbers, reach: int) -> Numbers:
-        """The sum of the values of each unit and its neighbours."""
-        if not reach:
-            return values
-        low, high = self._range(reach)
-        summed = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
-        return summed[high] - summed[low]
-
-    def counts(self, reach: int) -> Numbers:
-        """How many units they are."""
-        low, high = self._range(reach)
-        return high - low
 
     def below(self, values: Scores, shares: Sequence[float]) -> Scores:
         """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""

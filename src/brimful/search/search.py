@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +16,6 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels.columns import Columns, unite_all
 from brimful.patterns import compiled
 from brimful.search.columns import CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
@@ -542,7 +541,7 @@ def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]
         forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
         if forms or any(len(columns.titles.of(name)) for name in singles):
-            found.append(TermHits(date.name, 1.0, _placed(columns, forms), singles))
+            found.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
     return found
 
 
@@ -626,10 +625,10 @@ def _term_hits(
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
         minor = asked in parts or is_stop_word(asked, columns.languages)
-        found.append(TermHits(asked, weight, _placed(columns, whole), names, minor, asked in written))
+        found.append(TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written))
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
-        found.append(TermHits(asked, 1.0, _placed(columns, whole), names))
+        found.append(TermHits(asked, 1.0, columns.places_of(tuple(whole)), names))
     return [
         *_bounded(columns, found, settings),
         *(
@@ -681,25 +680,6 @@ def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: Fi
         replace(each, weight=min(each.weight, most / one)) if only else each
         for each, one, only in zip(term_hits, worth, asks, strict=True)
     ]
-
-
-def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, tuple[Numbers, ...]], ...]:
-    """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
-
-    A group holds those before it too, and counts what its weight has over the next one's: they add up.
-    """
-    by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
-    for form in forms:
-        places = columns.places(form.terms[0]) if len(form.terms) == 1 else following(columns, form.terms)
-        by_weight.setdefault(form.weight, []).append(places)
-    placed: list[tuple[int, tuple[Numbers, ...]]] = []
-    held: tuple[Numbers, ...] = ()
-    weights = sorted(by_weight, reverse=True)
-    for weight, lighter in pairwise([*weights, 0]):
-        groups = [held, *by_weight[weight]] if placed else by_weight[weight]
-        held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
-        placed.append((weight - lighter, held))
-    return tuple(placed)
 
 
 def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:

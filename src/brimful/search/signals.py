@@ -266,6 +266,8 @@ _LEADS = compiled(
     re.DOTALL,
 )
 
+_LEADING_SIGNS = (b"](", b"`", b"....", b". . . . ", b"::")  # each line that leads elsewhere has one of them
+
 
 _LONGEST_ENTRY = 200
 _ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+\.?)\s")
@@ -280,7 +282,7 @@ def _leads_elsewhere(text: bytes) -> bool:
     >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
-    return _LEADS.fullmatch(text) is not None
+    return any(sign in text for sign in _LEADING_SIGNS) and _LEADS.fullmatch(text) is not None
 
 
 def words_of_title(text: bytes) -> tuple[bytes, ...]:
@@ -428,7 +430,7 @@ class PathNames:
 def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
     """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
     new = numbers[known[numbers] < 0]
-    found: list[int] = np.unique(new).tolist() if len(new) else []
+    found: list[int] = sorted(set(new.tolist()))  # `np.unique` loads masked arrays first
     return found
 
 

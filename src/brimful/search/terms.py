@@ -410,11 +410,10 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
     kept = [
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
-    names = {name for prefix in kept for name in words.names(prefix.encode())}
-    sizes = ((abs(_letters(name) - len(text)), name) for name in names)
-    likely = sorted((distance, name) for distance, name in sizes if distance <= _LONGER_BY)
-    nearest = (name for _, name in likely if _is_word(name) or b"'" in name)
-    return list(itertools.islice(nearest, MOST_NAMES))
+    found = [words.names(prefix.encode()) for prefix in kept]
+    names = {name for some in found for name in some} if len(found) > 1 else found[0]
+    sizes = [(abs(_letters(name) - len(text)), name) for name in names if _is_word(name) or b"'" in name]
+    return [name for distance, name in sorted(sizes)[:MOST_NAMES] if distance <= _LONGER_BY]
 
 
 def _letters(term: bytes) -> int:

@@ -71,18 +71,22 @@ def at_once(calls: Sequence[Callable[[], object]]) -> None:
             begun.result()
 
 
+_PAGES_BYTES = 8 << 20
+"""Of pages that were asked together last."""
+
+
 class StoredTerms:
     """What some segments of a snapshot have of a term: one round trip for all of them, and places that are kept.
 
     The pages on which a term would stand, one of each segment, are asked together.
     """
 
-    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], *, kept_bytes: int) -> None:
+    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], room: Room) -> None:
         self._snapshot, self._segments = snapshot, segments
         self._dead = [(at, segment) for at, segment in enumerate(segments) if segment.dead]
-        room = Room(kept_bytes)
-        self.places: Callable[[bytes], Columns] = room.keep(self._places, size=_bytes_of)
-        self._pages: Callable[[tuple[int, ...]], OpenPages] = room.keep(self._open, size=lambda pages: pages.nbytes)
+        self.places: Callable[[bytes], Columns] = room.keep(self._places, size=bytes_of)
+        # Most of these pages are kept where they were read.
+        self._pages = Room(_PAGES_BYTES).keep(self._open, size=lambda pages: pages.nbytes)
 
     def census(self, term: bytes) -> int:
         """How often a term stands in live text."""
@@ -121,7 +125,8 @@ class StoredTerms:
         )
 
 
-def _bytes_of(columns: Columns) -> int:
+def bytes_of(columns: Columns) -> int:
+    """What columns take in memory."""
     return 8 * columns.total
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import closing
@@ -111,5 +110,7 @@ def digests_of(place: Place) -> Path:
         return digests_of(place.places[0] if place.file is None else place.file)
     if isinstance(place, Path):
         return place.with_name(f"{place.name}-digests")
+    from hashlib import sha256
+
     folder = own_folder("data") / "servers"
-    return folder / f"{hashlib.sha256(place.key.encode()).hexdigest()[:24]}-digests"
+    return folder / f"{sha256(place.key.encode()).hexdigest()[:24]}-digests"

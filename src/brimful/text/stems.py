@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from brimful.errors import MissingPartError, choose, install
 from brimful.patterns import compiled
@@ -95,23 +95,27 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
 
 def stems_by_language(names: Sequence[bytes], languages: Iterable[str]) -> dict[str, list[bytes]]:
     """The same in each of some languages, in their order."""
-    words = [name.decode("utf-8", "replace") for name in names]
-    places = [at for at, word in enumerate(words) if len(word) >= _LEAST_LETTERS and _is_stemmable(word)]
-    stemmable = [words[at] for at in places]
+    plain, other = [], []  # most words are plain letters, of which a stem needs no more care
+    for at, name in enumerate(names):
+        if name.isalpha() and name.islower():
+            plain += [at] if len(name) >= _LEAST_LETTERS else []
+        elif len(word := name.decode("utf-8", "replace")) >= _LEAST_LETTERS and _STEMMABLE.fullmatch(word):
+            other.append((at, word))
+    letters = [names[at] for at in plain]
     found: dict[str, list[bytes]] = {}
     for language in languages:
         if language not in LANGUAGES:
             choose(language, LANGUAGES, what="language")
         stems = found[language] = list(names)
-        stemmed = stemmable if language == NO_LANGUAGE else _stemmer(language)(stemmable)
-        for at, stem in zip(places, stemmed, strict=True):
-            stems[at] = _plain(stem).encode()
+        stemmed = [word for _, word in other]
+        if language != NO_LANGUAGE:
+            stem = _stemmer(language)
+            stemmed = stem(stemmed)
+            for at, own in zip(plain, stem(letters), strict=True):
+                stems[at] = own if own.isascii() else _plain(own.decode()).encode()
+        for (at, _), word in zip(other, stemmed, strict=True):
+            stems[at] = _plain(word).encode()
     return found
-
-
-def _is_stemmable(word: str) -> bool:
-    """Whether it is a word of letters; most are plain ones, which need no pattern."""
-    return (word.isascii() and word.isalpha() and word.islower()) or _STEMMABLE.fullmatch(word) is not None
 
 
 def _plain(word: str) -> str:
@@ -121,7 +125,7 @@ def _plain(word: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
-def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
+def _stemmer(language: str) -> Callable[[list[Any]], list[Any]]:
     try:
         import Stemmer  # type: ignore[import-not-found]  # a compiled module without stubs
     except ImportError as error:

@@ -6,7 +6,8 @@ the next process maps it. What the kernel can't tell (a character that Unicode h
 hundreds of bytes) the tokenizer counts as before, and it counts everything where no file can be written.
 
 A file is believed if its hash is right. It is named by what it was made of: the tokenizer's version, Python's Unicode.
-So is one with the words and pairs of a static embedder, which as JSON take longer to read than a question does.
+So are those with what Unicode says of characters, and with the words and pairs of a static embedder: to find out either
+takes longer than a question does.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
+from brimful.store.format import share_memory
 from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -428,6 +429,7 @@ def _add_all(
     engine: Engine, paths: Sequence[str], settings: SourceSettings | None, *, label: str | None = None
 ) -> Corpus:
     corpus = Corpus(engine)
+    share_memory()
     try:
         with progress("reading") as advance:
             for path in paths:

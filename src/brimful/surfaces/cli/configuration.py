@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -313,9 +312,11 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
 
 def cached_store(paths: Iterable[str]) -> Path:
     """The cache's own store for exactly these paths, in whatever order they are named."""
+    from hashlib import sha256  # and OpenSSL with it, which no other command line needs
+
     places = sorted({os.path.realpath(Path(path).expanduser()) for path in paths})
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(places[0]).name[:_NAME_LENGTH]) or "root"
-    key = hashlib.sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    key = sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return cache_folder() / f"{name}-{key}" / STORE_NAME
 
 
