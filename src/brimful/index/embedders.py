@@ -303,7 +303,7 @@ class StaticEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
-        weights = _mapped(self._place / "weights" / "l2_supercat_256.safetensors")
+        weights = mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
         table = _tensor(weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
@@ -495,15 +495,15 @@ def _value_in(text: str, name: str, sign: str) -> Any:
     return json.JSONDecoder().raw_decode(text, found.end())[0]
 
 
-def _mapped(path: Path) -> memoryview:
-    """The table's file in memory that is read as it is needed: a question needs a few rows of sixteen megabytes."""
+def mapped_part(path: Path, *, remedy: str) -> memoryview:
+    """A file that belongs to a model or a table, in memory that is read as it is needed: a few rows of megabytes."""
     try:
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingPartError(f"{path} is missing; {_INSTALL}") from error
+        raise MissingPartError(f"{path} is missing; {remedy}") from error
     except ValueError as error:
-        raise MissingPartError(f"{path} is empty; {_INSTALL}") from error
+        raise MissingPartError(f"{path} is empty; {remedy}") from error
 
 
 def _tensor(raw: memoryview, name: str) -> NDArray[np.float16]:

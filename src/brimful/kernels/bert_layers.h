@@ -190,23 +190,24 @@ ALWAYS float NAME(most)(reals numbers)
     return lanes[0];
 }
 
-/* 2 to the power of numbers from -100 to 0 (lower ones count as -100), to 2e-7 of the value. */
+/* 2 to the power of numbers from -100 to 0 (lower ones count as -100), to 3e-6 of the value. */
 ALWAYS reals NAME(power)(reals numbers)
 {
     const reals least = (reals){0} - 100.0f;
     numbers = NAME(chosen)(numbers < least, least, numbers);
     reals raised = numbers + MAGIC, rest = numbers - (raised - MAGIC);
-    reals series = (((0.0013264725f * rest + 0.0096715130f) * rest + 0.055507336f) * rest + 0.24022242f) * rest + 0.69314700f;
+    reals series = ((0.0095828520f * rest + 0.055906426f) * rest + 0.24024099f) * rest + 0.69312418f;
     return (reals)((wholes)(series * rest + 1.0f) + (((wholes)raised - MAGIC_BITS) << 23));
 }
 
 /* x times the share of a normal distribution below x: x where that is positive, less |x| times the share beyond |x|,
- * which is a series in 1 / (1 + 0.235 |x|) times 2 to the power of -0.72 x²; to 1e-7. */
+ * which is a series times 2 to the power of -0.72 x²; to 1e-6. */
 ALWAYS reals NAME(gelu)(reals numbers)
 {
-    reals far = NAME(size)(numbers), near = 1.0f / (0.235f * far + 1.0f);
-    reals series = (((0.45759195f * near - 0.55361658f) * near + 0.54895306f) * near - 0.069701262f) * near + 0.11677429f;
-    reals beyond = NAME(power)(far * far * -0.72134752f) * (series * near) * far;
+    reals far = NAME(size)(numbers);
+    reals high = ((2.1248397e-5f * far - 3.9259679e-4f) * far + 3.1963110e-3f) * far - 0.015436310f;
+    reals series = (((high * far + 0.050793972f) * far - 0.12521176f) * far + 0.24702598f) * far - 0.39838135f;
+    reals beyond = NAME(power)(far * far * -0.72134752f) * ((series * far + 0.49996364f) * far);
     return (reals)((wholes)numbers & (numbers > 0.0f)) - beyond;
 }
 
@@ -365,12 +366,15 @@ ALWAYS void NAME(shares)(const rooms *in, int32_t *scores, int16_t *shares)
         highest = most[lane] > highest ? most[lane] : highest;
     for (int64_t at = 0; at < in->padded; at += LANES) {
         wholes below = *(const loose_wholes *)(scores + at) - highest;
-        *(loose_reals *)(row + at) = NAME(power)(__builtin_convertvector(below, reals) * in->score_step);
+        reals found = NAME(power)(__builtin_convertvector(below, reals) * in->score_step);
+        *(loose_reals *)(row + at) = found;
+        if (at + LANES <= in->count)
+            sums += found;
     }
     for (int64_t at = in->count; at < in->padded; at++)
         row[at] = 0;
-    for (int64_t at = 0; at < in->padded; at += LANES)
-        sums += *(const loose_reals *)(row + at);
+    if (in->count % LANES)
+        sums += *(const loose_reals *)(row + in->count / LANES * LANES);
     float inverse = 32767.0f / NAME(total)(sums);
     for (int64_t at = 0; at < in->padded; at += LANES)
         *(loose_shorts *)(shares + at) = __builtin_convertvector(NAME(rounded)(row + at, inverse), shorts);
