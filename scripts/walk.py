@@ -2,7 +2,8 @@
 
     python scripts/walk.py STORE QUESTION [--before "how do I stream a response"] [--budget 1000] [--pairs 20]
 
-The question before makes the columns and is not counted. A generator that goes on counts as a call.
+The question before makes the columns and is not counted. A generator that goes on counts as a call. What makes the
+instances of every class (`classes`) is looked through, as the standard library is.
 """
 
 import argparse
@@ -24,11 +25,11 @@ def walk(store: str, question: str, *, before: str, budget: int) -> tuple[int, C
     pairs: Counter[_Pair] = Counter()
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event != "call" or not frame.f_code.co_filename.startswith(_ROOT):
+        if event != "call" or not _is_ours(frame):
             return
         modules.add(frame.f_code.co_filename)
         caller = frame.f_back
-        while caller is not None and not caller.f_code.co_filename.startswith(_ROOT):
+        while caller is not None and not _is_ours(caller):
             caller = caller.f_back
         if caller is not None and _package(caller) != _package(frame):
             pairs[(*_place(caller), *_place(frame))] += 1
@@ -41,6 +42,11 @@ def walk(store: str, question: str, *, before: str, budget: int) -> tuple[int, C
         finally:
             sys.setprofile(None)
     return len(modules), pairs
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return name.startswith(_ROOT) and name != f"{_ROOT}classes.py"
 
 
 def _place(frame: FrameType) -> tuple[str, str]:

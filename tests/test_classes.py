@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import typing
 
 import pytest
 
@@ -133,3 +134,80 @@ def test_own_methods_and_fields_of_others_stay():
     assert repr(Large("mint", 1, litres=3)) == "large"
     assert Large("mint").litres == 1
     assert Large("mint", litres=2) != Large("mint")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """One that comes before or behind others."""
+
+    START: typing.ClassVar[int] = 1
+
+    number: int
+    name: str = dataclasses.field(default="", compare=False)
+
+
+def test_they_come_in_the_order_of_their_fields():
+    """Smaller ones first, by the fields that are compared; nothing is in order with another class."""
+    assert sorted([Step(3), Step(1), Step(2)]) == [Step(1), Step(2), Step(3)]
+    assert Step(1, "b") <= Step(1, "a") >= Step(1, "b")
+    assert not Step(1) > Step(2)
+    assert not Step(1, "a") < Step(1, "b")
+    with pytest.raises(TypeError, match="not supported"):
+        _ = Step(1) < 2
+
+
+def test_what_belongs_to_the_class_is_not_a_field():
+    """A class variable stays with the class."""
+    assert [each.name for each in dataclasses.fields(Step)] == ["number", "name"]
+    assert Step.START == Step(2).START == 1
+
+
+def test_no_two_share_a_default_that_can_change():
+    """Refused when the class is made, as the standard library does."""
+    with pytest.raises(ValueError, match="mutable default <class 'list'> for field guests is not allowed"):
+
+        @dataclass
+        class _Shared:
+            guests: list[str] = []  # noqa: RUF012
+
+
+@pytest.mark.parametrize("made_before", [0, 40])
+def test_the_first_ones_are_made_as_the_later_ones(made_before):
+    """Given in order or by name, with what is left out, missing, too much or twice: from the first one on."""
+
+    @dataclass(frozen=True, slots=True)
+    class Tray:
+        cups: int
+        pot: str = "blue"
+        guests: list[str] = dataclasses.field(default_factory=list)
+        note: str = dataclasses.field(default="", kw_only=True)
+        full: bool = dataclasses.field(init=False)
+        kind: str = dataclasses.field(init=False, default="tray")
+
+        def __post_init__(self):
+            object.__setattr__(self, "full", self.cups > 3)
+
+    for _ in range(made_before):
+        Tray(1)
+    assert repr(Tray(4, guests=["a"], note="hot")) == (
+        f"{Tray.__qualname__}(cups=4, pot='blue', guests=['a'], note='hot', full=True, kind='tray')"
+    )
+    assert Tray(1).guests is not Tray(1).guests
+    for given, named, why in (
+        ((), {}, "missing 1 required positional argument: 'cups'"),
+        ((1,), {"cups": 2}, "multiple values for argument 'cups'"),
+        ((1, "red", [], "hot"), {}, "positional arguments"),
+        ((1,), {"kind": "cup"}, "unexpected keyword argument 'kind'"),
+    ):
+        with pytest.raises(TypeError, match=why):
+            Tray(*given, **named)
+
+
+def test_a_class_that_is_derived_is_made_by_the_one_above():
+    """Also where it says nothing of itself."""
+
+    class Larger(Pot):
+        """Nothing of its own."""
+
+    assert [Larger("sage").tea for _ in range(20)] == ["sage"] * 20
+    assert [Larger().tea for _ in range(20)] == ["mint"] * 20

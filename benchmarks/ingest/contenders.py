@@ -68,8 +68,10 @@ class Brimful:
     def __init__(self) -> None:
         from brimful.corpus.skips import SourceSettings
         from brimful.ingest.folders import ingest
+        from brimful.store.format import share_memory
         from brimful.store.sqlite import SqliteStore
 
+        share_memory()  # as `brimful add` does
         self.settings = SourceSettings(allow=("hidden", "ignored", "secret", "binary"))
         self.ingest, self.store = ingest, SqliteStore
 

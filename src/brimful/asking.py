@@ -182,7 +182,7 @@ class Asked:
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
-        texts = self.documents.texts(self.columns.snapshot, hits)
+        texts = self.documents.texts(self.columns.snapshot, hits, known=self._whole[True])
         return len(water_line(hits, texts, tokens=tokens, cost=self.counter.count).above) if hits else 0
 
     def _field_windows(

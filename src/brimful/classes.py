@@ -1,17 +1,19 @@
 """How is a class of fields made, without compiling six methods for each, and what is closed at a block's end?
 
-The standard library writes every method of a dataclass as text and compiles it: a hundred classes took longer to make
-than a question takes to answer. Here only `__init__` is compiled, when it is first asked for; the other methods are the
-same functions for all classes, over the names of the fields. What the standard library knows of a dataclass (`fields`,
-`replace`, `match`) it knows of these too.
+The standard library writes every method of a dataclass as text and compiles it, and reads every annotation to see
+whether it is a field's: a hundred classes took longer to make than a question takes to answer. Here only `__init__` is
+compiled, when it has been called some times; the other methods are the same functions for all classes, over the names
+of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it knows of these too.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ else:
         frozen: bool = False,
         slots: bool = False,
         eq: bool = True,
+        order: bool = False,
         repr: bool = True,  # noqa: A002  (as in the standard library)
         kw_only: bool = False,
     ) -> Any:
@@ -40,8 +43,8 @@ else:
 
         def made(given: type) -> type:
             own = set(vars(given))
-            fresh = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(given)
-            fields = dataclasses.fields(fresh)
+            fields = _fields(given, kw_only=kw_only)
+            fresh = _slotted(given, [field.name for field in fields]) if slots else given
             methods = {"__init__": _LaterInit(fresh, frozen=frozen)} if "__init__" not in own else {}
             if repr:
                 methods["__repr__"] = _repr([field.name for field in fields if field.repr])
@@ -50,6 +53,8 @@ else:
                 methods["__eq__"] = _eq(compared)
                 hashed = [field for field in fields if (field.compare if field.hash is None else field.hash)]
                 methods["__hash__"] = _hash(_values(hashed)) if frozen else None
+            if order:
+                methods |= _ordering(compared)
             if frozen:
                 methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
             if frozen and slots:
@@ -108,13 +113,116 @@ def open_twin(cls: type) -> Any:
     return _TWINS[cls]
 
 
-class _LaterInit:
-    """`__init__` of a class until somebody asks for it, which most classes of a start never see."""
+def copier(names: Sequence[str]) -> Callable[[Any, Any], None]:
+    """What copies attributes of one object to another, faster than a loop over their names.
 
-    def __init__(self, cls: type, *, frozen: bool) -> None:
-        self._cls, self._frozen = cls, frozen
+    >>> cup, other = Exception(), Exception()
+    >>> cup.tea = "mint"
+    >>> copier(["tea"])(cup, other)
+    >>> other.tea
+    'mint'
+    """
+    known: dict[str, Any] = {}
+    lines = [f"other.{name} = each.{name}" for name in names]
+    exec("\n ".join(["def copy(each, other):", *lines]), known)  # noqa: S102  (names of fields, which are identifiers)
+    made: Callable[[Any, Any], None] = known["copy"]
+    return made
+
+
+class _Sample:
+    """What the standard library marks a class and a field with."""
+
+    field: int
+
+
+_SAMPLE: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(_Sample)
+_A_FIELD: Any = dataclasses.fields(_SAMPLE)[0]
+
+
+def _fields(cls: Any, *, kw_only: bool) -> list[dataclasses.Field[Any]]:
+    """The fields of a class, those of the classes that it is derived from first, noted where `dataclasses` looks."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__[-1:0:-1]:
+        found |= getattr(base, "__dataclass_fields__", {})
+    for name, kind in cls.__annotations__.items():
+        if str(kind).removeprefix("typing.").startswith("ClassVar"):
+            continue
+        default = getattr(cls, name, dataclasses.MISSING)
+        if isinstance(default, dataclasses.Field):
+            field: Any = default
+            if field.default is dataclasses.MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, field.default)
+        else:  # what a class above has a slot for has no default
+            field = dataclasses.field(
+                default=dataclasses.MISSING if isinstance(default, MemberDescriptorType) else default
+            )
+        if type(field.default).__hash__ is None:
+            raise ValueError(f"mutable default {type(field.default)} for field {name} is not allowed")
+        field.name, field.type = name, kind
+        field._field_type = _A_FIELD._field_type  # noqa: SLF001  (what `dataclasses.fields` knows a field by)
+        if field.kw_only is dataclasses.MISSING:
+            field.kw_only = kw_only
+        found[name] = field
+    places = tuple(each.name for each in found.values() if each.init and not each.kw_only)
+    cls.__dataclass_fields__, cls.__dataclass_params__ = found, _SAMPLE.__dataclass_params__
+    setattr(cls, "__match_args__", places)  # noqa: B010  (a type checker has its own idea of them)
+    return list(found.values())
+
+
+def _slotted(cls: Any, names: list[str]) -> type:
+    """The same class with slots for its fields, save for those that a class above has slots for."""
+    above = {slot for base in cls.__mro__[1:-1] for slot in vars(base).get("__slots__", ())}
+    body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__", *names)}
+    body["__slots__"] = tuple(name for name in names if name not in above)
+    fresh: type = type(cls)(cls.__name__, cls.__bases__, body)
+    fresh.__qualname__ = cls.__qualname__
+    return fresh
+
+
+_FEW = 16
+"""Instances that are filled field by field: to compile the method takes as long as some dozens of them."""
+
+
+class _LaterInit:
+    """`__init__` of a class until it has been called some times, which most classes of a start never see."""
+
+    def __init__(self, cls: Any, *, frozen: bool) -> None:
+        self._cls, self._frozen, self._left = cls, frozen, _FEW
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
+        if instance is None or self._left <= 0:  # threads may have counted at the same time
+            return self._compiled(instance, owner)
+        self._left -= 1
+        return partial(self._fill, instance)
+
+    def _fill(self, instance: Any, /, *given: Any, **named: Any) -> None:
+        """Set the fields one by one; where something is missing or too much, the compiled method says what."""
+        values = {**dict(zip(self._cls.__match_args__, given, strict=False)), **named}
+        known, needed = self._names
+        if len(values) < len(given) + len(named) or not needed <= values.keys() <= known:
+            self._compiled(instance, type(instance))(*given, **named)
+            return
+        for field in self._cls.__dataclass_fields__.values():
+            if field.name in values:
+                object.__setattr__(instance, field.name, values[field.name])
+            elif field.default_factory is not dataclasses.MISSING:
+                object.__setattr__(instance, field.name, field.default_factory())
+            elif field.default is not dataclasses.MISSING:
+                object.__setattr__(instance, field.name, field.default)
+        if hasattr(self._cls, "__post_init__"):
+            instance.__post_init__()
+
+    @cached_property
+    def _names(self) -> tuple[set[str], set[str]]:
+        """The fields that may be given, and those that must be."""
+        given = [field for field in self._cls.__dataclass_fields__.values() if field.init]
+        missing = dataclasses.MISSING
+        needed = {field.name for field in given if field.default is missing is field.default_factory}
+        return {field.name for field in given}, needed
+
+    def _compiled(self, instance: object, owner: type | None) -> Callable[..., None]:
         made = _init(self._cls, frozen=self._frozen)
         if vars(self._cls).get("__init__") is self:
             setattr(self._cls, "__init__", made)  # noqa: B010  (a type checker knows that classes have one)
@@ -188,6 +296,16 @@ def _eq(values: Callable[[Any], object]) -> Callable[[Any, Any], bool]:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
     return __eq__
+
+
+def _ordering(values: Callable[[Any], Any]) -> dict[str, Callable[[Any, Any], bool]]:
+    def compared(how: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+        def compare(self: Any, other: Any) -> bool:
+            return how(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+        return compare
+
+    return {f"__{how.__name__}__": compared(how) for how in (lt, le, gt, ge)}
 
 
 def _hash(values: Callable[[Any], object]) -> Callable[[Any], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -44,6 +44,7 @@ def stored(content: bytes) -> bytes:
     return _stored_head(len(content)) + content
 
 
+@lru_cache(64)
 def _stored_head(size: int) -> bytes:
     if size > _MOST_STORED:
         raise ValueError(f"{size} bytes do not make one block of a frame")
@@ -51,10 +52,21 @@ def _stored_head(size: int) -> bytes:
     return b"\x28\xb5\x2f\xfd\xa0" + size.to_bytes(4, "little") + (size << 3 | 1).to_bytes(3, "little")
 
 
+def stored_in(packed: bytes, *, most: int) -> memoryview | None:
+    """What a frame of `stored` holds, without a copy of it; None where it is another frame, or holds more.
+
+    >>> stored_in(stored(b"tea"), most=3).tobytes(), stored_in(stored(b"tea"), most=2), stored_in(b"tea", most=9)
+    (b'tea', None, None)
+    """
+    size = len(packed) - _STORED_BYTES
+    is_stored = 0 <= size <= min(most, _MOST_STORED) and packed.startswith(_stored_head(size))
+    return memoryview(packed)[_STORED_BYTES:] if is_stored else None
+
+
 def unpacked(packed: bytes, size: int) -> bytes:
     """The bytes of a frame that holds so many; a ZstdError where it holds others."""
-    if len(packed) == size + _STORED_BYTES and size <= _MOST_STORED and packed.startswith(_stored_head(size)):
-        return packed[_STORED_BYTES:]
+    if (held := stored_in(packed, most=size)) is not None and len(held) == size:
+        return held.tobytes()
     frame = zstd.ZstdDecompressor()
     content = frame.decompress(packed, size + 1)
     if not frame.eof or len(content) != size:

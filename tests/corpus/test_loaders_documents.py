@@ -11,6 +11,7 @@ from brimful.corpus.loaders import Loaded, load
 from brimful.corpus.loaders.box import Box
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.errors import install
+from brimful.text.structure import structure
 
 OOXML = "http://schemas.openxmlformats.org"
 
@@ -102,11 +103,18 @@ def paragraph(text: str, *, style: str = "") -> str:
 
 
 def test_a_pdf_is_read_page_by_page() -> None:
-    """Each page with text is a label; title and time come from the file."""
+    """Each page with text is a label and ends with a form feed but the last; title and time come from the file."""
     item = loaded("a.pdf", make_pdf("First page", "", "Third page"))
-    assert labels(item) == [("page 1", "First page\n\n"), ("page 3", "Third page\n\n")]
+    assert labels(item) == [("page 1", "First page\n\n\f"), ("page 3", "Third page\n\n")]
     assert (item.title, item.time, item.rule, item.is_verbatim) == ("On tea", 1714557600, "pdf", False)
     assert loaded("no-extension", make_pdf("x")).rule == "pdf"
+
+
+def test_what_heads_a_page_of_a_pdf_is_a_heading_of_it() -> None:
+    """As on slides: the title of each is what stands above its text."""
+    item = loaded("a.pdf", make_pdf("Our Tea", "Boiling Water", "Pouring It", "Adding Milk"))
+    found = structure(item.content, kind="prose", language=item.language).headings
+    assert [each.title for each in found] == ["Our Tea", "Boiling Water", "Pouring It", "Adding Milk"]
 
 
 def test_a_pdf_that_can_not_be_read_is_a_skip() -> None:

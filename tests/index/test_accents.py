@@ -60,7 +60,7 @@ def test_plain_forms_are_found_before_terms_are_placed(text):
     """The terms of an index are those of the text, with plain forms added to what is made of them."""
     terms, found = terms_of(text.encode()), indexed_terms(text.encode() + ROOM)
     wanted = with_plain_forms(Postings(terms.names, terms.offsets, terms.starts))
-    assert (found.names, found.offsets.tolist()) == (wanted.names, wanted.offsets.tolist())
+    assert (list(found.names), found.offsets.tolist()) == (wanted.names, wanted.offsets.tolist())
     assert found.starts.tolist() == wanted.positions.tolist()
     assert found.starts.dtype == terms.starts.dtype
 

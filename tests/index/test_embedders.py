@@ -26,6 +26,7 @@ from brimful.index.embedders import (
     wrap,
 )
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
+from brimful.text import token_tables
 from brimful.text.terms import query_terms
 
 ATOM = [8, -2, 6, 7, 4, -7, -6, 6]  # its first eighths
@@ -117,7 +118,9 @@ def test_many_terms_have_the_vectors_of_few(static: StaticEmbedder) -> None:
 @settings(max_examples=60)
 def test_tokens_are_those_of_the_library(static: StaticEmbedder, tokenizer: Tokenizer, words: list[str]) -> None:
     """A word that is no token by itself has the tokens that `tokenizers` cuts it into."""
-    tokens, ends = static._tokens_of([word.encode() for word in words], [-1] * len(words))
+    lengths = np.array([len(word.encode()) for word in words], np.int32)
+    starts = np.cumsum(lengths) - lengths
+    tokens, ends = static._pairs.of("".join(words).encode(), starts, lengths, whole=np.full(len(words), -1))
     found = np.split(tokens, ends[:-1])
     wanted = [tokenizer.encode(word, add_special_tokens=False).ids for word in words]
     assert [each.tolist() for each in found] == wanted
@@ -166,6 +169,37 @@ assert not {"wordllama", "requests", "urllib3"} & set(sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(run.stdout) == ATOM
+
+
+@pytest.mark.parametrize("damage", ["none", "cut", "flipped", "empty"])
+def test_words_and_pairs_are_written_down_once(
+    static: StaticEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    """The next process does not parse the tokenizer's file; what is damaged is written anew. Vectors stay the same."""
+    names = [b"tea", b"brimfulness", b"paris", "überall".encode(), "\u00c9t\u00e9".lower().encode()]
+    monkeypatch.setenv(token_tables.VARIABLE, str(tmp_path / "tables"))
+    assert np.array_equal(StaticEmbedder().vectors_of(names), static.vectors_of(names))
+    (path,) = (tmp_path / "tables").iterdir()
+    whole = path.read_bytes()
+    flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    path.write_bytes({"none": whole, "cut": whole[:-1], "flipped": flipped, "empty": b""}[damage])
+    if damage == "none":
+        monkeypatch.setattr(endpoints.json, "loads", None)
+    again = StaticEmbedder()
+    again._loaded = static._loaded  # type: ignore[misc]
+    assert np.array_equal(again.vectors_of(names), static.vectors_of(names))
+    assert path.read_bytes() == whole
+
+
+def test_where_no_table_may_be_written_the_tokenizer_is_read(
+    static: StaticEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in the place of the folder, or none wanted: the vectors are the same, and nothing is written."""
+    (tmp_path / "file").write_bytes(b"")
+    for place in (str(tmp_path / "file"), ""):
+        monkeypatch.setenv(token_tables.VARIABLE, place)
+        assert np.array_equal(StaticEmbedder().vectors_of([b"brimfulness"]), static.vectors_of([b"brimfulness"]))
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

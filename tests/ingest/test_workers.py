@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from brimful.corpus.skips import SourceSettings
+from brimful.corpus.sources import Found, Root
 from brimful.errors import SettingError
 from brimful.ingest import workers
-from brimful.ingest.folders import ingest
+from brimful.ingest.folders import _Waiting, ingest
 from brimful.ingest.workers import index, threads_for
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
@@ -154,3 +155,19 @@ def test_workers_are_a_small_number(number):
     """Anything else is refused with the value."""
     with pytest.raises(SettingError, match="workers is"):
         SourceSettings(workers=number)
+
+
+@pytest.mark.parametrize("count", [0, 1, 1_024, 2_500])
+def test_files_that_wait_are_those_that_were_found(tmp_path, count):
+    """Packed or not, below their folder or elsewhere: the same files in the same order, until they are let go of."""
+    above = tmp_path.as_posix()
+    places = (f"{above}/", "/elsewhere/", f"{above}/sub/")
+    found = [
+        Found(f"tea-é{number}.md", f"{places[number % 3]}tea-é{number}.md", number, -number, 1 << 60, 7)
+        for number in range(count)
+    ]
+    waiting = _Waiting(Root(tmp_path), found)
+    assert list(waiting) == list(waiting) == found
+    assert waiting.size == sum(range(count))
+    waiting.clear()
+    assert not list(waiting)

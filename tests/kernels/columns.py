@@ -99,3 +99,16 @@ def _unpacked_few(packed: bytes | memoryview) -> Numbers:
             values.append(value)
             value = shift = 0
     return np.array(values, np.int64)
+
+
+def column_in_page(names: bytes, ended: Numbers, packed: bytes, name: bytes) -> Numbers:
+    """The column of a name: names stand between newlines, and columns one after the other, ended after so many numbers.
+
+    >>> column_in_page(b"\\ncup\\ntea\\n", np.array([2, 3]), b"\\x05\\xff\\x06\\x07", b"tea").tolist()
+    [7]
+    """
+    lines = names[1:-1].split(b"\n")
+    if name not in lines:
+        return np.zeros(0, np.int64)
+    at = lines.index(name)
+    return np.cumsum(unpack_numbers(packed)[int(ended[at - 1]) if at else 0 : int(ended[at])])

@@ -182,3 +182,27 @@ def _differing(
         places, theirs = places[going_on] + WORD_BYTES, theirs[going_on] + WORD_BYTES
         left = left[going_on] - WORD_BYTES
     return np.flatnonzero(differ)
+
+
+def smallest_words(
+    names: list[bytes], offsets: Column, places: Column, rows: Column, ends: Column
+) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+    """The words of a text in which no other begins, of those that begin together the shortest."""
+    lengths = np.repeat(np.array([len(name) for name in names], np.int64), np.diff(offsets))
+    numbers = np.repeat(np.arange(len(names)), np.diff(offsets))
+    shortest = {int(place): int(lengths[places == place].min()) for place in set(places.tolist())}
+    begins = sorted(shortest)
+    kept, firsts, words, lines, bounds = [], [], [], [], []
+    for place, length, number, row in zip(
+        places.tolist(), lengths.tolist(), numbers.tolist(), rows.tolist(), strict=True
+    ):
+        holds = any(place < other < place + length for other in begins)
+        if holds or length > shortest[place] or place >= ends[row]:
+            continue
+        if (number, row) != ((words or [-1])[-1], (lines or [-1])[-1]):
+            firsts.append(len(kept))
+            words.append(number)
+            lines.append(row)
+        kept.append(place)
+    bounds = [sum(word < number for word in words) for number in range(len(names) + 1)]
+    return kept, [*firsts, len(kept)], words, lines, bounds

@@ -56,10 +56,14 @@ def test_rows_are_summed_and_rounded(data, sizes, largest):
     table = chance.integers(-largest, largest, (12, DIMENSIONS), np.int16, endpoint=True)
     ends = np.cumsum(sizes, dtype=np.int64)
     rows = chance.integers(0, 12, int(sum(sizes)))
-    found = kernels.sum_rows(table, rows, ends, largest=largest)
     parts = np.split(rows, ends[:-1]) if sizes else []
     wanted = [np.clip((table[part].sum(axis=0, dtype=np.int64) + 16) >> 5, -127, 127).tolist() for part in parts]
-    assert found.tolist() == wanted
+    for wide in (False, True):
+        found = kernels.sum_rows(table, rows, ends, largest=largest, wide=wide)
+        assert found.tolist() == wanted
+        for column in range(0, DIMENSIONS, kernels.PART):
+            part = kernels.sum_rows(table, rows, ends, largest=largest, column=column, wide=wide)
+            assert np.array_equal(part, found[:, column : column + kernels.PART])
 
 
 @given(st.data())
@@ -75,9 +79,28 @@ def test_units_are_the_sums_of_their_terms(data):
     for row, column in zip(rows, columns, strict=True):
         for unit in {int(units.searchsorted(at, side="right")) - 1 for at in column} - {-1}:
             wanted[unit] += row
-    assert kernels.sum_units(positions, offsets, units, rows, codes=False).tolist() == wanted.tolist()
-    codes = kernels.sum_units(positions, offsets, units, rows, codes=True)
-    assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+    for wide in (False, True):
+        assert (
+            kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=False, wide=wide).tolist()
+            == wanted.tolist()
+        )
+        codes = kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=True, wide=wide)
+        assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+
+
+@pytest.mark.parametrize("count", [254, 255, 256, 600])
+def test_units_of_very_many_terms_are_summed_as_those_of_few(count):
+    """Sums that leave 16 bits are kept in 32: the largest numbers of hundreds of terms, of both signs."""
+    rows = np.full((count, DIMENSIONS), 127, np.int8)
+    rows[:, ::3] = -128
+    positions, offsets = np.arange(count), np.arange(count + 1)
+    wanted = rows.sum(axis=0, dtype=np.int64)
+    for wide in (False, True):
+        given = (positions, offsets, np.zeros(1, np.int64))
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=False, wide=wide)
+        assert found[0].tolist() == wanted.tolist()
+        found = kernels.sum_units(*given, kernels.in_parts(rows), codes=True, wide=wide)
+        assert found[0].tolist() == np.packbits(wanted > 0).tolist()
 
 
 def test_sums_outside_their_tables_are_refused():
@@ -88,7 +111,9 @@ def test_sums_outside_their_tables_are_refused():
             kernels.sum_rows(table, np.array(given_rows), np.array(ends), largest=largest)
     for positions, offsets, units in (([1], [0, 2], [0]), ([-1], [0, 1], [0]), ([1], [0, 1], [4, 2])):
         with pytest.raises(ValueError, match=r"its row|ascend"):
-            kernels.sum_units(np.array(positions), np.array(offsets), np.array(units), rows, codes=True)
+            kernels.sum_units(
+                np.array(positions), np.array(offsets), np.array(units), kernels.in_parts(rows), codes=True
+            )
 
 
 CODES = arrays(
@@ -102,7 +127,9 @@ def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
     """All at once or some of them, with wide instructions or without, in whole groups of 32 or not."""
     wanted = by_planes(codes, query)
     tables, base = HalfTables.of(query)
-    planes = kernels.Planes(codes, wide=wide)
+    middle = 32 * data.draw(st.integers(0, len(codes) // 32))
+    parts = iter([codes[:middle], codes[middle:]] if middle else [codes])
+    planes = kernels.Planes(parts, count=len(codes), wide=wide)
     found, scores = planes.near(tables, base=base, least=least)
     near = np.flatnonzero((wanted >= least) & (wanted != NOTHING))
     assert found.tolist() == near.tolist()
@@ -114,7 +141,7 @@ def test_codes_in_planes_score_the_same(codes, query, least, wide, data):
 @given(CODES, QUERIES)
 def test_compared_codes_say_what_similarities_say(codes, query):
     """The same scores as code by code, and nothing of codes that say nothing."""
-    compared, wanted = ComparedCodes(codes), similarities(codes, query)
+    compared, wanted = ComparedCodes([codes], count=len(codes)), similarities(codes, query)
     assert compared.scores(np.arange(len(codes)), HalfTables.of(query)).tolist() == wanted.tolist()
     assert compared.near(HalfTables.of(query), least=NOTHING)[0].tolist() == np.flatnonzero(wanted != NOTHING).tolist()
 
@@ -123,13 +150,13 @@ def test_the_largest_scores_fit_in_planes():
     """A question of extremes and codes that agree or disagree in every dimension."""
     codes = np.array([[255] * CODE_BYTES, [0] * (CODE_BYTES - 1) + [1]] * 20, np.uint8)
     for query in (np.full(DIMENSIONS, 1 << 40), np.full(DIMENSIONS, -(1 << 40))):
-        scores = ComparedCodes(codes).scores(np.arange(40), HalfTables.of(query))
+        scores = ComparedCodes([codes], count=len(codes)).scores(np.arange(40), HalfTables.of(query))
         assert scores.tolist() == similarities(codes, query).tolist() == by_planes(codes, query).tolist()
 
 
 def test_other_tables_and_other_codes_are_refused_in_planes():
     """The sizes, the values and the numbers are checked before anything is read."""
-    planes = kernels.Planes(np.ones((3, CODE_BYTES), np.uint8))
+    planes = kernels.Planes([np.ones((3, CODE_BYTES), np.uint8)], count=3)
     fine = np.zeros((64, 16), np.uint8)
     for tables in (fine[:, :8], fine[1:], fine + 125):
         with pytest.raises(ValueError, match="64 tables"):
@@ -137,3 +164,13 @@ def test_other_tables_and_other_codes_are_refused_in_planes():
     for numbers in ([-1], [3], [0, 1, 7]):
         with pytest.raises(ValueError, match="3 codes"):
             planes.scores(np.array(numbers), fine, base=0, nothing=NOTHING)
+
+
+def test_parts_of_codes_are_as_many_as_was_said():
+    """Nothing is laid out behind the room that there is, or inside of a group."""
+    codes = np.ones((40, CODE_BYTES), np.uint8)
+    for parts in ([codes[:3], codes[:3]], [codes[:32], codes[:9]]):
+        with pytest.raises(ValueError, match="whole groups of 32"):
+            kernels.Planes(parts, count=40)
+    with pytest.raises(ValueError, match="40 codes were announced, and 32 came"):
+        kernels.Planes([codes[:32]], count=40)

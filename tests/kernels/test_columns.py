@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimful.errors import CorruptError
 from brimful.kernels import columns as kernels
 from tests.kernels import columns as oracle
 
@@ -31,36 +32,69 @@ def test_columns_are_packed_as_their_differences(given_columns, kind):
     assert ends.tolist() == np.cumsum([0, *map(len, parts)]).tolist()
 
 
-@given(st.lists(numbers, min_size=1, max_size=8), st.data())
-def test_one_column_is_that_of_all(given_columns, data):
-    """What stands before a column is skipped, in bytes that begin anywhere, and what comes behind it is not read."""
-    found = [np.sort(np.array(values, np.int64) % (1 << 40)) for values in given_columns]
-    offsets = np.cumsum([0, *map(len, found)])
-    packed, _ = kernels.pack_columns(np.concatenate(found), offsets)
-    before, behind = data.draw(st.binary(max_size=3)), data.draw(st.binary(max_size=3))
-    at = data.draw(st.integers(0, len(found) - 1))
-    bounds = {"first": len(before), "last": len(before) + len(packed)}
-    column = kernels.unpack_column(before + packed + behind, **bounds, skipped=int(offsets[at]), count=len(found[at]))
-    assert column.tolist() == found[at].tolist()
+NAMES = st.dictionaries(st.text("ab\u00e9_1", min_size=1, max_size=5).map(str.encode), numbers, min_size=1, max_size=12)
 
 
-@given(st.binary(max_size=400), st.integers(0, 400), st.integers(0, 400))
-def test_one_column_of_any_bytes_is_read_without_harm(packed, skipped, count):
-    """Bytes that nobody packed give what NumPy's sums give, and no more numbers than there are."""
-    count = min(count, len(packed))
-    with np.errstate(over="ignore"):
-        wanted = np.cumsum(oracle.unpack_numbers(packed)[skipped : skipped + count])
-    found = kernels.unpack_column(packed, first=0, last=len(packed), skipped=skipped, count=count)
-    assert found.tolist() == wanted.tolist()
+def page_of(found):
+    """The names with their columns, as a page."""
+    names = sorted(found)
+    columns = [np.sort(np.array(found[name], np.int64) % (1 << 40)) for name in names]
+    ended = np.cumsum([len(column) for column in columns])
+    packed, _ = kernels.pack_columns(np.concatenate(columns), np.array([0, *ended]))
+    return b"\n%b\n" % b"\n".join(names), ended, packed
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"first": -1}, {"last": 5}, {"first": 4, "last": 3}, {"skipped": -1}, {"count": -1}, {"count": 5}]
-)
-def test_columns_outside_their_bytes_are_refused(wrong):
+@given(st.lists(st.one_of(st.none(), NAMES), min_size=1, max_size=5), st.data())
+def test_the_columns_of_a_name_are_those_of_all_pages(given_pages, data):
+    """Every page gives its own column of a name, whatever stands before it; a page that lacks it gives none."""
+    made = [None if found is None else page_of(found) for found in given_pages]
+    pages = kernels.OpenPages([None if page is None else kernels.PackedPage(*page) for page in made])
+    known = sorted({name for found in given_pages if found for name in found})
+    for name in (*known, data.draw(st.text("ab\u00e9_1", max_size=5).map(str.encode))):
+        wanted = [np.zeros(0, np.int64) if page is None else oracle.column_in_page(*page, name) for page in made]
+        found = pages.of(name)
+        assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
+        assert pages.counts(name).tolist() == found.sizes.tolist() == [len(column) for column in wanted]
+        again = kernels.Columns(column.copy() for column in found)
+        assert kernels.unite_all([found, again]).sizes.tolist() == [len(set(column.tolist())) for column in wanted]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.binary(max_size=80), st.integers(0, 4))
+def test_pages_that_nobody_wrote_are_read_without_harm(ended, packed, missing):
+    """Counts and columns of any numbers and bytes give numbers that are there, or an error; nothing else is read."""
+    names = [b"%d" % number for number in range(min(len(ended) + missing, 9))]
+    page = kernels.PackedPage(b"\n%b\n" % b"\n".join(names), np.array(ended, np.int64), packed)
+    for name in names:
+        try:
+            (column,) = kernels.OpenPages([page]).of(name)
+        except CorruptError:
+            continue
+        first = ended[int(name) - 1] if int(name) else 0
+        with np.errstate(over="ignore"):
+            wanted = np.cumsum(oracle.unpack_numbers(packed)[first : ended[int(name)]])
+        assert column.tolist() == wanted.tolist()
+
+
+def test_names_without_their_newlines_are_refused():
     """What the kernel relies on is checked before it is called."""
-    with pytest.raises(ValueError, match="numbers behind"):
-        kernels.unpack_column(bytes(4), **{"first": 0, "last": 4, "skipped": 0, "count": 1, **wrong})
+    for names in (b"", b"tea\n", b"\ntea", b"tea"):
+        with pytest.raises(ValueError, match="newline"):
+            kernels.PackedPage(names, np.array([1]), b"\x05")
+
+
+def test_columns_outside_of_their_numbers_are_refused():
+    """Columns are cut out of numbers that are there."""
+    for sizes in ([2, 2], [-1, 3]):
+        with pytest.raises(ValueError, match="inside"):
+            kernels.Columns.cut(np.arange(3), np.array(sizes))
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 40)), min_size=3, max_size=3), min_size=1, max_size=10))
+def test_columns_of_segments_become_one_each(groups):
+    """Few groups or many, ascending or not: of each segment all numbers, each once."""
+    given_groups = [kernels.Columns([np.array(column, np.int64) for column in group]) for group in groups]
+    united = [sorted({number for column in columns for number in column}) for columns in zip(*groups, strict=True)]
+    assert [column.tolist() for column in kernels.unite_all(given_groups)] == united
 
 
 @given(st.binary(max_size=400))

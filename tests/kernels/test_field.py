@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from brimful.kernels.codes import WeighedUnits
+from brimful.kernels.codes import WeighedUnits, order_units
 
 WORTHS = st.floats(0, 40)
 
@@ -80,3 +80,22 @@ def test_what_does_not_belong_together_is_refused():
     for worths, reach in (([1.0], 0), ([1.0, 1.0], -1)):
         with pytest.raises(ValueError, match="2 words"):
             units.covered(worths, reach=reach)
+
+
+@given(st.lists(st.one_of(st.integers(0, 5), st.integers(-(2**61), 2**61)), max_size=60), st.data())
+def test_units_are_ordered_as_numpy_orders_them(scores, data):
+    """The highest score first, and equal ones as they stood, for scores of any size."""
+    units = data.draw(st.lists(st.integers(0, len(scores) - 1), unique=True) if scores else st.just([]))
+    given_scores, given_units = np.array(scores, np.int64), np.array(units, np.int64)
+    wanted = given_units[np.argsort(-given_scores[given_units], kind="stable")]
+    assert order_units(given_scores, given_units).tolist() == wanted.tolist()
+    assert given_units.tolist() == units
+
+
+def test_scores_that_are_not_there_are_refused():
+    """No kernel reads a score outside of them, or one whose differences do not fit."""
+    for units in ([3], [-1]):
+        with pytest.raises(ValueError, match="scores"):
+            order_units(np.zeros(3, np.int64), np.array(units))
+    with pytest.raises(ValueError, match="score"):
+        order_units(np.array([1 << 62]), np.array([0]))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingTree, Stretches
+from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, Stretches, UnitGrid
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)
@@ -96,34 +96,120 @@ def chains_by_numpy(starts, ends, parents, bases, begins, behind):
     return np.array(chains).T.reshape(-1, DEEPEST)
 
 
-@given(headed(), st.integers(0, 5), st.data())
-def test_headings_above_units_are_those_of_a_sorted_lookup(given_all, first, data):
-    """Every unit gets the headings above it, the nearest first, and the marks of these are counted."""
-    starts, ends, parents, bases, begins, behind = given_all
-    wanted = chains_by_numpy(*given_all)
-    chains = np.full((len(begins), DEEPEST), -1, np.int32)
-    used = HeadingTree(starts, ends, parents, bases).above(begins, behind, first=first, chains=chains)
-    assert used.tolist() == sorted(set(wanted[wanted < len(starts)].tolist()))
-    named = np.where(chains >= 0, np.append(used, 0)[np.maximum(chains - first, 0)], len(starts))
-    assert named.tolist() == wanted.tolist()
+@given(st.lists(st.one_of(st.none(), headed()), max_size=3), st.data())
+def test_headings_above_units_are_those_of_a_sorted_lookup(segments, data):
+    """Every unit gets the headings above it, the nearest first; what one of them has is told of the unit."""
+    nothing = (np.zeros(0, np.int64),) * 6
+    parts = [given_all or nothing for given_all in segments]
+    begins, behind = (np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in (4, 5))
+    bounds = np.cumsum([0, *(len(part[4]) for part in parts)]).tolist()
+    trees = [None if given_all is None else HeadingTree(*given_all[:4]) for given_all in segments]
+    above = HeadingsAbove(trees, begins, behind, bounds, deepest=DEEPEST)
+    places = [np.array(sorted(data.draw(st.sets(st.integers(0, 120)))), np.int64) for _ in parts]
+    told = np.arange(len(begins))
+    above.tell(places, 5, told=told)
+    edges = np.cumsum([0, *map(len, places)]).tolist()
+    holding = above.holding(np.concatenate([np.zeros(0, np.int64), *places]), edges)
+    for number, part in enumerate(parts):
+        starts, ends, *_ = part
+        low, high = bounds[number : number + 2]
+        at = starts.searchsorted(places[number], side="right") - 1
+        in_head = (at >= 0) & (places[number] < np.append(ends, 0)[at])
+        assert holding[slice(*edges[number : number + 2])].tolist() == np.where(in_head, at, -1).tolist()
+        if not len(starts):
+            assert (above.chains[low:high] == -1).all()
+            continue
+        wanted = chains_by_numpy(*part)
+        used = np.unique(wanted[wanted < len(starts)])
+        first, last = above.bounds[number : number + 2]
+        assert above.starts[first:last].tolist() == starts[used].tolist()
+        assert above.ends[first:last].tolist() == ends[used].tolist()
+        chains = above.chains[low:high]
+        named = np.where(chains >= 0, np.append(used, 0)[np.maximum(chains - first, 0)], len(starts))
+        assert named.tolist() == wanted.tolist()
+        has = np.append(places[number].searchsorted(ends) > places[number].searchsorted(starts), False)
+        assert told[low:high].tolist() == (np.arange(low, high) + 5 * has[wanted].any(axis=1)).tolist()
 
-    marks = np.array(
-        data.draw(st.lists(st.integers(0, 2), min_size=first + len(used), max_size=first + len(used))), int
-    )
-    has = np.append(marks > 0, False)[chains].sum(axis=1)
-    assert kernels.count_above(chains, marks).tolist() == has.tolist()
 
-
-def test_rows_of_units_that_do_not_fit_are_refused():
+def test_units_and_headings_that_do_not_fit_are_refused():
     """No kernel is called with units or headings that have no room, or with numbers of no heading."""
-    some, tree = np.arange(3), HeadingTree(np.arange(3), np.arange(3) + 1, np.full(3, 3), np.zeros(1, np.int64))
-    for chains in (np.full((2, 6), -1, np.int32), np.full((3, 6), -1), np.full((3, 12), -1, np.int32)[:, ::2]):
-        with pytest.raises(ValueError, match="row"):
-            tree.above(some, some, first=0, chains=chains)
-    with pytest.raises(ValueError, match="heading"):
-        HeadingTree(some, some[:2], some, some)
-    with pytest.raises(ValueError, match="mark"):
-        kernels.count_above(np.full((3, 6), 3, np.int32), some)
+    some = np.arange(3)
+    tree = HeadingTree(some, some + 1, np.full(3, 3), np.zeros(1, np.int64))
+    for bounds in ([0, 2], [1, 3], [0, 3, 3], [3, 0]):
+        with pytest.raises(ValueError, match="unit"):
+            HeadingsAbove([tree], some, some, bounds, deepest=2)
+    with pytest.raises(ValueError, match="unit"):
+        HeadingsAbove([tree], some, some[:2], [0, 3], deepest=2)
+    with pytest.raises(ValueError, match="unit"):
+        HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).tell([some], 1, told=np.zeros(2, np.int64))
+    for behind in ([0, 2], [1, 3], [0, 3, 3]):
+        with pytest.raises(ValueError, match="positions"):
+            HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).holding(some, behind)
+    for parents in (some[:2], some - 1):
+        with pytest.raises(ValueError, match="heading"):
+            HeadingTree(some, some, parents, some)
+
+
+@st.composite
+def gridded(draw):
+    """Extents of some segments with their units, as numbers of four or eight bytes."""
+    segments = draw(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=4), max_size=4))
+    starts, extents, count = [], [], 0
+    for sizes in segments:
+        own, base = [], 0
+        for size in sizes:
+            cuts = sorted(draw(st.sets(st.integers(base, base + 40), min_size=size, max_size=size)))
+            own, base = own + cuts, cuts[-1] + draw(st.integers(1, 9))
+            extents.append((count, count + size, base, draw(st.integers(-60, 60)), draw(st.integers(0, 9))))
+            count += size
+        starts.append(np.array(own, draw(st.sampled_from([np.uint32, np.int64]))))
+    return starts, np.array(extents, np.int64).reshape(-1, 5).T, count
+
+
+@given(gridded(), st.data())
+def test_units_lie_where_a_sorted_lookup_finds_them(given_all, data):
+    """In any order: extent, start, end, row, offset and run of each unit; and what stands around some of them."""
+    starts, extents, count = given_all
+    grid = UnitGrid(extents, starts)
+    firsts, behind, ends, shifts, owners = extents
+    units = np.array(data.draw(st.lists(st.integers(0, count - 1)) if count else st.just([])), np.int64)
+    placed = grid.placed(units)
+    every = np.concatenate([np.zeros(0, np.int64), *starts]).astype(np.int64)
+    at = firsts.searchsorted(units, side="right") - 1
+    assert placed.extents.tolist() == at.tolist()
+    assert placed.starts.tolist() == every[units].tolist()
+    is_last = units + 1 == behind[at]
+    assert placed.ends.tolist() == np.where(is_last, ends[at], every[np.minimum(units + 1, count - 1)]).tolist()
+    assert placed.rows.tolist() == owners[at].tolist()
+    assert placed.offsets.tolist() == (every[units] + shifts[at]).tolist()
+    run = np.cumsum(np.diff(units, prepend=-2) - 1 | np.diff(at, prepend=-1) != 0)
+    assert placed.firsts.tolist() == run.searchsorted(run).tolist()
+    assert placed.lasts.tolist() == (run.searchsorted(run, side="right") - 1).tolist()
+
+    reach, chosen = data.draw(st.integers(0, 3)), np.unique(units)
+    around = set()
+    for unit in chosen.tolist():
+        extent = firsts.searchsorted(unit, side="right") - 1
+        around |= set(range(max(unit - reach, firsts[extent]), min(unit + reach + 1, behind[extent])))
+    assert grid.between(chosen, chosen, reach=reach).tolist() == sorted(around)
+
+
+def test_units_that_are_not_there_are_refused():
+    """Neither a grid of extents with holes nor a unit outside of it reaches the kernel's memory."""
+    starts = [np.array([0, 5, 20], np.uint32)]
+    for extents in ([[0, 2], [2, 2]], [[1, 2], [2, 3]], [[0, 1], [2, 3]], [[0, 2], [2, 4]]):
+        with pytest.raises(ValueError, match="extents"):
+            UnitGrid([*extents, [9, 30], [0, 0], [7, 8]], starts)
+    with pytest.raises(ValueError, match="extent"):
+        UnitGrid([[0], [3], [9, 30], [0], [7]], starts)
+    grid = UnitGrid([[0, 2], [2, 3], [9, 30], [0, 0], [7, 8]], starts)
+    for unit in (-1, 3):
+        with pytest.raises(ValueError, match="no such units"):
+            grid.placed(np.array([unit]))
+        with pytest.raises(ValueError, match="no such units"):
+            grid.between(np.array([unit]), np.array([unit]), reach=1)
+    with pytest.raises(ValueError, match="reach"):
+        grid.between(np.array([0]), np.array([0, 1]), reach=1)
 
 
 def test_sizes_that_do_not_fit_are_refused():

@@ -1,10 +1,14 @@
-"""The kernels that look for strings and long runs, against plain searches."""
+"""The kernels that look for strings, long runs and words spelled alike, against plain searches."""
 
+import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.kernels import runs as kernels
+from brimful.kernels.runs import SpelledWords
 from tests.kernels import secrets as oracle
+from tests.kernels import spelling
 
 ANCHORS = [b"ab", b"aba", b"b", b"ca", b"a", b"abc", b"\xff", b"\0a"]
 MARKS = bytes(code in b"ab\xff" for code in range(256))
@@ -21,6 +25,22 @@ def test_anchors_are_those_of_plain_searches(text, anchors):
     assert kernels.Anchors(anchors).within(text) == oracle.anchors_in(text, anchors)
 
 
+@given(TEXTS, st.lists(st.sets(st.sampled_from(ANCHORS)), max_size=8))
+@example(b"", [])
+@example(b"ab\n\nb", [{b"ab"}, {b"b"}])
+@example(b"a\nb", [{b"ab"}, {b"a", b"b"}])
+def test_lines_are_marked_as_by_plain_searches(text, groups):
+    """Each line has the groups of which it holds a string, at its edges too, and one beyond ASCII has all."""
+    assert kernels.mark_lines(text, groups).tolist() == oracle.mark_lines(text, groups)
+
+
+def test_what_marks_lines_is_checked():
+    """Nine groups do not fit into a byte; nothing is no string, and none goes over two lines."""
+    for groups in ([[b"a"]] * 9, [[b""]], [[b"a\nb"]]):
+        with pytest.raises(ValueError, match="up to 8 groups"):
+            kernels.mark_lines(b"a", groups)
+
+
 @given(TEXTS, st.integers(1, 12))
 @example(b"ab", 2)
 @example(b"ab\0ab", 2)
@@ -28,3 +48,47 @@ def test_anchors_are_those_of_plain_searches(text, anchors):
 def test_long_runs_are_those_of_numpy(text, least):
     """The same runs, at the start and at the end of a text too."""
     assert kernels.long_runs(text, MARKS, least=least) == oracle.long_runs(text, MARKS, least)
+
+
+WORDS = st.lists(st.text("abc\u00e9", min_size=1, max_size=9), unique=True, max_size=30)
+SHARE = (3, 10)
+
+
+def spelled(words, signatures):
+    """Words as the kernel reads them, and in its order."""
+    rows = sorted(range(len(words)), key=lambda at: (len(words[at]), not words[at].isascii(), words[at]))
+    ordered = [words[at] for at in rows]
+    sizes = [sum(len(word) < size for word in words) for size in range(SpelledWords.LONGEST + 2)]
+    plain = [sum(len(word) == size and word.isascii() for word in words) for size in range(SpelledWords.LONGEST + 1)]
+    offsets = np.cumsum([0, *(len(word.encode()) for word in ordered)])
+    marks = np.array(signatures, np.uint64)[rows]
+    made = SpelledWords("".join(ordered).encode(), offsets, marks, firsts=sizes, plain=plain)
+    return made, ordered, marks
+
+
+@given(WORDS, st.text("abc\u00e9", max_size=10), st.lists(st.integers(0, 63), max_size=8), st.integers(0, 3), st.data())
+def test_words_that_may_be_alike_are_those_of_signatures_and_edits(words, word, bits, edits, data):
+    """Any signatures: what shares too little or is too many edits away is left out, words beyond ASCII stay."""
+    signatures = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(words), max_size=len(words)))
+    made, ordered, marks = spelled(words, signatures)
+    times = range(1, max(map(bits.count, bits), default=0) + 1)
+    masks = [sum(1 << bit for bit in set(bits) if bits.count(bit) >= time) for time in times]
+    found = made.alike(word, masks, trigrams=len(bits), share=SHARE, edits=edits)
+    letters = "".join(ordered).encode()
+    wanted = spelling.alike(word, ordered, marks, bits, share=SHARE, edits=edits)
+    assert [letters[start:end].decode() for start, end in found] == wanted
+    for other in {*words, word}:
+        if other.isascii():
+            assert made.has(other.encode()) == (other in words)
+
+
+def test_words_without_their_letters_are_refused():
+    """No kernel is called with offsets or numbers that its words do not have."""
+    mark, firsts, plain = np.zeros(1, np.uint64), [0, 0, 0, 0, 1], [0, 0, 0, 1]
+    SpelledWords(b"tea", np.array([0, 3]), mark, firsts=firsts, plain=plain)
+    for offsets in ([0, 4], [1, 3], [0], [0, 5, 3]):
+        with pytest.raises(ValueError, match="word"):
+            SpelledWords(b"tea", np.array(offsets), mark, firsts=firsts, plain=plain)
+    for wrong in ([0, 0, 0, 0, 2], [1, 1, 1, 1, 1], [0, 0, 0, 2, 1], [0, 1]):
+        with pytest.raises(ValueError, match="words"):
+            SpelledWords(b"tea", np.array([0, 3]), mark, firsts=wrong, plain=plain)

@@ -2,6 +2,7 @@
 
 import random
 import re
+from bisect import bisect_left
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from brimful.kernels import terms as kernels
 from brimful.text.characters import fold
-from brimful.text.terms import terms_of
-from tests.kernels import pieces
+from brimful.text.terms import Names, terms_of
+from tests.kernels import grouping, pieces
 from tests.kernels import terms as oracle
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
@@ -78,9 +79,63 @@ def test_strings_outside_their_text_are_refused():
 def test_sorted_names_become_one_list(found):
     """Any bytes but newlines, names that several lists have, names that others begin with, empty lists."""
     lists = [sorted(names) for names in found]
-    names, rows = kernels.merge_names(lists)
+    lines, rows = kernels.merge_lines([Names.of(names).lines for names in lists])
+    names = list(Names.of_lines(lines))
     assert names == sorted(set().union(*found))
     assert [[names[at] for at in places.tolist()] for places in rows] == lists
+
+
+@given(st.sets(st.binary(max_size=4).filter(lambda name: b"\n" not in name)), st.lists(st.binary(max_size=5)))
+def test_places_of_names_are_those_of_bisect(names, wanted):
+    """How many sorted names stand before each wanted one, whichever bytes they have, and whether it is among them."""
+    known, asked = sorted(names), [name.replace(b"\n", b"") for name in wanted]
+    rows, is_here = Names.of(known).find(Names.of(asked))
+    assert rows.tolist() == [bisect_left(known, name) for name in asked]
+    assert is_here.tolist() == [name in names for name in asked]
+
+
+@given(st.data())
+def test_twins_are_those_of_plain_python(data):
+    """Behind a term that has a twin stands that, at each place once; a twin that stands twice at a place goes."""
+    count = data.draw(st.integers(1, 6))
+    more = data.draw(st.integers(0, 3))
+    moved = sorted(data.draw(st.permutations(range(count + more)))[:count])
+    whose = data.draw(st.lists(st.sampled_from(moved), unique=True, max_size=count - 1))
+    others = [number for number in range(count + more) if number not in whose]
+    twins = {number: data.draw(st.sampled_from(others)) for number in whose}
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, count - 1)), max_size=12))
+    rows.sort(key=lambda row: row[0])
+    stand = {(place, moved[number]) for place, number in rows}
+    wanted, seen = [], set()
+    for place, number in rows:
+        here = (place, moved[number])
+        if here not in seen or moved[number] not in twins.values():
+            wanted.append(here)
+        seen.add(here)
+        twin = (place, twins.get(moved[number], -1))
+        if twin[1] >= 0 and twin not in stand and twin not in seen:
+            wanted.append(twin)
+            seen.add(twin)
+    of_all = np.array([twins.get(number, -1) for number in range(count + more)], np.int32)
+    columns = np.array(rows, np.int32).reshape(-1, 2)
+    made, places = kernels.add_twins(columns[:, 1], columns[:, 0], np.array(moved), of_all)
+    assert list(zip(places.tolist(), made.tolist(), strict=True)) == wanted
+
+
+def test_names_and_twins_that_are_not_there_are_refused():
+    """No kernel reads a name outside of its text, or a term that has no number."""
+    for bounds in ([], [1, 4], [0, 5], [0, 2, 2, 4]):
+        with pytest.raises(ValueError, match="inside its text"):
+            kernels.find_names(b"tea\n", np.array(bounds), b"", np.zeros(1))
+    for numbers, origins, moved, twins in (
+        ([0], [], [0], [-1]),
+        ([0, 0], [2, 1], [0], [-1]),
+        ([1], [0], [0], [-1]),
+        ([0], [0], [1], [-1]),
+        ([0], [0], [0], [1]),
+    ):
+        with pytest.raises(ValueError, match=r"place|one of the terms|twin"):
+            kernels.add_twins(np.array(numbers), np.array(origins), np.array(moved), np.array(twins))
 
 
 @given(HOSTILE, st.integers(0, 5))
@@ -91,11 +146,26 @@ def test_lines_of_letters_are_those_of_a_pattern(content, least):
     assert kernels.letter_lines(content, least=max(least, 1)) == b"".join(line + b"\n" for line in wanted)
 
 
+@given(st.lists(st.lists(st.binary(max_size=4).map(lambda name: name.replace(b"\n", b"")), max_size=5), min_size=1))
+def test_names_as_one_text_are_those_of_a_list(found):
+    """Of several lists put together, whole and in part: as many, the same, in the same order."""
+    wanted = [name for names in found for name in names]
+    names = Names.together([Names.of(each) for each in found])
+    assert (list(names), len(names)) == (wanted, len(wanted))
+    for first in range(len(wanted)):
+        assert list(names.part(first, len(names))) == wanted[first:] == names[first:]
+        assert names.part(0, first)[:] == wanted[:first] == names[:first]
+        assert names[first - len(wanted)] == wanted[first]
+    for outside in (len(wanted), -len(wanted) - 1):
+        with pytest.raises(IndexError):
+            names[outside]
+
+
 def test_names_that_are_in_no_order_are_refused():
-    """A list that does not ascend, or has a name twice, and a name of two lines."""
-    for wrong in ([b"b", b"a"], [b"a", b"a"], [b"a\nb"]):
+    """Lines that do not ascend, or stand there twice, and a last one without its newline."""
+    for wrong in (b"b\na\n", b"a\na\n"):
         with pytest.raises(ValueError, match="name"):
-            kernels.merge_names([[b"a", b"c"], wrong])
+            kernels.merge_lines([b"a\nc\n", wrong])
     with pytest.raises(ValueError, match="newline"):
         kernels.merge_lines([b"a\nc\n", b"b"])
 
@@ -128,3 +198,38 @@ def test_places_of_unknown_terms_are_refused():
     for bounds, terms in (([0, 4], [0, 1]), ([0, 4, 8], [0, 2]), ([0, 4, 8], [0])):
         with pytest.raises(ValueError, match=r"bounds|one of the terms"):
             kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.sets(st.integers(0, 90), max_size=12)), max_size=8),
+    st.sets(st.integers(1, 90), max_size=6),
+    st.data(),
+)
+def test_smallest_words_are_those_of_plain_python(found, breaks, data):
+    """In which no other begins, the shortest of those that begin together, before the end that counts of their line."""
+    names = [b"x" * length for length, _ in found]
+    columns = [sorted(places) for _, places in found]
+    offsets = np.cumsum([0, *map(len, columns)])
+    places = np.array([place for column in columns for place in column], np.int32)
+    starts = np.array([0, *sorted(breaks)])
+    rows = kernels.find_rows(starts, places)
+    assert rows.tolist() == (starts.searchsorted(places, side="right") - 1).tolist()
+    ends = np.array([data.draw(st.integers(int(start), 100)) for start in starts])
+    made = kernels.smallest_words(names, offsets, places, rows=rows, ends=ends)
+    assert tuple(each.tolist() for each in made) == grouping.smallest_words(names, offsets, places, rows, ends)
+
+
+def test_what_words_stand_in_is_checked():
+    """No kernel reads a line or a word that is not there."""
+    some = np.array([0, 3], np.int32)
+    for starts, places in (([], [0]), ([1, 2], [0]), ([0, 5, 4], [0]), ([0], [-1])):
+        with pytest.raises(ValueError, match="must ascend from 0 on"):
+            kernels.find_rows(np.array(starts), np.array(places))
+    for names, offsets, rows, why in (
+        ([b"x"], [0, 1], some, "every word needs"),
+        ([b"x"], [0, 2], some[:1], "every place needs"),
+        ([b"x"], [0, 2], some + 1, "every place needs"),
+        ([b""], [0, 2], some * 0, "must have a byte"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            kernels.smallest_words(names, np.array(offsets), some, rows=rows, ends=np.array([9]))

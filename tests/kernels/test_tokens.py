@@ -190,6 +190,31 @@ def test_words_are_joined_by_a_list_of_pairs(data, words):
         assert part.tolist() == ([known] if known is not None else joined_by_hand(word, numbers, ranks))
 
 
+def test_words_and_pairs_again_from_their_arrays():
+    """The same tokens; arrays that would lead a kernel beyond them are refused."""
+    table = kernels.WordTokens(
+        bytes(range(256)) + b"te", np.array([*range(257), 258]), b"t e\n", np.arange(256, dtype=np.int32)
+    )
+    again = kernels.WordTokens.of_arrays(table.arrays)
+    for each in (table, again):
+        assert each.of(b"te", [0], [2], whole=[-1])[0].tolist() == [*"\u2581".encode(), 256]
+        assert [each.find(text) for text in (b"te", b"t", b"tea", b"")] == [256, ord("t"), -1, -1]
+    for place, wrong in (
+        (0, table.arrays[0][:-1]),
+        (1, table.arrays[1][::-1].copy()),
+        (2, table.arrays[2] | np.uint64(1 << 20)),
+        (2, table.arrays[2][:-1]),
+        (3, table.arrays[3] | np.uint64(2)),
+        (3, table.arrays[3] | np.uint64(1)),
+        (4, table.arrays[4] + 1),
+        (5, table.arrays[5] - 1),
+        (5, table.arrays[5][1:]),
+    ):
+        arrays = [wrong if at == place else each for at, each in enumerate(table.arrays)]
+        with pytest.raises(ValueError, match="token"):
+            kernels.WordTokens.of_arrays(arrays)
+
+
 def test_words_outside_their_text_are_refused():
     """No kernel reads beyond a text, or a word that is longer than its room."""
     words = bytes(range(256))

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import brimful
-from brimful.search import legs, search
+from brimful.search import search
 from brimful.search.legs import MOST_THREADS, side_by_side
 
 WAIT_SECONDS = 60  # only where something hangs
@@ -77,11 +77,10 @@ def test_threads_are_bounded():
 def test_without_threads_legs_run_in_turn(monkeypatch):
     """Where no thread can be started the result is the same; what one leg raises is raised."""
 
-    class Refusing:
-        def submit(self, _leg):
-            raise RuntimeError("can't start new thread")
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(legs, "_pool", Refusing())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
     assert side_by_side(lambda: 1, lambda: 2) == (1, 2)
     monkeypatch.undo()
     for first, second in ((lambda: 1 // 0, lambda: 2), (lambda: 1, lambda: 1 // 0)):

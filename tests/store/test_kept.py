@@ -3,7 +3,7 @@
 import pytest
 
 from brimful.store import format as kept_in
-from brimful.store.format import Room, give_back
+from brimful.store.format import Room, give_back, share_memory
 
 
 def test_the_oldest_goes_first():
@@ -66,3 +66,23 @@ def test_memory_is_given_back_where_much_of_it_is_free(monkeypatch, free, trims)
     monkeypatch.setattr(kept_in, "_allocator", lambda: None)
     give_back()
     assert asked == [0] * trims
+
+
+@pytest.mark.parametrize(("said", "asked_for"), [(None, [(-8, 1)]), ("4", [])])
+def test_threads_share_a_heap_unless_the_environment_says_otherwise(monkeypatch, said, asked_for):
+    """The allocator is told to keep one heap; a user's own number of them stays, and without it nothing happens."""
+    asked = []
+
+    class Allocator:
+        def mallopt(self, *given):
+            asked.append(given)
+
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if said is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", said)
+    monkeypatch.setattr(kept_in, "_allocator", Allocator)
+    share_memory()
+    assert asked == asked_for
+    monkeypatch.setattr(kept_in, "_allocator", lambda: None)
+    share_memory()
+    assert asked == asked_for

@@ -138,3 +138,20 @@ def test_a_line_needs_little(brimful, corpus):
     brimful("context", "tea", corpus)
     done = start("context", "tea", corpus, "-q", program=("-c", program))
     assert done.err.strip() == "0 set()"
+
+
+def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):
+    """Nothing that indexes, no tokenizer, and of the libraries none that a question can do without."""
+    program = (
+        "import sys; from brimful.surfaces.cli import main; code = main(sys.argv[1:]); "
+        "heavy = {'argparse', 'asyncio', 'concurrent.futures', 'email', 'hashlib', 'http', 'importlib.metadata', "
+        "'logging', 'numpy.ma', 'numpy.random', 'platformdirs', 'random', 'shutil', 'splintr', 'ssl', 'subprocess', "
+        "'tempfile', 'tokenizers', 'brimful.corpus.loaders', 'brimful.densify', 'brimful.ingest.folders', "
+        "'brimful.receipts.sources', 'brimful.store.sharding', 'brimful.store.postgres'}; "
+        "sys.exit(f'{code} {heavy & set(sys.modules)}')"
+    )
+    store = str(tmp_path / "store.db")
+    brimful("add", corpus, "--store", store)
+    brimful("context", "tea", "--store", store)
+    done = start("context", "tea", "--store", store, "-q", program=("-c", program))
+    assert done.err.strip() == "0 set()"

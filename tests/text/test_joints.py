@@ -4,6 +4,8 @@ import re
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brimful.text.bpe import BpeCounter
 from brimful.text.joints import AFTER_LETTER, BEFORE_SPACE, LETTER, last_joint, next_joint, words
@@ -101,3 +103,10 @@ def test_joints_of_small_texts(text: str, first: int, last: int) -> None:
 def test_words_lose_nothing(text: str) -> None:
     """The words of a text, joined, are the text."""
     assert "".join(words(text)) == text
+
+
+@given(st.text("aZh19 \t\n.,;:!?)]}\"'>-_#\x1c\x1f\x7f", max_size=12))
+def test_joints_of_ascii_are_those_of_any_text(text: str) -> None:
+    """A letter beyond ASCII, where no joint is near it, changes none of them."""
+    assert next_joint(f"{text}\u00e9") == next_joint(text)
+    assert last_joint(f"{text}\u00e9") == last_joint(text)

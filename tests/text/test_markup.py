@@ -1,9 +1,14 @@
 """Headings, lists, tables, quotations and code blocks of prose, by the rules of each format."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import brimful
-from brimful.text.markup import titles_in
+from brimful.text import markup
+from brimful.text.markup import PartedText, read_markup, titles_in
 from brimful.text.structure import structure
 
 
@@ -261,6 +266,39 @@ def test_imports(source, language, found):
     """What brings in other sources is known, over lines where brackets go on."""
     imports = structure(source, kind="code", language=language).imports
     assert [source[start:end].decode() for start, end in imports] == found
+
+
+LINES = (
+    "", "", "  ", "\r", "- item", "- item  ", "  * item", "1. one", "12) two", "a. letter", "10.5 x", "2022-01-10 x",
+    "Chapter 1 Tea", "1.2 Tea and cups", "TITLE HERE", "===", "---", "--", "== Wiki ==", "> quote", "| a | b |",
+    "|---|---|", "a | b", "--|--", "plain words", "You need:", "\tindented", "   three", "    four", "ab", "x", "• dot",
+    "===\r", "```", "#. item", "* * *", "**** x", "+ x", ".. note::", "# title", ".SH TEA", ":: x", "Ends::", "***",
+    "\fCash Flows",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(LINES), max_size=40).map(lambda lines: "\n".join(lines).encode())
+
+
+@given(content=TEXTS, part_bytes=st.sampled_from((1, 10, 60)))
+def test_parts_of_plain_text_hold_what_the_whole_has(content: bytes, part_bytes: int) -> None:
+    """Read part by part, a plain text has the same headings, and around every byte the same passages."""
+    headings, passages = read_markup(content, "text")
+    parts = PartedText(content, part_bytes=part_bytes)
+    assert parts.headings == headings
+    for position in range(len(content) + 1):
+        around = {each for each in passages if (each.lead or (each.start,))[0] <= position < each.end}
+        near = parts.passages_at(position)
+        assert around <= {*near} <= {*passages}
+        assert list(near) == [each for each in passages if each in near]
+
+
+@pytest.mark.parametrize("form", ["markdown", "rst", "asciidoc", "org", "wiki", "text"])
+@given(content=TEXTS)
+def test_items_below_each_other_are_what_they_are_one_by_one(form: str, content: bytes) -> None:
+    """Items that are read in one go are those that are found when every line is looked at."""
+    found = read_markup(content, form)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(markup, "_items", lambda _: re.compile(b"(?!)"))
+        assert read_markup(content, form) == found
 
 
 # ---- pages

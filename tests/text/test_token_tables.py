@@ -5,7 +5,8 @@ import weakref
 
 import pytest
 
-from brimful.text import bpe, token_tables
+from brimful.text import bpe, characters, token_tables
+from brimful.text.terms import terms_of
 from brimful.text.tokens import BpeCounter
 
 TEXT = "Fills the context to the brim, naïve 中文 \U000e0fff."
@@ -15,9 +16,17 @@ TEXT = "Fills the context to the brim, naïve 中文 \U000e0fff."
 def fresh(monkeypatch, tmp_path):
     """As in a process that has read no table yet, on a machine without any."""
     monkeypatch.setenv(token_tables.VARIABLE, str(tmp_path / "tables"))
-    bpe.table_of.cache_clear()
+    made = (bpe.table_of, characters._tables_of_unicode)
+    for each in made:
+        each.cache_clear()
     yield tmp_path / "tables"
-    bpe.table_of.cache_clear()
+    for each in made:
+        each.cache_clear()
+
+
+def columns_of(tables):
+    """Everything that is known of characters."""
+    return [getattr(tables, name).tolist() for name in ("classes", "shifts", "longer", "tails", "followers")]
 
 
 def test_a_table_is_written_once_and_read_again(fresh):
@@ -73,3 +82,29 @@ def test_other_vocabularies_have_no_table(fresh):
     """Whatever a tokenizer does beside byte pairs and these patterns, it goes on doing."""
     assert bpe.table_of("llama3") is None
     assert not fresh.exists()
+
+
+@pytest.mark.parametrize("damage", ["none", "cut", "flipped", "empty"])
+def test_what_unicode_says_is_written_once_and_read_again(fresh, damage, monkeypatch):
+    """The next process asks nothing of `unicodedata` character by character; what is damaged is written anew."""
+    wanted = columns_of(characters._laid_out(characters._found_out()))
+    assert columns_of(characters._tables_of_unicode()) == wanted
+    (path,) = fresh.iterdir()
+    whole = path.read_bytes()
+    flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    path.write_bytes({"none": whole, "cut": whole[:-1], "flipped": flipped, "empty": b""}[damage])
+    if damage == "none":
+        monkeypatch.setattr(characters, "_found_out", None)
+    characters._tables_of_unicode.cache_clear()
+    assert columns_of(characters._tables_of_unicode()) == wanted
+    assert path.read_bytes() == whole
+
+
+def test_characters_need_no_table(fresh, monkeypatch):
+    """Where none is wanted, or none can be written, terms are the same."""
+    wanted = [each.encode() for each in ("a", "grosse", "z", "é")]
+    fresh.write_bytes(b"")  # a file in the place of the folder
+    for place in ("", str(fresh)):
+        monkeypatch.setenv(token_tables.VARIABLE, place)
+        characters._tables_of_unicode.cache_clear()
+        assert terms_of("Große Ａ / Ｚ e\u0301".encode()).names == wanted

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from brimful.assembly.select import Layout
 from brimful.classes import dataclass
-from brimful.corpus.documents import Document
+from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
@@ -82,14 +82,18 @@ class _Stretch:
         """Where it ends there."""
         return self.window.end - self.offset
 
-    def resized(self, start: int, end: int) -> Window:
-        """The window over other bytes of its source."""
+    def hits_in(self, start: int, end: int) -> tuple[Hit, ...]:
+        """Those of the hits that were offered which some bytes of the source show."""
         content, offset = self.source.content, self.offset
-        hits = tuple(
+        return tuple(
             hit
             for hit in self.offered.hits
             if hit.end - offset <= end and start <= with_words(content, hit.start - offset, hit.end - offset)
         )
+
+    def resized(self, start: int, end: int) -> Window:
+        """The window over other bytes of its source."""
+        hits = self.hits_in(start, end)
         if self.window.document is not None:
             return self.window.resized(start, end, is_inflated=True, hits=hits)
         return replace(
@@ -229,8 +233,18 @@ class Page:
             stretch.keeps_heading, stretch.steps = False, {True: 0, False: int(stretch.is_held)}
         self._grow_all(stretches, merge=True)
         for stretch in stretches:
-            self._fits(stretch, with_words(stretch.source.content, stretch.start, stretch.end), stretch.end)
+            self._begin_with_words(stretch)
         self._to_the_brim(stretches)
+
+    def _begin_with_words(self, stretch: _Stretch) -> None:
+        """Leave the blank lines away that a window begins with; without any, its text and what it costs stay."""
+        start = with_words(stretch.source.content, stretch.start, stretch.end)
+        if start != stretch.start:
+            self._fits(stretch, start, stretch.end)
+        else:
+            block, slot = stretch.place
+            kept = stretch.window.changed(is_inflated=True, hits=stretch.hits_in(start, stretch.end))
+            stretch.window = self._blocks[block][slot] = kept
 
     def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:
         """Every window takes a step after and a step before in turn; steps double while they succeed."""

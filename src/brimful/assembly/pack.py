@@ -12,6 +12,7 @@ from brimful.assembly.dedupe import Duplicate, Twins, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
 from brimful.assembly.select import (
+    BlockCosts,
     Costs,
     Group,
     Layout,
@@ -87,6 +88,7 @@ class Packer:
     form: Form
     settings: PackSettings
     costs: Costs = field(default_factory=dict)
+    block_costs: BlockCosts = field(default_factory=dict)
     twins: dict[float, Twins] = field(default_factory=dict)  # by threshold, the texts that were compared
     cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
@@ -145,6 +147,7 @@ class Packer:
             counter=self.counter,
             showing=_showing(self.settings),
             costs=self.costs,
+            block_costs=self.block_costs,
             cap_bytes=self.cap_bytes,
         )
 
@@ -223,7 +226,8 @@ def _groups(
     everything = [*single.values(), *(window for cluster in clusters for window in cluster.windows)]
     if settings.prefer_recent:
         everything = with_recency(everything, half_life_days=settings.recent_half_life_days)
-    set_aside = [Omitted(window, "empty") for window in sorted(everything, key=lambda w: w.order) if not window.text]
+    empty = [window for window in everything if not window.text]
+    set_aside = [Omitted(window, "empty") for window in sorted(empty, key=lambda window: window.order)]
     everything = [window for window in everything if window.text]
     threshold = settings.twin_threshold if settings.dedup_threshold is None else settings.dedup_threshold
     if threshold is not None:

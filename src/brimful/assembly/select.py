@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from heapq import merge
 from itertools import pairwise
+from operator import add
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
@@ -116,6 +117,9 @@ Costs = dict[tuple[object, ...], tuple[Window | None, Measure]]
 """What windows cost, by all that is written of them, and what stands between them by its text. A window is kept with
 its cost, so that its place is no other's."""
 
+BlockCosts = dict[tuple[int, ...], tuple[Sequence[Window], Measure]]
+"""What blocks cost, by the places of their windows, which are kept with it."""
+
 _EDGE_TOKENS = 24  # more than what a format writes at the edges of a window, the lines of its neighbour included
 
 
@@ -202,21 +206,25 @@ class Layout:
         counter: TokenCounter,
         showing: Showing | None = None,
         costs: Costs | None = None,
+        block_costs: BlockCosts | None = None,
         cap_bytes: int | None = None,
     ) -> None:
-        """`costs` are remembered beyond this layout, where several are laid out with the same windows.
+        """Costs are remembered beyond this layout, where several are laid out with the same windows.
 
         Windows that would be over the cap together do not become one, unless that holds whole sections (ruling 26).
         """
         self.cap_bytes = cap_bytes
         self._counter, self._form, self._showing = counter, form, showing or Showing()
         self._costs: Costs = {} if costs is None else costs
+        self._block_costs: BlockCosts = {} if block_costs is None else block_costs
         self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
         self._between_blocks = self._literal(form.block_separator)
         self._paths: list[str] = []
         self._slots: list[_Tree[_Run]] = []
         self._blocks: _Tree[Measure] | None = None  # made when another block than the last one changes
+        self._first = 0  # the first of these with a window: a separator stands before the others
         self._before: Measure | None = None  # until then, what stands before the last one
+        self._begun: Measure | None = None  # and the same with a separator behind it
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
@@ -224,6 +232,7 @@ class Layout:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
             self._before = together(*self._last_parts())
+            self._begun = None if self._before is None else together(self._before, self._between_blocks)
         self._paths.append(path)
         self._slots.append(_Tree(self._meet))
         return len(self._slots) - 1
@@ -238,32 +247,64 @@ class Layout:
         """What blocks of windows would cost by themselves, added up from the first to the last."""
         pieces: list[Measure | None] = []
         for block in blocks:
-            pieces += [self._between_blocks if pieces else self._opening, self._above(block[0].path, block[0])]
+            pieces += [self._between_blocks if pieces else self._opening, self._cost_of_block(block)]
+        return tokens_of_all(*pieces, self._closing) if pieces else 0
+
+    def _cost_of_block(self, block: Sequence[Window]) -> Measure:
+        """What a block costs; most are asked for again and again, with the same windows."""
+        key = (*map(id, block),)
+        known = self._block_costs.get(key)
+        if known is None:
+            pieces = [self._above(block[0].path, block[0])]
             for before, window in pairwise(block):
                 lead = self._form.lead(before, window, self._showing)
                 pieces += [self._cost(before), self._written(lead)]
             pieces += [self._cost(block[-1]), self._written(self._form.tail(block[-1], self._showing))]
-        return tokens_of_all(*pieces, self._closing) if pieces else 0
+            known = self._block_costs[key] = block, _sum(*pieces)
+        return known[1]
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
         if self._blocks is None and block < len(self._slots) - 1:
-            self._blocks = _Tree(self._meet_blocks)
-            self._blocks.fill([together(*self._parts(number)) for number in range(len(self._slots))])
+            self._blocks = self._tree()
         slot_before = self._slots[block].put(slot, self._run(window) if window else None)
+        block_before: list[Measure | None] | None = None
         if self._blocks is None:
-            block_before, tokens = None, self._total(*self._last_parts())
+            tokens = self._total(*self._last_parts())
         else:
-            block_before = self._blocks.put(block, together(*self._parts(block)))
+            if self._begins_elsewhere(block):
+                self._blocks = self._tree()
+            else:
+                block_before = self._blocks.put(block, self._leaf(block))
             tokens = self._total(self._blocks.total)
         self.wanted = tokens
         if tokens > available:
             self._slots[block].undo(slot, slot_before)
-            if self._blocks is not None and block_before is not None:
+            if block_before is not None and self._blocks is not None:
                 self._blocks.undo(block, block_before)
+            elif self._blocks is not None:
+                self._blocks = self._tree()
             return False
         self.tokens = tokens
         return True
+
+    def _begins_elsewhere(self, block: int) -> bool:
+        """Whether the first window stands in another block, now that this one has changed."""
+        is_empty = self._slots[block].total is None
+        return is_empty if block == self._first else block < self._first and not is_empty
+
+    def _tree(self) -> _Tree[Measure]:
+        """The sum of all blocks, for one after the other to change."""
+        filled = (number for number, slots in enumerate(self._slots) if slots.total is not None)
+        self._first = next(filled, len(self._slots))
+        tree: _Tree[Measure] = _Tree(add)
+        tree.fill([self._leaf(number) for number in range(len(self._slots))])
+        return tree
+
+    def _leaf(self, block: int) -> Measure | None:
+        """A block with the separator before it."""
+        parts = self._parts(block)
+        return together(self._between_blocks if parts and block > self._first else None, *parts)
 
     def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
         """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
@@ -288,9 +329,6 @@ class Layout:
         """Two runs side by side, with what is written between them."""
         between = self._written(self._form.lead(left.last, right.first, self._showing))
         return _Run(left.first, right.last, _sum(left.cost, between, right.cost))
-
-    def _meet_blocks(self, left: Measure, right: Measure) -> Measure:
-        return _sum(left, self._between_blocks, right)
 
     def _cost(self, window: Window) -> Measure:
         """The measure of one window as it will be written."""
@@ -320,16 +358,15 @@ class Layout:
         key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
         if first < 0 or last < 0 or key in self._costs or after.document is None:
             return
-        raw = after.text.encode()
-        above, below = raw[:first].decode(), raw[len(raw) - last :].decode()
+        above = after.document.text(after.start, before.start)
+        below = after.document.text(before.end, after.end)
         known = self.cost_of_text(before)
         self._costs[key] = after, extended(known, self._counter, above=above, below=below)
 
     def _last_parts(self) -> list[Measure | None]:
         """All blocks, of which only the last one has changed, piece by piece."""
         last = self._parts(len(self._slots) - 1) if self._slots else []
-        between = self._between_blocks if last and self._before is not None else None
-        return [self._before, between, *last]
+        return [self._begun, *last] if last else [self._before]
 
     def _parts(self, block: int) -> list[Measure | None]:
         """A block piece by piece; nothing where no window is in it."""

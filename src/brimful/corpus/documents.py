@@ -7,14 +7,14 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import open_twin
+from brimful.classes import dataclass, open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
@@ -29,6 +29,8 @@ KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
 SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
 """What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+_LOOKED_THROUGH = 1 << 17
+"""A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
 
 class _WorkedOut:
@@ -39,7 +41,7 @@ class _WorkedOut:
     speaks: bool
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Document(_WorkedOut):
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
@@ -143,7 +145,7 @@ class Document(_WorkedOut):
             if name == "outline":
                 found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
             elif name == "speaks":
-                found = any(sign in self.content for sign in SPEAKERS)
+                found = len(self.content) > _LOOKED_THROUGH or any(sign in self.content for sign in SPEAKERS)
             else:
                 raise AttributeError(f"a document has no {name!r}")
             object.__setattr__(self, name, found)

@@ -389,12 +389,14 @@ def extents_from(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     yield start, held
 
 
-def outline_extents(extents: Sequence[Extent]) -> Outlined:
-    """Lay extents on an axis, and find where they can be cut."""
-    sizes = np.array([len(extent.content) + len(GAP) for extent in extents], np.int64)
+def outline_extents(extents: list[Extent]) -> Outlined:
+    """Lay extents on an axis, and find where they can be cut; the list is emptied, since the axis has their text."""
+    texts = [(len(extent.content), extent.kind, extent.language) for extent in extents]
+    sizes = np.array([size + len(GAP) for size, _, _ in texts], np.int64)
     padded = GAP.join([*(extent.content for extent in extents), NEWLINES.removesuffix(GAP)])
+    extents.clear()
     bases = np.cumsum(sizes) - sizes
-    divided = _divided(padded, bases, [(len(extent.content), extent.kind, extent.language) for extent in extents])
+    divided = _divided(padded, bases, texts)
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
@@ -406,7 +408,7 @@ def index_terms(outlined: Outlined) -> Segment:
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
-    return index_terms(outline_extents(extents))
+    return index_terms(outline_extents(list(extents)))
 
 
 # ---- coding: Which code does each unit of a segment get?

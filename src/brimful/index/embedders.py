@@ -23,7 +23,8 @@ from brimful.index.vectors import DIMENSIONS
 from brimful.kernels import Places, in_halves
 from brimful.kernels import codes as kernels
 from brimful.kernels.tokens import WordTokens
-from brimful.text.terms import query_terms
+from brimful.text import token_tables
+from brimful.text.terms import Names, query_terms
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -124,6 +125,7 @@ _BLOCK_TERMS = 2_048
 _MANY_TERMS = 1 << 13
 _FINE = 256  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
+_MAGIC, _TYPES = b"BWT1", ("u1", "<i4", "<u8", "<u8", "<i4", "<i4")  # of a table of words and pairs
 _BEYOND_ASCII = 0x80
 _BATCH = 64
 
@@ -213,46 +215,78 @@ class StaticEmbedder:
 
     def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
         """One row for each term."""
-        if len(names) <= _BLOCK_TERMS:  # a question's: the whole table is not made ready for them
-            tokens, ends = self._tokens_of(names, [self._token(name.decode("utf-8", "replace")) for name in names])
-            table = _whole(self._loaded[0][tokens])
-            return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
-        rows = np.empty((len(names), DIMENSIONS), np.int8)
-        table, most, _ = self._fine, self._most, self._pairs  # made once, not in two threads
+        known = Names.of(names)
+        if len(names) > _BLOCK_TERMS:
+            return np.concatenate([part.copy() for part in self.columns_of(known)], axis=1)
+        # A question's: the whole table is not made ready for them.
+        tokens, ends = self._tokens_of(known, 0, len(names))
+        table = _whole(self._loaded[0][tokens])
+        return kernels.sum_rows(table, np.arange(len(tokens), dtype=np.int32), ends, largest=_largest(table))
+
+    def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
+        """The same of a segment's terms, half of the numbers of each at a time."""
+        tokens, ends = self._tokens_of_all(Names.of(names))
+        starts = np.concatenate((np.zeros(1, np.int32), ends))
+        rows = np.empty((len(names), kernels.PART), np.int8)
+        for column in range(0, DIMENSIONS, kernels.PART):
+
+            def fill(begin: int, end: int, column: int = column) -> None:
+                first, last = starts[begin], starts[end]
+                given = (self._fine, tokens[first:last], ends[begin:end] - first)
+                kernels.sum_rows(*given, largest=self._most, column=column, out=rows[begin:end])
+
+            in_halves(fill, len(names), least=_MANY_TERMS)
+            yield rows
+
+    def _tokens_of_all(self, names: Names) -> tuple[Places, Places]:
+        """The tokens of very many terms, one after the other, and where those of each end."""
+        _ = self._fine, self._most, self._pairs  # made once, not in two threads
+        found: dict[int, tuple[Places, Places]] = {}
 
         def fill(begin: int, end: int) -> None:
             for first in range(begin, end, _BLOCK_TERMS):
-                block = names[first : min(first + _BLOCK_TERMS, end)]
-                tokens, ends = self._tokens_of(block)
-                kernels.sum_rows(table, tokens, ends, largest=most, out=rows[first : first + len(block)])
+                found[first] = self._tokens_of(names, first, min(first + _BLOCK_TERMS, end))
 
         in_halves(fill, len(names), least=_MANY_TERMS)
-        return rows
+        blocks = [found[first] for first in sorted(found)]
+        counts = [np.diff(ends, prepend=0) for _, ends in blocks]
+        nothing = np.zeros(0, np.int32)
+        ends = np.cumsum(np.concatenate([nothing, *counts]), dtype=np.int32)
+        return np.concatenate([nothing, *(tokens for tokens, _ in blocks)]), ends
 
-    def _tokens_of(self, names: Sequence[bytes], whole: Sequence[int] | None = None) -> tuple[Places, Places]:
-        """The tokens of terms, one after the other, and where those of each end.
+    def _tokens_of(self, names: Names, first: int, last: int) -> tuple[Places, Places]:
+        """The tokens of some of the terms, one after the other, and where those of each end.
 
-        `whole` says which are tokens; else the kernel looks, but for words of which the capital is not ASCII's.
+        The kernel looks which terms are tokens, but for words of which the capital is not ASCII's.
         """
-        lengths = np.fromiter(map(len, names), np.int32, len(names))
-        starts = np.cumsum(lengths, dtype=np.int32) - lengths
-        text = b"".join([*names, b"\0"])
-        if whole is not None:
-            known = np.array(whole, np.int32)
-            if (known >= 0).all():
-                return known, np.arange(1, len(known) + 1, dtype=np.int32)
-        else:
-            known = np.full(len(names), WordTokens.ASKED, np.int32)
-            for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
-                known[at] = self._token(names[at].decode("utf-8", "replace"))
-        return self._pairs.of(text, starts, lengths, whole=known)
+        bounds = names.bounds[first : last + 1]
+        text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
+        known = np.full(len(starts), WordTokens.ASKED, np.int32)
+        for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
+            known[at] = self._token(names[first + at].decode("utf-8", "replace"))
+        return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 
     @cached_property
     def _pairs(self) -> WordTokens:
-        """Which tokens a word has that is none by itself."""
-        words = self._vocabulary
+        """Which tokens a word has: as the first process that needed it has written it down, or from the tokenizer."""
+        content = read_part(self._tokens, remedy=_INSTALL)
+        place = token_tables.folder() if self._folder is None else None
+        if place is None:
+            return self._read(content)
+        path = place / f"{STATIC_NAME}-{blake3(content).hexdigest(8)}.table"
         try:
-            pairs = [each if isinstance(each, str) else " ".join(each) for each in self._read()["model"]["merges"]]
+            return WordTokens.of_arrays(token_tables.read_arrays(path, _TYPES, magic=_MAGIC))
+        except (OSError, ValueError, struct.error):
+            found = self._read(content)
+            token_tables.write_arrays(path, found.arrays, _TYPES, magic=_MAGIC)
+            return found
+
+    def _read(self, content: bytes) -> WordTokens:
+        """The words and pairs of a tokenizer, without making one."""
+        try:
+            file = json.loads(content)
+            words = {**file["model"]["vocab"], **{each["content"]: each["id"] for each in file["added_tokens"]}}
+            pairs = [each if isinstance(each, str) else " ".join(each) for each in file["model"]["merges"]]
             byte_tokens = np.array([words[f"<0x{byte:02X}>"] for byte in range(256)], np.int32)
             parts = [word.encode() for word in sorted(words, key=words.__getitem__)]
             if sorted(words.values()) != list(range(len(words))):
@@ -263,9 +297,8 @@ class StaticEmbedder:
 
     def _token(self, word: str) -> int:
         """The token that is this very word, or else the one that is it with a capital; -1 without either."""
-        vocabulary = self._vocabulary
-        token = vocabulary.get(_WORD + word)
-        return vocabulary.get(_WORD + word[:1].upper() + word[1:], -1) if token is None else token
+        token = self._pairs.find((_WORD + word).encode())
+        return self._pairs.find((_WORD + word[:1].upper() + word[1:]).encode()) if token < 0 else token
 
     @cached_property
     def _fine(self) -> NDArray[np.int16]:
@@ -274,24 +307,15 @@ class StaticEmbedder:
         fine = np.empty(table.shape, np.int16)
         for first in range(0, len(table), _BLOCK_TERMS):  # at once it would take eight times its size
             fine[first : first + _BLOCK_TERMS] = _whole(table[first : first + _BLOCK_TERMS])
+        if isinstance(self._weights.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._weights.obj.madvise(
+                mmap.MADV_DONTNEED
+            )  # sixteen megabytes that are now here twice; a question reads rows
         return fine
 
     @cached_property
     def _most(self) -> int:
         return _largest(self._fine)
-
-    @cached_property
-    def _vocabulary(self) -> dict[str, int]:
-        """Every token by its text, read without making a tokenizer: a question of common words needs none."""
-        try:  # most of the file are pairs, which take longest to read
-            text = read_part(self._tokens, remedy=_INSTALL).decode()
-            vocabulary, added = _value_in(text, "vocab", "{"), _value_in(text, "added_tokens", "[")
-            return {**vocabulary, **{each["content"]: each["id"] for each in added}}
-        except (ValueError, KeyError, TypeError) as error:
-            raise MissingPartError(f"{self._tokens} is not a tokenizer; {_INSTALL}") from error
-
-    def _read(self) -> Any:
-        return json.loads(read_part(self._tokens, remedy=_INSTALL))
 
     @cached_property
     def _place(self) -> Path:
@@ -302,12 +326,15 @@ class StaticEmbedder:
         return self._place / "tokenizers" / "l2_supercat_tokenizer_config.json"
 
     @cached_property
+    def _weights(self) -> memoryview:
+        return mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+
+    @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
-        weights = mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
-        table = _tensor(weights, "embedding.weight")
+        table = _tensor(self._weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
-        return table, f"{STATIC_NAME}:{blake3(weights).hexdigest(length=4)}"
+        return table, f"{STATIC_NAME}:{blake3(self._weights).hexdigest(length=4)}"
 
 
 class EndpointEmbedder:
@@ -481,18 +508,6 @@ def _whole(rows: NDArray[np.float16]) -> NDArray[np.int16]:
 
 def _largest(table: NDArray[np.int16]) -> int:
     return max(int(table.max(initial=0)), -int(table.min(initial=0)))
-
-
-def _value_in(text: str, name: str, sign: str) -> Any:
-    """The first value of a name in a JSON text that begins with this sign; what stands around it is not read.
-
-    >>> _value_in('{"model": {"merges": ["t ea"], "vocab": {"tea": 7}}}', "vocab", "{")
-    {'tea': 7}
-    """
-    found = re.search(rf'"{name}"\s*:\s*(?={re.escape(sign)})', text)
-    if found is None:
-        raise KeyError(name)
-    return json.JSONDecoder().raw_decode(text, found.end())[0]
 
 
 def mapped_part(path: Path, *, remedy: str) -> memoryview:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.errors import CorruptError
 from brimful.kernels import columns as kernels
-from brimful.kernels.terms import letter_lines, merge_names
+from brimful.kernels.terms import letter_lines, merge_lines
+from brimful.text.terms import Names
 
 # ---- columns: How are sorted numbers packed into few bytes?
 
@@ -88,7 +89,7 @@ PAGE_BYTES = 16_384
 class Postings:
     """Terms and their positions, in columns: those of term i are `positions[offsets[i]:offsets[i + 1]]`."""
 
-    names: list[bytes]
+    names: Sequence[bytes]
     offsets: NDArray[np.int64]
     positions: Whole
 
@@ -104,59 +105,33 @@ class Postings:
         return np.concatenate([np.zeros(0, np.int64), *map(self.of, names)])
 
 
-class OpenPage:
+class OpenPage(kernels.PackedPage):
     """A page whose terms are searched as one text, and whose positions are unpacked one term at a time.
 
     A question asks for a few of a page's hundreds of terms, so neither a list of them nor their positions are made.
     """
 
-    __slots__ = ("_data", "_ended", "_names", "_sizes")
+    __slots__ = ()
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._sizes = data, _HEADER.unpack_from(data)
-        names = _names(data)
-        self._names = b"\n%b\n" % names  # so that every term stands between two newlines
-        self._ended: Numbers | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """About what it takes in memory, once it was asked for positions: a byte or more a count became eight."""
-        return len(self._data) + len(self._names) + 8 * int(self._sizes[1])
+        size, counts, positions = _HEADER.unpack_from(data)
+        begin = _HEADER.size + size
+        names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
+        ended = unpack_sorted(data[begin : begin + counts])
+        super().__init__(names, ended, data[begin + counts : begin + counts + positions])
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
-        at = self._place(name)
-        return self._column(at)[1] if at >= 0 else 0
+        return int(kernels.OpenPages((self,)).counts(name)[0])
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        at = self._place(name)
-        if at < 0:
-            return np.zeros(0, np.int64)
-        begin, behind = _HEADER.size + self._sizes[0] + self._sizes[1], _HEADER.size + sum(self._sizes)
-        skipped, count = self._column(at)
-        return kernels.unpack_column(self._data, first=begin, last=behind, skipped=skipped, count=count)
+        return kernels.OpenPages((self,)).of(name)[0]
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""
-        first = self._names.find(b"\n" + prefix)
-        if first < 0:
-            last_name = self._names[self._names.rfind(b"\n", 0, -1) + 1 : -1]
-            return [], last_name < prefix
-        last = self._names.find(b"\n", self._names.rfind(b"\n" + prefix, 0, -1) + 1)
-        return self._names[first + 1 : last].split(b"\n"), last == len(self._names) - 1
-
-    def _place(self, name: bytes) -> int:
-        at = self._names.find(b"\n%b\n" % name)
-        return self._names.count(b"\n", 0, at) if at >= 0 else -1
-
-    def _column(self, at: int) -> tuple[int, int]:
-        """How many positions stand before those of a term, and how many it has."""
-        if self._ended is None:
-            begin = _HEADER.size + self._sizes[0]
-            self._ended = unpack_sorted(memoryview(self._data)[begin : begin + self._sizes[1]])
-        before = int(self._ended[at - 1]) if at else 0
-        return before, int(self._ended[at]) - before
+        ((names, goes_on),) = kernels.OpenPages((self,)).beginning(prefix)
+        return names.split(b"\n") if names else [], goes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,26 +151,22 @@ def pages_of(postings: Postings) -> Iterator[Page]:
     """
     if not postings.names:
         return
+    spelled = Names.of(postings.names)
     packed, column_ends = pack_columns(postings.positions, postings.offsets)
     counts, count_ends = pack_columns(np.diff(postings.offsets), np.arange(len(postings.names) + 1))
     first = 0
     while first < len(postings.names):
         full = int(column_ends.searchsorted(column_ends[first] + PAGE_BYTES, side="right")) - 1
         last = min(max(full, first + 1), len(postings.names))
-        names = b"\n".join(postings.names[first:last])
+        names = spelled.joined(first, last)
         parts = (
             zlib.compress(names, 1),
             counts[count_ends[first] : count_ends[last]],
             packed[column_ends[first] : column_ends[last]],
         )
         data = _HEADER.pack(*map(len, parts)) + b"".join(parts)
-        yield Page(postings.names[first], _words_among(names), data)
+        yield Page(spelled[first], _words_among(names), data)
         first = last
-
-
-def page_names(data: bytes) -> list[bytes]:
-    """The terms of one page, without their positions."""
-    return _names(data).split(b"\n")
 
 
 def page_words(data: bytes) -> bytes:
@@ -232,7 +203,8 @@ def read_page(data: bytes) -> Postings:
     sums = unpack_sorted(memoryview(data)[begin + sizes[1] : begin + sizes[1] + sizes[2]])
     # Each column starts anew: take away what was summed up before it.
     before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
-    return Postings(page_names(data), offsets, sums - np.repeat(before, counts))
+    names = Names.of_lines(_names(data) + b"\n")
+    return Postings(names, offsets, sums - np.repeat(before, counts))
 
 
 # ---- merging: How do the postings of several segments become one, a few pages at a time?
@@ -251,7 +223,7 @@ def merge_postings(runs: Sequence[Iterator[Postings]]) -> Iterator[Postings]:
     >>> pages = [Postings([b"pot", b"tea"], np.array([0, 1, 2]), np.array([3, 1])),
     ...          Postings([b"cup", b"tea"], np.array([0, 1, 3]), np.array([9, 7, 8]))]
     >>> (merged,) = merge_postings([iter([page]) for page in pages])
-    >>> merged.names, merged.of(b"tea").tolist()
+    >>> list(merged.names), merged.of(b"tea").tolist()
     ([b'cup', b'pot', b'tea'], [1, 7, 8])
     """
     held = [_next(run) for run in runs]
@@ -286,7 +258,7 @@ def _next(run: Iterator[Postings]) -> Postings:
         held += len(following.positions)
     counts = np.concatenate([np.diff(page.offsets) for page in pages])
     return Postings(
-        [name for page in pages for name in page.names],
+        Names.together([Names.of(page.names) for page in pages]),
         np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))),
         np.concatenate([page.positions for page in pages]),
     )
@@ -294,18 +266,20 @@ def _next(run: Iterator[Postings]) -> Postings:
 
 def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
     """The terms up to a name, and those after it."""
-    at = bisect_right(postings.names, limit)
-    if at == len(postings.names):
+    names = Names.of(postings.names)
+    at = bisect_right(names, limit)
+    if at == len(names):
         return postings, _NO_POSTINGS
     middle = postings.offsets[at]
     return (
-        Postings(postings.names[:at], postings.offsets[: at + 1], postings.positions[:middle]),
-        Postings(postings.names[at:], postings.offsets[at:] - middle, postings.positions[middle:]),
+        Postings(names.part(0, at), postings.offsets[: at + 1], postings.positions[:middle]),
+        Postings(names.part(at, len(names)), postings.offsets[at:] - middle, postings.positions[middle:]),
     )
 
 
 def _merged(parts: Sequence[Postings]) -> Postings:
-    names, places = merge_names([part.names for part in parts])
+    lines, places = merge_lines([Names.of(part.names).lines for part in parts])
+    names = Names.of_lines(lines)
     counts = np.zeros((len(names), len(parts)), np.int64)
     for column, (part, rows) in enumerate(zip(parts, places, strict=True)):
         counts[rows, column] = np.diff(part.offsets)

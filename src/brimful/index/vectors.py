@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isqrt
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from blake3 import blake3
@@ -42,6 +42,14 @@ class TermVectors(Protocol):
         """One row of 256 numbers for each name, zeros where it is unknown."""
 
 
+@runtime_checkable
+class TermColumns(Protocol):
+    """The same for very many terms, whose rows together would take tens of megabytes."""
+
+    def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
+        """Some numbers of every row at a time, first to last; what was given is written over when the next is asked."""
+
+
 class Nearest(NamedTuple):
     """Units by descending score, those with the same score by ascending id."""
 
@@ -66,8 +74,9 @@ def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDAr
 
 
 def _summed(postings: Postings, units: Numbers, table: TermVectors, *, codes: bool) -> NDArray[Any]:
-    rows = table.vectors_of(postings.names)
-    return kernels.sum_units(postings.positions, postings.offsets, units, rows, codes=codes)
+    names = postings.names
+    parts = table.columns_of(names) if isinstance(table, TermColumns) else kernels.in_parts(table.vectors_of(names))
+    return kernels.sum_units(postings.positions, postings.offsets, units, parts, codes=codes)
 
 
 def codes_of(vectors: ArrayLike) -> Codes:
@@ -123,17 +132,19 @@ _HALF_BITS = (np.arange(16)[:, None] >> np.arange(3, -1, -1) & 1).T
 
 
 class ComparedCodes:
-    """Codes that are compared with many questions: `near` and `scores` say what `similarities` says.
+    """So many codes that are compared with many questions: `near` and `scores` say what `similarities` says.
+
+    They are given in parts, of which all but the last have whole groups of 32.
 
     >>> query = np.zeros(DIMENSIONS, np.int64)
     >>> query[:2] = 40, -20
-    >>> asked, compared = HalfTables.of(query), ComparedCodes(codes_of(np.eye(2, DIMENSIONS)))
+    >>> asked, compared = HalfTables.of(query), ComparedCodes([codes_of(np.eye(2, DIMENSIONS))], count=2)
     >>> [column.tolist() for column in compared.near(asked, least=0)], compared.scores(np.arange(2), asked).tolist()
     ([[0], [46]], [46, -46])
     """
 
-    def __init__(self, codes: Codes) -> None:
-        self._planes = kernels.Planes(codes)
+    def __init__(self, parts: Iterable[Codes], *, count: int) -> None:
+        self._planes = kernels.Planes(parts, count=count)
 
     def __len__(self) -> int:
         return len(self._planes)

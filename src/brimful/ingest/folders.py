@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast, overload
 
@@ -32,6 +34,8 @@ from brimful.store.store import Named, Origins, Store, TakenError, is_folder
 from brimful.store.writing import Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
+
+_PACKED_FILES = 1_024
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -71,7 +75,7 @@ def _ingest(
     report = Report(folder=naming.folder)
     known = store.origins(prefix)
     elsewhere = [store.origins(each) for each in naming.own if each != prefix]
-    fresh: list[Found] = []
+    fresh = _Waiting(root)
     kept: set[str] = set()
     own = {os.fspath(path) for path in store.own_files()}
     for found in walk(root, settings=settings):
@@ -91,12 +95,13 @@ def _ingest(
         else:
             fresh.append(found)
     gone = {name: known[name] for name in known if name not in kept}
-    fresh = _rename(store, prefix, fresh, gone, report)
+    left = _rename(store, prefix, fresh, gone, report) if gone else fresh
     reading = _Reading(store, gone, prefix, naming, settings, report, progress)
-    batches = list(batches_of(found for found in fresh if found.size <= LONG_BYTES))
-    fresh = [found for found in fresh if found.size > LONG_BYTES]
+    batches = [_Waiting(root, batch) for batch in batches_of(found for found in left if found.size <= LONG_BYTES)]
+    long = [found for found in left if found.size > LONG_BYTES]
+    del fresh, left
     reading.take_in(batches)
-    for found in fresh:
+    for found in long:
         reading.take_in_long(found)
     store.tidy()
     given = reading.given
@@ -159,10 +164,10 @@ class _Reading:
         self._before = {path for origin in gone.values() for path in origin.paths}
         self.given: set[str] = set()  # those of them that documents were stored under again
 
-    def take_in(self, found: list[list[Found]]) -> None:
+    def take_in(self, found: list[_Waiting]) -> None:
         """Read and index files that can be held, in batches; with a thread beside where there is much to do.
 
-        What was written is let go of: a folder of a million files would take half a gigabyte.
+        What was written is let go of.
         """
         batches = _Batches(found, self._file)
         embedder, parts = self._store.embedder() if found else None, self._store.parts
@@ -170,7 +175,7 @@ class _Reading:
             cluster = ClusterWorkers(self._store.ray, self._settings, embedder, parts)
             self._write_all(batches, cluster.take_in(batches))
             return
-        size = sum(each.size for batch in found for each in batch)
+        size = sum(batch.size for batch in found)
         is_ours = embedder is None or embedder is default_embedder()  # another may want to stay in one thread
         threads = threads_for(size, workers=self._settings.workers) if is_ours else 0
         with closing(taken_in(batches, self._settings, embedder, parts=parts, threads=threads)) as indexed:
@@ -254,10 +259,41 @@ class _Reading:
         self.given.update(self._before.intersection(outcome.paths))
 
 
+class _Waiting:
+    """Files that wait to be read, packed: as objects a million of them would take half a gigabyte."""
+
+    def __init__(self, root: Root, found: Iterable[Found] = ()) -> None:
+        self._above = f"{root.path.as_posix().rstrip('/')}/"
+        self._packed: list[bytes] = []
+        self._open: list[tuple[str, str | None, int, int, int, int]] = []
+        self.size = 0  # of all of them, in bytes
+        for each in found:
+            self.append(each)
+
+    def append(self, found: Found) -> None:
+        """Let one more wait."""
+        location = None if found.location == self._above + found.path else found.location
+        self._open.append((found.path, location, *found[2:]))
+        self.size += found.size
+        if len(self._open) == _PACKED_FILES:
+            self._packed.append(marshal.dumps(self._open))
+            self._open = []
+
+    def clear(self) -> None:
+        """Let none wait any more."""
+        self._packed, self._open = [], []
+
+    def __iter__(self) -> Iterator[Found]:
+        above = self._above
+        for some in chain(map(marshal.loads, self._packed), (self._open,)):  # some at a time
+            for path, location, *stat in some:
+                yield Found(path, above + path if location is None else location, *stat)
+
+
 class _Batches(Sequence[list[File]]):
     """Batches of files; what is said of each file is made when its batch is asked for."""
 
-    def __init__(self, found: list[list[Found]], file: Callable[[Found], File]) -> None:
+    def __init__(self, found: list[_Waiting], file: Callable[[Found], File]) -> None:
         self._found, self._file = found, file
 
     def __len__(self) -> int:
@@ -276,10 +312,10 @@ class _Batches(Sequence[list[File]]):
 
     def forget(self, at: int) -> None:
         """Let go of a batch that was written."""
-        self._found[at] = []
+        self._found[at].clear()
 
 
-def _rename(store: Store, prefix: str, fresh: list[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
+def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
     """Give files that only moved their new path; returns the files that are still to be read."""
     by_stamp = {origin.stamp: name for name, origin in sorted(gone.items(), reverse=True) if len(origin.paths) == 1}
     left = []

@@ -8,8 +8,9 @@
 
 #define CODE_BYTES 32
 #define DIMENSIONS 256
+#define PART 128 /* dimensions that are summed in one go: those of all terms of a segment take half the room */
 
-enum { AHEAD = 4 }; /* so many rows are asked for before they are needed */
+enum { AHEAD = 16 }; /* so many rows are asked for before they are needed */
 
 /* The score of each code: `tables[place * 256 + byte]` added up over its bytes; `nothing` for one of zeros alone.
  * `codes` has 32 * count bytes, `scores` room for count; no sum of table entries leaves 16 bits. */
@@ -33,34 +34,56 @@ EXPORT void score_codes(const uint8_t *codes, int64_t count, const int16_t *tabl
     }
 }
 
-/* The sums of rows of a table of 256 numbers each: those of sum i are rows[ends[i - 1]] to rows[ends[i] - 1]. Each sum
- * is given in 32nds, rounded half up, as a byte from -127 to 127. The sum of `narrow` rows, whichever, fits into 16
- * bits. */
-EXPORT void sum_rows(const int16_t *table, const int32_t *rows, const int32_t *ends, int64_t count, int64_t narrow,
-                     int8_t *out)
+INLINED void add_rows(const int16_t *table, const int32_t *rows, const int32_t *ends, int64_t count, int64_t narrow,
+                      int8_t *out, int64_t apart)
 {
     int64_t row = 0;
-    for (int64_t number = 0; number < count; number++, out += DIMENSIONS) {
-        int32_t sums[DIMENSIONS] = {0};
+    for (int64_t number = 0; number < count; number++, out += apart) {
+        int32_t sums[PART] = {0};
         while (row < ends[number]) {
-            int16_t some[DIMENSIONS] = {0};
+            int16_t some[PART] = {0};
             for (int64_t left = narrow; left && row < ends[number]; left--, row++) {
                 const int16_t *added = table + (int64_t)rows[row] * DIMENSIONS;
                 if (row + AHEAD < ends[count - 1])
-                    for (int line = 0; line < DIMENSIONS; line += 32)
+                    for (int line = 0; line < PART; line += 32)
                         __builtin_prefetch(table + (int64_t)rows[row + AHEAD] * DIMENSIONS + line);
-                for (int at = 0; at < DIMENSIONS; at++)
+                for (int at = 0; at < PART; at++)
                     some[at] = (int16_t)(some[at] + added[at]);
             }
-            for (int at = 0; at < DIMENSIONS; at++)
+            for (int at = 0; at < PART; at++)
                 sums[at] += some[at];
         }
-        for (int at = 0; at < DIMENSIONS; at++) {
+        for (int at = 0; at < PART; at++) {
             int32_t rounded = (sums[at] + 16) >> 5;
             rounded = rounded > 127 ? 127 : rounded;
             out[at] = (int8_t)(rounded < -127 ? -127 : rounded);
         }
     }
+}
+
+#if HAS_WIDE
+WIDE static void add_rows_wide(const int16_t *table, const int32_t *rows, const int32_t *ends, int64_t count,
+                               int64_t narrow, int8_t *out, int64_t apart)
+{
+    add_rows(table, rows, ends, count, narrow, out, apart);
+}
+#endif
+
+/* The sums of rows of a table of 256 numbers each, of 128 of its columns from `first` on: those of sum i are
+ * rows[ends[i - 1]] to rows[ends[i] - 1]. Each sum is given in 32nds, rounded half up, as a byte from -127 to 127; those
+ * of one sum stand `apart` bytes behind those of the one before. The sum of `narrow` rows, whichever, fits into 16 bits.
+ * `wide` is 1 only where can_be_wide says so. */
+EXPORT void sum_rows(const int16_t *table, const int32_t *rows, const int32_t *ends, int64_t count, int64_t narrow,
+                     int64_t first, int64_t wide, int8_t *out, int64_t apart)
+{
+#if HAS_WIDE
+    if (wide) {
+        add_rows_wide(table + first, rows, ends, count, narrow, out, apart);
+        return;
+    }
+#endif
+    (void)wide;
+    add_rows(table + first, rows, ends, count, narrow, out, apart);
 }
 
 enum { BLOCK_BITS = 6, MOST_NARROW = 255 }; /* rows that are added up in 16 bits */
@@ -97,37 +120,73 @@ EXPORT void terms_of_units(const int32_t *positions, const int64_t *offsets, int
                 members[bounds[owners[at]]++] = (int32_t)term;
 }
 
-/* The sum of the rows of each unit, members[bounds[u - 1]] to members[bounds[u] - 1] of 256 bytes each: into `vectors`
- * (256 numbers a unit), or where that is none into `codes` (32 bytes a unit), a bit where the sum is positive,
- * dimension 0 in the highest bit of the first byte. Only the units from `first` on are looked at, to before `last`. */
-EXPORT void sum_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t first, int64_t last,
-                      int32_t *vectors, uint8_t *codes)
+/* A bit for each of 128 numbers that is 1, none for one that is 0: the first in the highest bit of the first byte. */
+static inline void pack_bits(const uint8_t *ones, uint8_t *code)
+{
+    for (int byte = 0; byte < PART / 8; byte++)
+        code[byte] = (uint8_t)(word_at(ones + 8 * byte) * 0x8040201008040201u >> 56);
+}
+
+INLINED void add_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t first, int64_t last,
+                       int32_t *vectors, uint8_t *codes)
 {
     int64_t row = first ? bounds[first - 1] : 0;
     for (int64_t unit = first; unit < last; unit++) {
-        int32_t sums[DIMENSIONS] = {0};
-        while (row < bounds[unit]) {
-            int16_t narrow[DIMENSIONS] = {0};
+        int is_short = !vectors && bounds[unit] - row <= MOST_NARROW; /* as nearly all are: 16 bits hold the sums */
+        int32_t sums[PART] = {0};
+        int16_t narrow[PART];
+        uint8_t ones[PART];
+        do {
+            memset(narrow, 0, sizeof narrow);
             for (int some = 0; some < MOST_NARROW && row < bounds[unit]; some++, row++) {
-                const int8_t *added = rows + (int64_t)members[row] * DIMENSIONS;
+                const int8_t *added = rows + (int64_t)members[row] * PART;
                 if (row + AHEAD < bounds[last - 1])
-                    for (int line = 0; line < DIMENSIONS; line += 64)
-                        __builtin_prefetch(rows + (int64_t)members[row + AHEAD] * DIMENSIONS + line);
-                for (int at = 0; at < DIMENSIONS; at++)
+                    for (int line = 0; line < PART; line += 64)
+                        __builtin_prefetch(rows + (int64_t)members[row + AHEAD] * PART + line);
+                for (int at = 0; at < PART; at++)
                     narrow[at] = (int16_t)(narrow[at] + added[at]);
             }
-            for (int at = 0; at < DIMENSIONS; at++)
-                sums[at] += narrow[at];
-        }
+            if (!is_short)
+                for (int at = 0; at < PART; at++)
+                    sums[at] += narrow[at];
+        } while (row < bounds[unit]);
         if (vectors) {
             memcpy(vectors + unit * DIMENSIONS, sums, sizeof sums);
             continue;
         }
-        for (int byte = 0; byte < CODE_BYTES; byte++) {
-            unsigned code = 0;
-            for (int bit = 0; bit < 8; bit++)
-                code = code << 1 | (sums[byte * 8 + bit] > 0);
-            codes[unit * CODE_BYTES + byte] = (uint8_t)code;
-        }
+        if (is_short)
+            for (int at = 0; at < PART; at++)
+                ones[at] = narrow[at] > 0;
+        else
+            for (int at = 0; at < PART; at++)
+                ones[at] = sums[at] > 0;
+        pack_bits(ones, codes + unit * CODE_BYTES);
     }
+}
+
+#if HAS_WIDE
+WIDE static void add_units_wide(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t first,
+                                int64_t last, int32_t *vectors, uint8_t *codes)
+{
+    add_units(rows, members, bounds, first, last, vectors, codes);
+}
+#endif
+
+/* The sum of the rows of each unit, members[bounds[u - 1]] to members[bounds[u] - 1], of 128 bytes each: those of the
+ * dimensions from `column` on. Into `vectors` (256 numbers a unit), or where that is none into `codes` (32 bytes a unit),
+ * a bit where the sum is positive, dimension 0 in the highest bit of the first byte. Only the units from `first` on are
+ * looked at, to before `last`. `wide` is 1 only where can_be_wide says so. */
+EXPORT void sum_units(const int8_t *rows, const int32_t *members, const int64_t *bounds, int64_t column, int64_t first,
+                      int64_t last, int64_t wide, int32_t *vectors, uint8_t *codes)
+{
+    vectors = vectors ? vectors + column : NULL;
+    codes = codes ? codes + column / 8 : NULL;
+#if HAS_WIDE
+    if (wide) {
+        add_units_wide(rows, members, bounds, first, last, vectors, codes);
+        return;
+    }
+#endif
+    (void)wide;
+    add_units(rows, members, bounds, first, last, vectors, codes);
 }

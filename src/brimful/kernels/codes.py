@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, in_halves, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
 
+PART = 128
+"""Of them that are summed in one go: those of all terms of a segment take half the room."""
+
+_COLUMNS = tuple(range(0, DIMENSIONS, PART))
 _MOST_NARROW = (1 << 15) - 1
 
 _MANY_UNITS = 1 << 13
+_MOST_SCORE = 1 << 61
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
 def sum_rows(
-    table: NDArray[np.int16], rows: Places, ends: Places, *, largest: int, out: NDArray[np.int8] | None = None
+    table: NDArray[np.int16],
+    rows: Places,
+    ends: Places,
+    *,
+    largest: int,
+    column: int | None = None,
+    out: NDArray[np.int8] | None = None,
+    wide: bool = True,
 ) -> NDArray[np.int8]:
     """Sums of rows of a table, in 32nds, rounded half up, from -127 to 127; sum i has those from `ends[i - 1]` on.
 
-    No number of the table is larger than `largest`, or smaller than its negative.
+    No number of the table is larger than `largest`, or smaller than its negative. With a `column`, a multiple of PART,
+    the sums of only so many columns from there on. `wide` says whether wide instructions are used where there are such.
     """
     table, rows, ends = np.ascontiguousarray(table, np.int16), places_of(rows), places_of(ends)
     if table.ndim != 2 or table.shape[1] != DIMENSIONS:
@@ -35,25 +48,66 @@ def sum_rows(
         raise ValueError("the ends of sums must ascend and lie inside of their rows")
     if not 0 <= largest <= _MOST_NARROW:
         raise ValueError(f"no number of 16 bits is as large as {largest}")
-    sums = np.empty((len(ends), DIMENSIONS), np.int8) if out is None else out
-    if sums.shape != (len(ends), DIMENSIONS) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
+    columns = _COLUMNS if column is None else (_checked(column),)
+    width = PART * len(columns)
+    sums = np.empty((len(ends), width), np.int8) if out is None else out
+    if sums.shape != (len(ends), width) or sums.dtype != np.int8 or not sums.flags.c_contiguous:
         raise ValueError("every sum needs its place")
     given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
-    library().sum_rows(*given, sums.ctypes.data)
+    for first in columns:
+        library().sum_rows(*given, first, _is_wide(wide=wide), sums.ctypes.data + first - columns[0], width)
     return sums
 
 
+def _checked(column: int) -> int:
+    if column not in _COLUMNS:
+        raise ValueError(f"columns are summed from {', '.join(map(str, _COLUMNS))} on, not from {column}")
+    return column
+
+
+def in_parts(rows: NDArray[np.int8]) -> Iterator[NDArray[np.int8]]:
+    """Rows of 256 numbers as `sum_units` wants them."""
+    return (rows[:, first : first + PART] for first in _COLUMNS)
+
+
 def sum_units(
-    positions: NDArray[Any], offsets: Numbers, units: Numbers, rows: NDArray[np.int8], *, codes: bool
+    positions: NDArray[Any],
+    offsets: Numbers,
+    units: Numbers,
+    parts: Iterable[NDArray[np.int8]],
+    *,
+    codes: bool,
+    wide: bool = True,
 ) -> NDArray[np.int32] | NDArray[np.uint8]:
     """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
 
-    Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t; a unit goes to the next one.
+    Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t of each of the `parts`, which have
+    PART numbers of every row and are asked for one after the other; a unit goes to the next one.
     """
-    positions, offsets, units = places_of(positions), numbers_of(offsets), numbers_of(units)
-    rows = np.ascontiguousarray(rows, np.int8)
+    offsets, units = numbers_of(offsets), numbers_of(units)
+    bounds, members = _members(places_of(positions), offsets, units)
+    made: NDArray[np.int32] | NDArray[np.uint8] = (
+        np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
+    )
+    out = (None, made.ctypes.data) if codes else (made.ctypes.data, None)
+    wider = _is_wide(wide=wide)
+    for column, part in zip(_COLUMNS, parts, strict=True):
+        rows = np.ascontiguousarray(part, np.int8)
+        if rows.shape != (len(offsets) - 1, PART):
+            raise ValueError("every term needs its row and its positions")
+        given = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, column)
+
+        def sum_some(first: int, last: int, given: tuple[int, ...] = given) -> None:
+            library().sum_units(*given, first, last, wider, *out)
+
+        in_halves(sum_some, len(units), least=_MANY_UNITS)
+    return made
+
+
+def _members(positions: Places, offsets: Numbers, units: Numbers) -> tuple[Numbers, Places]:
+    """Where the terms of each unit end, and those terms, each once."""
     terms, last = len(offsets) - 1, int(positions.max(initial=0))
-    if rows.shape != (terms, DIMENSIONS) or offsets[0] != 0 or offsets[-1] != len(positions):
+    if offsets[0] != 0 or offsets[-1] != len(positions):
         raise ValueError("every term needs its row and its positions")
     if (np.diff(offsets) < 0).any() or (np.diff(units) < 0).any() or int(positions.min(initial=0)) < 0:
         raise ValueError("offsets and units must ascend, and no position is negative")
@@ -61,17 +115,7 @@ def sum_units(
     bounds, members = np.zeros(len(units) + 1, np.int64), np.empty(len(positions), np.int32)
     given = (positions.ctypes.data, offsets.ctypes.data, terms, units.ctypes.data, len(units), last)
     library().terms_of_units(*given, *(each.ctypes.data for each in (blocks, owners, bounds, members)))
-    made: NDArray[np.int32] | NDArray[np.uint8] = (
-        np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
-    )
-    summed = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data)
-
-    def sum_some(first: int, last: int) -> None:
-        out = None if codes else made.ctypes.data, made.ctypes.data if codes else None
-        library().sum_units(*summed, first, last, *out)
-
-    in_halves(sum_some, len(units), least=_MANY_UNITS)
-    return made
+    return bounds, members
 
 
 def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing: int) -> NDArray[np.int16]:
@@ -111,21 +155,21 @@ class WeighedUnits:
         """What each unit and so many neighbours on both sides are worth; the best is worth one."""
         given, scores = self._worths(worths, reach), np.empty(self._units)
         measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
-        room = [each.ctypes.data for each in (given, measures, self._around, self._damped, self._covered, scores)]
-        units = [each.ctypes.data for each in (self._firsts, self._lasts, self._sizes)]
+        room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
+        units = [*map(address_of, (self._firsts, self._lasts, self._sizes))]
         library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
         return scores
 
     def covered(self, worths: Sequence[float], *, reach: int) -> float:
         """What the words are worth that the unit with most of them has around it."""
         given = self._worths(worths, reach)
-        room = [each.ctypes.data for each in (given, self._around, self._covered)]
-        runs = (self._firsts.ctypes.data, self._lasts.ctypes.data)
+        room = [*map(address_of, (given, self._around, self._covered))]
+        runs = (address_of(self._firsts), address_of(self._lasts))
         return float(library().most_covered(*self._given, *runs, reach, *room))
 
     @property
     def _given(self) -> tuple[int, int, int, int]:
-        return self.counts.ctypes.data, self.told.ctypes.data, self._words, self._units
+        return address_of(self.counts), address_of(self.told), self._words, self._units
 
     def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
         if len(worths) != self._words or reach < 0:
@@ -133,20 +177,43 @@ class WeighedUnits:
         return np.array(worths, np.float64)
 
 
-class Planes:
-    """Codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+def order_units(scores: Numbers, units: Numbers) -> Numbers:
+    """Some units by their scores, the highest first; equal ones stay as they stand.
 
-    A question is 64 tables of 16 numbers from 0 to 124, one for the upper and one for the lower half of each byte; a
-    code scores `base` and twice what they have for it. `wide` says whether instructions for 32 codes at once are used,
-    where there are such.
+    >>> order_units(np.array([5, 9, 5, 7]), np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    scores, made = numbers_of(scores), np.array(units, np.int64)
+    if len(made) and not 0 <= int(made.min()) <= int(made.max()) < len(scores):
+        raise ValueError(f"there are {len(scores)} scores, and others were asked for")
+    if len(scores) and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
+        raise ValueError("a score must be below 2 to the 61")
+    room = np.empty(len(made), np.int64)
+    library().order_units(address_of(scores), len(made), address_of(made), address_of(room))
+    return made
+
+
+class Planes:
+    """So many codes of 32 bytes, laid out so that very many of them are compared with a question at once.
+
+    They come in parts, of which all but the last have whole groups of 32. A question is 64 tables of 16 numbers from 0
+    to 124, one for the upper and one for the lower half of each byte; a code scores `base` and twice what they have for
+    it. `wide` says whether instructions for 32 codes at once are used, where there are such.
     """
 
-    def __init__(self, codes: NDArray[np.uint8], *, wide: bool = True) -> None:
-        codes = np.ascontiguousarray(codes, np.uint8).reshape(-1, _CODE_BYTES)
-        self._count = len(codes)
-        self._planes = np.empty(-(-len(codes) // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
-        self._wide = int(wide and library().can_be_wide() != 0)
-        library().lay_out_codes(codes.ctypes.data, len(codes), self._planes.ctypes.data)
+    def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
+        self._count = count
+        self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
+        self._wide = _is_wide(wide=wide)
+        at, lay_out, first = address_of(self._planes), library().lay_out_codes, 0
+        for part in parts:
+            codes = np.ascontiguousarray(part, np.uint8).reshape(-1, _CODE_BYTES)
+            if first % _GROUP or first + len(codes) > count:
+                raise ValueError(f"{count} codes must come in whole groups of {_GROUP}, and there must be no more")
+            lay_out(address_of(codes), len(codes), at + first * _CODE_BYTES)
+            first += len(codes)
+        if first < count:
+            raise ValueError(f"{count} codes were announced, and {first} came")
 
     def __len__(self) -> int:
         return self._count
@@ -155,19 +222,23 @@ class Planes:
         """The codes that score so much at least, ascending, and their scores; codes of zeros are not among them."""
         tables = _halves(tables, base)
         found, scores = np.empty(self._count, np.int64), np.empty(self._count, np.int16)
-        given = (self._planes.ctypes.data, self._count, tables.ctypes.data, base, least, self._wide)
-        made = library().near_codes(*given, found.ctypes.data, scores.ctypes.data)
+        given = (address_of(self._planes), self._count, address_of(tables), base, least, self._wide)
+        made = library().near_codes(*given, address_of(found), address_of(scores))
         return found[:made].copy(), scores[:made].copy()
 
     def scores(self, numbers: Numbers, tables: NDArray[np.uint8], *, base: int, nothing: int) -> Numbers:
         """The scores of some ascending codes; `nothing` for those of zeros alone."""
         tables, numbers = _halves(tables, base), numbers_of(numbers)
-        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self._count:
-            raise ValueError(f"there are {self._count} codes, and others were asked for")
         scores = np.empty(len(numbers), np.int64)
-        given = (self._planes.ctypes.data, numbers.ctypes.data, len(numbers), tables.ctypes.data, base, nothing)
-        library().score_planes(*given, self._wide, scores.ctypes.data)
+        given = (address_of(self._planes), address_of(numbers), len(numbers), address_of(tables), base, nothing)
+        if library().score_planes(*given, self._wide, self._count, address_of(scores)) < 0:
+            raise ValueError(f"there are {self._count} codes, and others were asked for")
         return scores
+
+
+def _is_wide(*, wide: bool) -> int:
+    """Whether wide instructions are wanted, and there."""
+    return int(wide and library().can_be_wide() != 0)
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:

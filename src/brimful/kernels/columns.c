@@ -28,11 +28,26 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
         out = put(out, (uint64_t)values[at]);
 }
 
+/* The same for a number of which most take up to four bytes; there is room for eight. */
+static inline uint8_t *put_short(uint8_t *out, uint32_t value)
+{
+    if (value >> 28)
+        return put(out, value);
+    unsigned more = (value > 0x7F) + (value > 0x3FFF) + (value > 0x1FFFFF);
+    uint32_t spread = (value & 0x7F) | (value << 1 & 0x7F00) | (value << 2 & 0x7F0000) | (value << 3 & 0x7F000000);
+    spread |= 0x808080u & (((uint32_t)1 << 8 * more) - 1);
+    out[0] = (uint8_t)spread;
+    out[1] = (uint8_t)(spread >> 8);
+    out[2] = (uint8_t)(spread >> 16);
+    out[3] = (uint8_t)(spread >> 24);
+    return out + more + 1;
+}
+
 /* Column i is columns[offsets[i]] to columns[offsets[i + 1] - 1], ascending from 0 on. Packed is its first number and
  * then the differences between neighbours. `ends` (one for each column) gets the bytes up to the end of each; `out` has
- * room for as many bytes a number as the largest of all takes. Returns the bytes of all, or -1 where a column does not
- * ascend. For numbers of eight bytes and of four. */
-#define PACK_COLUMNS(name, number)                                                                                     \
+ * room for as many bytes a number as the largest of all takes, and eight. Returns the bytes of all, or -1 where a column
+ * does not ascend. For numbers of eight bytes and of four. */
+#define PACK_COLUMNS(name, number, put)                                                                                \
     EXPORT int64_t name(const number *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)     \
     {                                                                                                                  \
         uint8_t *start = out;                                                                                          \
@@ -41,7 +56,7 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
             for (int64_t at = offsets[column]; at < offsets[column + 1]; at++) {                                       \
                 if (columns[at] < before)                                                                              \
                     return -1;                                                                                         \
-                out = put(out, (uint64_t)(columns[at] - before));                                                      \
+                out = put(out, columns[at] - before);                                                                  \
                 before = columns[at];                                                                                  \
             }                                                                                                          \
             ends[column] = out - start;                                                                                \
@@ -49,8 +64,8 @@ EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
         return out - start;                                                                                            \
     }
 
-PACK_COLUMNS(pack_columns, int64_t)
-PACK_COLUMNS(pack_places, int32_t)
+PACK_COLUMNS(pack_columns, int64_t, put)
+PACK_COLUMNS(pack_places, int32_t, put_short)
 
 /* How many numbers are packed here. */
 EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)
@@ -80,11 +95,29 @@ EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, in
     }
 }
 
+/* Two ascending columns as one, each number once. Returns how many there are, or -1 where a column does not ascend. */
+static int64_t unite_two(const int64_t *one, int64_t ones, const int64_t *other, int64_t others, int64_t *out)
+{
+    int64_t made = 0, at = 0, to = 0, before = INT64_MIN, falls = 0;
+    while (at < ones || to < others) {
+        int64_t left = at < ones ? one[at] : INT64_MAX, right = to < others ? other[to] : INT64_MAX;
+        int64_t value = left < right ? left : right;
+        at += at < ones && left == value;
+        to += to < others && right == value;
+        falls |= value < before;
+        out[made] = value;
+        made += !made || value != before;
+        before = value;
+    }
+    return falls ? -1 : made;
+}
+
 /* Ascending columns as one, each number once. `cursors` has a zero for each column, `out` room for all numbers. Returns
  * how many there are, or -1 where a column does not ascend. */
-EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors,
-                             int64_t *out)
+static int64_t unite(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t *cursors, int64_t *out)
 {
+    if (count <= 2)
+        return unite_two(columns[0], count ? sizes[0] : 0, columns[count > 1], count > 1 ? sizes[1] : 0, out);
     int64_t made = 0;
     for (;;) {
         int64_t least = 0, open = 0;
@@ -107,4 +140,27 @@ EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes
         }
         out[made++] = least;
     }
+}
+
+/* The same of several segments, `count` columns of each: those of segment s are columns[s], columns[segments + s] and so
+ * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are, or
+ * -1 where a column does not ascend. `room` has place for `count` columns, `cursors` for twice as many numbers. */
+EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
+                             int64_t *cursors, const int64_t **room, int64_t *out, int64_t *made)
+{
+    int64_t total = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int64_t own = 0;
+        for (int64_t column = 0; column < count; column++)
+            if (sizes[column * segments + segment]) {
+                room[own] = columns[column * segments + segment];
+                cursors[count + own] = sizes[column * segments + segment];
+                cursors[own++] = 0;
+            }
+        made[segment] = unite(room, cursors + count, own, cursors, out + total);
+        if (made[segment] < 0)
+            return -1;
+        total += made[segment];
+    }
+    return total;
 }

@@ -65,7 +65,8 @@ EXPORT void weigh_units(const int64_t *counts, const int64_t *told, int64_t word
         }
     }
     for (int64_t at = 0; whole != 0.0 && at < units; at++)
-        scores[at] *= sqrt(covered[at] / whole);
+        if (covered[at] != 0.0) /* what has no word is worth nothing already */
+            scores[at] *= sqrt(covered[at] / whole);
     to_one(scores, units);
 }
 
@@ -85,4 +86,36 @@ EXPORT double most_covered(const int64_t *counts, const int64_t *told, int64_t w
     for (int64_t at = 0; at < units; at++)
         most = covered[at] > most ? covered[at] : most;
     return most;
+}
+
+enum { DIGIT = 11, DIGITS = 1 << DIGIT };
+
+/* Some units by their scores, the highest first; equal ones stay as they stand. `units` are `count` places of `scores`,
+ * and get the order; `room` is for as many. No two scores are 2^62 apart. */
+EXPORT void order_units(const int64_t *scores, int64_t count, int64_t *units, int64_t *room)
+{
+    int64_t most = INT64_MIN, least = INT64_MAX;
+    for (int64_t at = 0; at < count; at++) {
+        int64_t score = scores[units[at]];
+        most = score > most ? score : most;
+        least = score < least ? score : least;
+    }
+    int64_t *from = units, *to = room;
+    for (int shift = 0; count > 1 && (most - least) >> shift; shift += DIGIT) {
+        int64_t begins[DIGITS] = {0}, before = 0;
+        for (int64_t at = 0; at < count; at++)
+            begins[(most - scores[from[at]]) >> shift & (DIGITS - 1)]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            int64_t own = begins[digit];
+            begins[digit] = before;
+            before += own;
+        }
+        for (int64_t at = 0; at < count; at++)
+            to[begins[(most - scores[from[at]]) >> shift & (DIGITS - 1)]++] = from[at];
+        int64_t *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != units)
+        memcpy(units, from, (size_t)count * sizeof *units);
 }

@@ -40,48 +40,96 @@ EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, 
     }
 }
 
-/* The headings above the units of a segment. Heading h is [starts[h], ends[h]), its ends ascend, and it stands under
- * parents[h], which is `heads` for none. A unit [begins[i], behind[i]), and these ascend, stands under the last heading
- * that ends before it if that belongs to its extent: bases ascend, and are where extents begin. A heading that begins
- * in the unit is its own, and it stands under that one's parent. `chains` gets `deepest` numbers a unit, the nearest
- * first: of each heading its place among those that are used, from `first` on; it holds -1 before, which stays where
- * there is none. `bits` has a bit for each heading, all 0 before. Returns how many are used, ascending in `used`, which
- * has room for as many as `chains`. */
-EXPORT int64_t find_above(const int64_t *starts, const int64_t *ends, const int64_t *parents, int64_t heads,
-                          const int64_t *bases, int64_t extents, const int64_t *begins, const int64_t *behind,
-                          int64_t units, int64_t deepest, int64_t first, uint64_t *bits, int32_t *chains, int64_t *used)
+/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
+ * `heads` for none. The extents of the segment begin at bases, which ascend. */
+typedef struct {
+    const int64_t *starts, *ends, *parents;
+    int64_t heads;
+    const int64_t *bases;
+    int64_t extents;
+} tree;
+
+static inline int64_t ones_in(uint64_t bits)
 {
-    int64_t after = 0, extent = 0, count = 0;
-    for (int64_t unit = 0; unit < units; unit++) {
-        after = not_below(ends, heads, after, begins[unit] + 1);
-        extent = not_below(bases, extents, extent, begins[unit] + 1);
-        int64_t next = after < heads ? after : heads - 1, above = after - 1;
-        if (starts[next] >= begins[unit] && starts[next] < behind[unit])
-            above = parents[next];
-        else if (above >= 0 && starts[above] < bases[extent ? extent - 1 : extents - 1])
-            above = -1;
-        for (int64_t step = 0; step < deepest && above >= 0 && above < heads; step++, above = parents[above]) {
-            chains[unit * deepest + step] = (int32_t)above;
-            bits[above >> 6] |= (uint64_t)1 << (above & 63);
-        }
-    }
-    for (int64_t word = 0; word <= heads >> 6; word++)
-        for (uint64_t left = bits[word]; left; left &= left - 1)
-            used[count++] = word << 6 | __builtin_ctzll(left);
-    for (int64_t at = 0; at < units * deepest; at++)
-        if (chains[at] >= 0)
-            chains[at] = (int32_t)(first + not_below(used, count, 0, chains[at]));
-    return count;
+    return __builtin_popcountll(bits);
 }
 
-/* How many of the headings above each unit are marked by a number above 0; every chain ends with the first -1. */
-EXPORT void count_above(const int32_t *chains, int64_t units, int64_t deepest, const int64_t *marks, int64_t *counts)
+/* The headings above units: those of segment s are bounds[s] to bounds[s + 1] - 1. A unit [begins[i], behind[i]), and
+ * these ascend in a segment, stands under the last heading that ends before it if that belongs to its extent. A heading
+ * that begins in the unit is its own, and it stands under that one's parent. `chains` gets `deepest` numbers a unit, the
+ * nearest first, and -1 where there is none: of each heading its place among those that are used. `starts` and `ends` get
+ * where these lie, ascending, `used` (one more than segments) how many of them there are before each segment; they have
+ * room for as many as `chains` has, or as there are headings of segments that have units. `bits` has a bit for each
+ * heading of the segment with most, and a word more, all 0; `ranks` a number for each word. */
+EXPORT void find_above(const tree *trees, int64_t segments, const int64_t *begins, const int64_t *behind,
+                       const int64_t *bounds, int64_t deepest, uint64_t *bits, int64_t *ranks, int32_t *chains,
+                       int64_t *starts, int64_t *ends, int64_t *used)
+{
+    int64_t count = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        const tree *own = trees + segment;
+        int64_t heads = own->heads, after = 0, extent = 0;
+        used[segment] = count;
+        for (int64_t at = bounds[segment] * deepest; at < bounds[segment + 1] * deepest; at++)
+            chains[at] = -1;
+        if (!heads)
+            continue;
+        for (int64_t unit = bounds[segment]; unit < bounds[segment + 1]; unit++) {
+            after = not_below(own->ends, heads, after, begins[unit] + 1);
+            extent = not_below(own->bases, own->extents, extent, begins[unit] + 1);
+            int64_t next = after < heads ? after : heads - 1, above = after - 1;
+            if (own->starts[next] >= begins[unit] && own->starts[next] < behind[unit])
+                above = own->parents[next];
+            else if (above >= 0 && own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
+                above = -1;
+            for (int64_t step = 0; step < deepest && above >= 0 && above < heads; step++, above = own->parents[above]) {
+                chains[unit * deepest + step] = (int32_t)above;
+                bits[above >> 6] |= (uint64_t)1 << (above & 63);
+            }
+        }
+        for (int64_t word = 0; word <= heads >> 6; word++) {
+            ranks[word] = count;
+            for (uint64_t left = bits[word]; left; left &= left - 1) {
+                int64_t head = word << 6 | __builtin_ctzll(left);
+                starts[count] = own->starts[head];
+                ends[count++] = own->ends[head];
+            }
+        }
+        for (int64_t at = bounds[segment] * deepest; at < bounds[segment + 1] * deepest; at++)
+            if (chains[at] >= 0) {
+                uint64_t before = bits[chains[at] >> 6] & (((uint64_t)1 << (chains[at] & 63)) - 1);
+                chains[at] = (int32_t)(ranks[chains[at] >> 6] + ones_in(before));
+            }
+        memset(bits, 0, (size_t)((heads >> 6) + 1) * sizeof *bits);
+    }
+    used[segments] = count;
+}
+
+/* Which heading each of some positions stands in, -1 for none: those of segment s are behind[s] to behind[s + 1] - 1 and
+ * ascend there. */
+EXPORT void find_heads(const tree *trees, int64_t segments, const int64_t *positions, const int64_t *behind,
+                       int64_t *heads)
+{
+    for (int64_t segment = 0; segment < segments; segment++) {
+        const tree *own = trees + segment;
+        int64_t after = 0;
+        for (int64_t at = behind[segment]; at < behind[segment + 1]; at++) {
+            after = not_below(own->starts, own->heads, after, positions[at] + 1);
+            heads[at] = after && positions[at] < own->ends[after - 1] ? after - 1 : -1;
+        }
+    }
+}
+
+/* Add `share` to what is told of each unit that stands under a heading that is marked by a number above 0; every chain
+ * ends with the first -1. */
+EXPORT void tell_above(const int32_t *chains, int64_t units, int64_t deepest, const int64_t *marks, int64_t share,
+                       int64_t *told)
 {
     for (int64_t unit = 0; unit < units; unit++) {
-        int64_t count = 0;
-        for (int64_t step = 0; step < deepest && chains[unit * deepest + step] >= 0; step++)
-            count += marks[chains[unit * deepest + step]] > 0;
-        counts[unit] = count;
+        int64_t is_told = 0;
+        for (int64_t step = 0; step < deepest && chains[unit * deepest + step] >= 0 && !is_told; step++)
+            is_told = marks[chains[unit * deepest + step]] > 0;
+        told[unit] += is_told * share;
     }
 }
 

@@ -7,12 +7,9 @@
 
 #include "kernels.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define HAS_WIDE 1
+#if HAS_WIDE
 #include <cpuid.h>
 #include <immintrin.h>
-#else
-#define HAS_WIDE 0
 #endif
 
 enum { CODE_BYTES = 32, GROUP = 32, HALF = 16 };
@@ -99,7 +96,7 @@ static void sum_group(const uint8_t *group, const uint8_t *tables, uint16_t *sum
 
 #if HAS_WIDE
 /* The same for all codes of a group at once; returns whether any sum is above `below`. */
-__attribute__((target("avx2"))) static int sum_group_wide(const uint8_t *group, const uint8_t *tables, int below,
+WIDE static int sum_group_wide(const uint8_t *group, const uint8_t *tables, int below,
                                                            uint16_t *sums)
 {
     const __m256i halves = _mm256_set1_epi8(15), bytes = _mm256_set1_epi16(255);
@@ -170,17 +167,26 @@ EXPORT int64_t near_codes(const uint8_t *planes, int64_t count, const uint8_t *t
     return made;
 }
 
-/* The scores of some ascending codes; `nothing` for those of zeros alone. */
-EXPORT void score_planes(const uint8_t *planes, const int64_t *numbers, int64_t count, const uint8_t *tables,
-                         int64_t base, int64_t nothing, int64_t wide, int64_t *scores)
+/* The scores of some ascending codes of so many; `nothing` for those of zeros alone. Returns -1 where one is not there. */
+EXPORT int64_t score_planes(const uint8_t *planes, const int64_t *numbers, int64_t count, const uint8_t *tables,
+                            int64_t base, int64_t nothing, int64_t wide, int64_t codes, int64_t *scores)
 {
     uint16_t sums[GROUP];
+    uint8_t bits[GROUP]; /* of each code of a group, those of all its bytes */
     for (int64_t at = 0, last = -1; at < count; at++) {
-        const uint8_t *group = planes + numbers[at] / GROUP * GROUP * CODE_BYTES;
-        if (numbers[at] / GROUP != last)
+        if (numbers[at] < 0 || numbers[at] >= codes)
+            return -1;
+        if (numbers[at] / GROUP != last) {
+            const uint8_t *group = planes + numbers[at] / GROUP * GROUP * CODE_BYTES;
             summed(group, tables, wide, -1, sums);
+            memset(bits, 0, sizeof bits);
+            for (int place = 0; place < CODE_BYTES; place++)
+                for (int code = 0; code < GROUP; code++)
+                    bits[code] |= group[place * GROUP + code];
+        }
         last = numbers[at] / GROUP;
         int place = (int)(numbers[at] % GROUP);
-        scores[at] = is_nothing(group, place) ? nothing : 2 * sums[place] + base;
+        scores[at] = bits[place] ? 2 * sums[place] + base : nothing;
     }
+    return 0;
 }

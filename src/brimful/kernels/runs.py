@@ -1,16 +1,20 @@
-"""Which texts are alike, and where a text has what is looked for (shingles.c, search.c)."""
+"""Which texts and words are alike, and where a text has what is looked for (shingles.c, spelling.c, search.c)."""
 
 from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from brimful.kernels import address_of, library
+from brimful.kernels import MOST_BYTES, Places, address_of, library, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
+_MOST_GROUPS = 8
 
 
 class RunSets:
@@ -99,6 +103,71 @@ class RunSets:
         self._out = (address_of(self._found), address_of(self._shared))
 
 
+class SpelledWords:
+    """Words by their length in letters: those of n letters are the ones from `firsts[n]` on.
+
+    First of them come the `plain[n]` in ASCII, sorted. Word w has the bytes from `offsets[w]` of `letters` on, and a
+    signature of 64 bits, one for each of its trigrams.
+    """
+
+    LONGEST = 24  # letters
+
+    def __init__(
+        self,
+        letters: bytes,
+        offsets: Places,
+        signatures: NDArray[np.uint64],
+        *,
+        firsts: Sequence[int],
+        plain: Sequence[int],
+    ) -> None:
+        if len(letters) > MOST_BYTES:
+            raise ValueError(f"{len(letters)} letters of words are too many")
+        self._letters, self._firsts, self._plain = letters, firsts, plain
+        self._offsets, self._signatures = places_of(offsets), np.ascontiguousarray(signatures, np.uint64)
+        ends = self._offsets
+        if len(ends) != len(signatures) + 1 or ends[0] != 0 or ends[-1] != len(letters) or (ends[1:] < ends[:-1]).any():
+            raise ValueError("every word needs its letters and its signature")
+        steps = [after - first for first, after in pairwise(firsts)]
+        if firsts[0] != 0 or firsts[-1] != len(signatures) or len(steps) != len(plain):
+            raise ValueError("the words of all lengths must follow each other")
+        if not all(0 <= own <= step for own, step in zip(plain, steps, strict=True)):
+            raise ValueError("the words in ASCII must be among those of their length")
+        if len(self._firsts) > self.LONGEST + 2:
+            raise ValueError(f"a word must have at most {self.LONGEST} letters")
+        self._given = (address_of(self._signatures), letters, address_of(self._offsets))
+
+    def alike(
+        self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
+    ) -> list[tuple[int, int]]:
+        """Where the letters of the words begin and end that may be so many edits away and share enough trigrams.
+
+        `masks[t]` has the bits on which more than t of the word's trigrams fall. Letters beyond ASCII, in the word or
+        in another, are not compared here.
+        """
+        asked, marks = word.encode() if word.isascii() else None, np.array(masks, np.uint64)
+        found: list[tuple[int, int]] = []
+        for size in range(max(len(word) - edits, 0), min(len(word) + edits, len(self._firsts) - 2) + 1):
+            first, last = self._firsts[size : size + 2]
+            rows = np.empty(last - first, np.int64)
+            bits = (address_of(marks), len(marks), trigrams, *share)
+            given = (*self._given, first, last, size, *bits, asked, len(word), edits, address_of(rows))
+            some = rows[: library().spelled_alike(*given)]
+            found += zip(self._offsets[some].tolist(), self._offsets[some + 1].tolist(), strict=True)
+        return found
+
+    def has(self, word: bytes) -> bool:
+        """Whether a word in ASCII is among them, where those of one length are sorted."""
+        if len(word) >= len(self._plain):
+            return False
+        count, at = self._plain[len(word)], int(self._offsets[self._firsts[len(word)]])
+        place = bisect_left(range(count), word, key=lambda number: self._at(at, number, len(word)))
+        return place < count and self._at(at, place, len(word)) == word
+
+    def _at(self, begin: int, number: int, size: int) -> bytes:
+        return self._letters[begin + number * size : begin + (number + 1) * size]
+
+
 class Anchors:
     """Strings that are looked for in many texts, all at once.
 
@@ -114,13 +183,33 @@ class Anchors:
         self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
-        self._tables = (self._bounds.ctypes.data, self._firsts.ctypes.data)  # asked for once: many texts are short
+        # Asked for once: many texts are short.
+        self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
         found = ctypes.create_string_buffer(len(self._anchors))
-        library().find_anchors(text, len(text), self._text, *self._tables, found)
+        library().find_anchors(text, len(text), *self.given, found)
         return {anchor for anchor, there in zip(self._anchors, found.raw, strict=True) if there}
+
+
+def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:
+    r"""Of each line of a text, by bits, which of up to eight groups has a string in it; with a byte beyond ASCII all.
+
+    >>> mark_lines("teapot\ncup\nthé".encode(), [[b"tea", b"cup"], [b"pot"]]).tolist()
+    [3, 1, 3]
+    """
+    bits: dict[bytes, int] = {}
+    for number, group in enumerate(groups):
+        for anchor in group:
+            bits[anchor] = bits.get(anchor, 0) | 1 << number
+    if len(groups) > _MOST_GROUPS or not all(bits) or any(b"\n" in anchor for anchor in bits):
+        raise ValueError("lines are marked by up to 8 groups of strings, none of them empty or with a newline")
+    anchors = Anchors(bits)
+    marks = np.zeros(text.count(b"\n") + 1, np.uint8)
+    of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
+    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, address_of(marks))
+    return marks
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:

@@ -310,6 +310,41 @@ EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t 
     return offsets[named];
 }
 
+/* Occurrences of terms, the number of each by `moved`, and behind one of a term that has a twin an occurrence of that,
+ * at the same place: unless one stands there already. `twins` has the twin of each (moved) term, -1 for none, and
+ * `is_twin` which are one; of those a second occurrence at one place goes. Places ascend. Both columns of what is made
+ * have room for twice as many; returns how many there are. */
+EXPORT int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
+                         const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places)
+{
+    int64_t written = 0;
+    for (int64_t first = 0, last; first < count; first = last) {
+        for (last = first; last < count && origins[last] == origins[first]; last++)
+            ;
+        for (int64_t row = first; row < last; row++) {
+            int32_t number = moved[numbers[row]], twin = twins[number];
+            int64_t other = row;
+            if (is_twin[number])
+                for (other = first; other < row && moved[numbers[other]] != number; other++)
+                    ;
+            if (other == row) {
+                made[written] = number;
+                places[written++] = origins[row];
+            }
+            if (twin < 0)
+                continue;
+            for (other = first; other < last; other++)
+                if (moved[numbers[other]] == twin || (other < row && twins[moved[numbers[other]]] == twin))
+                    break;
+            if (other == last) {
+                made[written] = twin;
+                places[written++] = origins[row];
+            }
+        }
+    }
+    return written;
+}
+
 /* Put every place of term t at places[cursors[t]] and on, ascending; `cursors` move. Clump i has the terms
  * terms[rows[i]] to terms[rows[i + 1] - 1], each beginning inside[row] bytes behind it. */
 EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
@@ -379,6 +414,28 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
     return made;
 }
 
+/* Of names in bytewise order, a newline behind each, name i from bounds[i] on: how many stand before each of some
+ * wanted ones, which lie likewise, in any order; and whether each is among them. */
+EXPORT void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
+                       const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known)
+{
+    for (int64_t one = 0; one < many; one++) {
+        const uint8_t *name = wanted + wanted_bounds[one];
+        int64_t length = wanted_bounds[one + 1] - wanted_bounds[one] - 1, low = 0, high = count;
+        while (low < high) {
+            int64_t middle = (low + high) / 2, own = bounds[middle + 1] - bounds[middle] - 1;
+            int order = memcmp(lines + bounds[middle], name, (size_t)(own < length ? own : length));
+            if (order < 0 || (!order && own < length))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        rows[one] = low;
+        known[one] = low < count && bounds[low + 1] - bounds[low] - 1 == length &&
+                     !memcmp(lines + bounds[low], name, (size_t)length);
+    }
+}
+
 /* The lines of a text that have so many bytes at least, all of them letters of ASCII or beyond it, a newline behind each.
  * `out` has room for the text and a newline; returns how many bytes were written. */
 EXPORT int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out)
@@ -399,4 +456,59 @@ EXPORT int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, ui
         out[written++] = '\n';
     }
     return written;
+}
+
+/* The line of each of some places, of a text whose lines begin at starts[0] to starts[lines - 1]; every place lies behind
+ * the first start. `rows` has one for each place, `blocks` one for each 64 bytes up to the last place, and one more. */
+EXPORT void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
+                      int32_t *blocks, int32_t *rows)
+{
+    int64_t row = 0;
+    for (int64_t block = 0; block <= last >> 6; block++) {
+        while (row + 1 < lines && starts[row + 1] <= block << 6)
+            row++;
+        blocks[block] = (int32_t)row;
+    }
+    for (int64_t at = 0; at < count; at++) {
+        row = blocks[places[at] >> 6];
+        while (row + 1 < lines && starts[row + 1] <= places[at])
+            row++;
+        rows[at] = (int32_t)row;
+    }
+}
+
+/* The smallest of the words of a text: those in which no other begins, of those that begin together the shortest. Word w
+ * has `lengths[w]` bytes and stands at places[offsets[w]] on, ascending, in the lines `rows`; only what begins before
+ * the `ends` of its line counts. `shortest` has a zero for each byte of the text. Kept are the places, word by word;
+ * for each word and line where the first of them is kept, which word and which line; and for each word the first of
+ * those. Returns how many places there are; the last of `bounds` is the number of pairs. */
+EXPORT int64_t smallest_words(const int32_t *places, const int64_t *offsets, const int32_t *lengths, int64_t words,
+                              const int32_t *rows, const int64_t *ends, int32_t *shortest, int32_t *kept,
+                              int32_t *firsts, int32_t *of_words, int32_t *of_rows, int32_t *bounds)
+{
+    for (int64_t word = 0; word < words; word++)
+        for (int64_t at = offsets[word]; at < offsets[word + 1]; at++)
+            if (!shortest[places[at]] || lengths[word] < shortest[places[at]])
+                shortest[places[at]] = lengths[word];
+    int32_t count = 0, pairs = 0;
+    for (int64_t word = 0; word < words; word++) {
+        bounds[word] = pairs;
+        for (int64_t at = offsets[word]; at < offsets[word + 1]; at++) {
+            int32_t place = places[at], row = rows[at], inside = 1;
+            if (place >= ends[row] || lengths[word] > shortest[place])
+                continue;
+            while (inside < lengths[word] && !shortest[place + inside])
+                inside++;
+            if (inside < lengths[word])
+                continue;
+            if (pairs == bounds[word] || of_rows[pairs - 1] != row) {
+                firsts[pairs] = count;
+                of_words[pairs] = (int32_t)word;
+                of_rows[pairs++] = row;
+            }
+            kept[count++] = place;
+        }
+    }
+    bounds[words] = pairs;
+    return count;
 }

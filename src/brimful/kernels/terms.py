@@ -173,13 +173,76 @@ def place_terms(
     return offsets, places
 
 
-def merge_names(lists: Sequence[Sequence[bytes]]) -> tuple[list[bytes], list[Numbers]]:
-    """Sorted names of several lists as one, and where in it those of each list stand; no name has a newline."""
-    texts = [b"".join([b"\n".join(names), b"\n"]) if names else b"" for names in lists]
-    if any(text.count(b"\n") != len(names) for text, names in zip(texts, lists, strict=True)):
-        raise ValueError("a name must not hold a newline")
-    text, rows = merge_lines(texts)
-    return text.split(b"\n")[:-1], rows
+def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
+    """Occurrences of terms, row by row which and where, and behind one that has a twin its twin, each place of it once.
+
+    The number of each becomes the one that `moved` says; `twins` says of each of those which term its twin is, or -1.
+
+    >>> both = add_twins(np.array([0, 1]), np.array([3, 9]), np.array([0, 2]), np.array([1, -1, -1]))
+    >>> [column.tolist() for column in both]
+    [[0, 1, 2], [3, 3, 9]]
+    """
+    numbers, origins, moved, twins = (places_of(each) for each in (numbers, origins, moved, twins))
+    if len(numbers) != len(origins) or (np.diff(origins) < 0).any():
+        raise ValueError("every occurrence needs its place, and places ascend")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(moved):
+        raise ValueError("an occurrence must be that of one of the terms")
+    if len(moved) and not 0 <= moved.min() <= moved.max() < len(twins):
+        raise ValueError("every term needs to know its twin")
+    if len(twins) and not -1 <= twins.min() <= twins.max() < len(twins):
+        raise ValueError("a twin must be one of the terms")
+    is_twin = np.zeros(len(twins), np.uint8)
+    is_twin[twins[twins >= 0]] = 1
+    made, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
+    rows = (numbers.ctypes.data, origins.ctypes.data, len(numbers))
+    given = [each.ctypes.data for each in (moved, twins, is_twin, made, places)]
+    count = library().add_twins(*rows, *given)
+    return made[:count], places[:count]
+
+
+def find_rows(starts: Numbers, places: Places) -> Places:
+    """The line of each of some places of a text, whose lines begin at `starts`, the first one at 0.
+
+    >>> find_rows(np.array([0, 5, 9]), np.array([0, 4, 5, 8, 70])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    starts, places = numbers_of(starts), places_of(places)
+    if len(places) and (not len(starts) or starts[0] != 0 or (np.diff(starts) < 0).any() or places.min() < 0):
+        raise ValueError("lines must ascend from 0 on, and no place is negative")
+    last = int(places.max(initial=0))
+    blocks, rows = np.empty((last >> 6) + 1, np.int32), np.empty(len(places), np.int32)
+    given = (starts.ctypes.data, len(starts), places.ctypes.data, len(places), last)
+    library().find_rows(*given, blocks.ctypes.data, rows.ctypes.data)
+    return rows
+
+
+def smallest_words(
+    names: Sequence[bytes], offsets: Numbers, places: Places, *, rows: Places, ends: Numbers
+) -> tuple[Places, Places, Places, Places, Places]:
+    """The smallest words of a text: in which no other begins, of those that begin together the shortest.
+
+    Word w stands at `places[offsets[w]:offsets[w + 1]]`, ascending, in the lines `rows`; what begins behind the end
+    that a line has in `ends` does not count. Returned are the places that are left; of each word in each line where
+    its places begin among those, and behind the last their number; which word and line that is; and where the pairs
+    of each word begin.
+    """
+    offsets, places, rows, ends = numbers_of(offsets), places_of(places), places_of(rows), numbers_of(ends)
+    lengths = np.fromiter(map(len, names), np.int32, len(names))
+    if len(offsets) != len(names) + 1 or offsets[0] != 0 or offsets[-1] != len(places) or (np.diff(offsets) < 0).any():
+        raise ValueError("every word needs its places")
+    if len(rows) != len(places) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ends)):
+        raise ValueError("every place needs its line")
+    size = int(places.max(initial=0)) + int(lengths.max(initial=0)) + 1
+    if int(places.min(initial=0)) < 0 or size > MOST_BYTES or (len(lengths) and not lengths.min()):
+        raise ValueError("a word must have a byte, and lie inside of its text")
+    shortest, bounds = np.zeros(size, np.int32), np.empty(len(names) + 1, np.int32)
+    kept, firsts, words, lines = (np.empty(len(places) + 1, np.int32) for _ in range(4))
+    given = (places, offsets, lengths), (rows, ends, shortest, kept, firsts, words, lines, bounds)
+    before, behind = ([each.ctypes.data for each in some] for some in given)
+    count = library().smallest_words(*before, len(names), *behind)
+    pairs = int(bounds[-1])
+    firsts[pairs] = count
+    return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
 
 
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
@@ -203,6 +266,25 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
+
+
+def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:
+    """How many of some sorted names stand before each of the wanted ones, and which of those are among them.
+
+    Of both the text, a newline behind each name, and where each begins, and the end.
+
+    >>> given = (b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13]))
+    >>> [column.tolist() for column in find_names(b"pot\\ntea\\n", np.array([0, 4, 8]), *given)]
+    [[1, 0, 2], [True, False, False]]
+    """
+    bounds, wanted_bounds = places_of(bounds), places_of(wanted_bounds)
+    for text, edges in ((lines, bounds), (wanted, wanted_bounds)):
+        if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
+            raise ValueError("every name must lie inside its text")
+    rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data, known.ctypes.data)
+    library().find_names(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
+    return rows, known
 
 
 def letter_lines(text: bytes, *, least: int) -> bytes:

@@ -423,13 +423,9 @@ static inline int32_t rank_of(const Pairs *pairs, const int32_t *tokens)
 }
 
 /* Join the pair that stands first in the list, the leftmost of equals, until none is left; returns how many of the
- * tokens, at least one, remain. */
-static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int64_t count)
+ * tokens, at least one, remain. `ranks` say where each token and the next one stand there, and behind the last INT32_MAX. */
+static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int32_t *ranks, int64_t count)
 {
-    int32_t ranks[3 * MOST_WORD + 3]; /* of each token and the next one */
-    ranks[count - 1] = INT32_MAX;
-    for (int64_t at = 0; at + 1 < count; at++)
-        ranks[at] = rank_of(pairs, tokens + at);
     for (;;) {
         int64_t best = least_of(ranks, count - 1);
         if (best < 0)
@@ -446,20 +442,41 @@ static int64_t join_pairs(const Pairs *pairs, int32_t *tokens, int64_t count)
     }
 }
 
+enum { LETTERS = LAST_ASCII + 1 };
+
+/* Where in the list the pair of two letters of ASCII stands, for every two; far behind its end where it is not in it. */
+EXPORT void rank_letters(const uint8_t *bytes, const int32_t *offsets, int64_t words, int64_t longest,
+                         const uint64_t *slots, int64_t slot_bits, const uint64_t *table, int64_t bits, int32_t *ranks)
+{
+    Pairs pairs = {table, bits, NULL};
+    Vocabulary known = {bytes, offsets, words, longest, slots, slot_bits, NULL, NULL};
+    int32_t letters[LETTERS];
+    for (int code = 0; code < LETTERS; code++) {
+        uint8_t letter = (uint8_t)code;
+        letters[code] = (int32_t)token_of(&known, &letter, 1);
+    }
+    for (int left = 0; left < LETTERS; left++)
+        for (int right = 0; right < LETTERS; right++) {
+            int32_t both[2] = {letters[left], letters[right]};
+            ranks[left * LETTERS + right] = both[0] < 0 || both[1] < 0 ? INT32_MAX : rank_of(&pairs, both);
+        }
+}
+
 /* The tokens of words, none longer than 256 bytes, each with the sign of a word before it. `whole` says which token a
  * word is, -1 for none, or -2 where it is to be looked up, as it is and with an ASCII capital. Other words begin as
- * their characters, one that is no token as its bytes (`byte_tokens`). `tokens` has room for three a byte and three a
- * word, `ends` gets where those of each word end. Returns how many there are. */
+ * their characters, one that is no token as its bytes (`byte_tokens`). `letter_ranks` are those of rank_letters, or
+ * none. `tokens` has room for three a byte and three a word, `ends` gets where those of each word end. Returns how many
+ * there are. */
 EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                            const int32_t *whole, const uint8_t *bytes, const int32_t *offsets, int64_t words,
                            int64_t longest, const uint64_t *slots, int64_t bits, const uint64_t *table,
-                           int64_t pair_bits, const int32_t *joined, const int32_t *byte_tokens, int32_t *tokens,
-                           int32_t *ends)
+                           int64_t pair_bits, const int32_t *joined, const int32_t *byte_tokens,
+                           const int32_t *letter_ranks, int32_t *tokens, int32_t *ends)
 {
     Pairs pairs = {table, pair_bits, joined};
     Vocabulary known = {bytes, offsets, words, longest, slots, bits, NULL, NULL};
-    int32_t *out = tokens, letters[LAST_ASCII + 1];
-    for (int code = 0; code <= LAST_ASCII; code++) {
+    int32_t *out = tokens, letters[LETTERS];
+    for (int code = 0; code < LETTERS; code++) {
         uint8_t letter = (uint8_t)code;
         letters[code] = (int32_t)token_of(&known, &letter, 1);
     }
@@ -487,18 +504,28 @@ EXPORT int64_t word_tokens(const uint8_t *text, const int32_t *starts, const int
         if (token >= 0) {
             *out++ = (int32_t)token;
         } else {
-            int64_t parts = 0;
+            int32_t ranks[3 * MOST_WORD + 3]; /* of each token and the next one */
+            int64_t parts = 0, told = 0;      /* tokens; whether the last one is a letter */
             for (int64_t at = 0, width; at < size; at += width) {
                 width = 1 + (word[at] >= 0xC0) + (word[at] >= 0xE0) + (word[at] >= 0xF0);
                 width = width < size - at ? width : size - at;
                 token = word[at] <= LAST_ASCII ? letters[word[at]] : token_of(&known, word + at, width);
+                int is_letter = word[at] <= LAST_ASCII && token >= 0;
                 if (token >= 0)
                     out[parts++] = (int32_t)token;
                 else
                     for (int64_t byte = 0; byte < width; byte++)
                         out[parts++] = byte_tokens[word[at + byte]];
+                if (is_letter && told && letter_ranks)
+                    ranks[parts - 2] = letter_ranks[word[at - 1] * LETTERS + word[at]];
+                else
+                    for (int64_t part = parts - (token >= 0 ? 1 : width); part < parts; part++)
+                        if (part)
+                            ranks[part - 1] = rank_of(&pairs, out + part - 1);
+                told = is_letter;
             }
-            out += join_pairs(&pairs, out, parts);
+            ranks[parts - 1] = INT32_MAX;
+            out += join_pairs(&pairs, out, ranks, parts);
         }
         ends[number] = (int32_t)(out - tokens);
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from brimful.kernels import Places, library, places_of
 
 PAGE_CODES = 128
 """Code points of which one page of kinds tells."""
+
+_LETTERS = 128  # of ASCII
+_MANY_WORDS = 512
 
 
 def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
@@ -30,6 +34,13 @@ def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
 def _check_tokens(tokens: bytes | memoryview, offsets: Places) -> None:
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(tokens) or (np.diff(offsets) < 1).any():
         raise ValueError("the tokens of a vocabulary must follow each other, none of them empty")
+
+
+def _check_table(slots: NDArray[np.uint64], *, below: int) -> None:
+    numbers = slots.view(np.uint32)[sys.byteorder == "big" :: 2]  # the lower halves
+    bits = len(slots).bit_length() - 1
+    if len(slots) != 1 << bits or bits < 1 or numbers.max() >= below or numbers.min() > 0:
+        raise ValueError("a table of tokens must name tokens only, and have empty places")
 
 
 class Counting(NamedTuple):
@@ -64,9 +75,7 @@ class TokenTable:
         _check_tokens(tokens, offsets)
         bits = len(slots).bit_length() - 1
         slots = np.ascontiguousarray(slots, np.uint64)
-        numbers = slots.view(np.uint32)[sys.byteorder == "big" :: 2]  # the lower halves
-        if len(slots) != 1 << bits or bits < 1 or numbers.max() >= len(offsets) or numbers.min() > 0:
-            raise ValueError("a table of tokens must name tokens only, and have empty places")
+        _check_table(slots, below=len(offsets))
         if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
             raise ValueError("every code point needs its kind")
         codes = np.frombuffer(tokens, np.uint8)
@@ -111,24 +120,55 @@ class WordTokens:
     """For a word of which the kernel is to find out whether it is a token."""
 
     def __init__(self, tokens: bytes, offsets: Places, pairs: bytes, byte_tokens: Places) -> None:
-        offsets, byte_tokens = places_of(offsets), places_of(byte_tokens)
-        slots, most = index_tokens(tokens, offsets), len(offsets) - 1
-        if len(byte_tokens) != 256 or most > 1 << 16 or not 0 <= byte_tokens.min() <= byte_tokens.max() < most:
-            raise ValueError("a vocabulary has up to 65,536 tokens, one of them for every byte")
+        offsets = places_of(offsets)
         lines = pairs.count(b"\n") + bool(pairs and not pairs.endswith(b"\n"))
-        bits = max((2 * lines).bit_length(), 4)
-        codes, table, joined = (
-            np.frombuffer(tokens, np.uint8),
-            np.zeros(1 << bits, np.uint64),
-            np.empty(lines, np.int32),
-        )
-        words = (codes.ctypes.data, offsets.ctypes.data, most, int(np.diff(offsets).max()), slots.ctypes.data)
-        given = (*words, len(slots).bit_length() - 1, table.ctypes.data, bits, joined.ctypes.data)
-        read = library().index_pairs(pairs, len(pairs), *given)
+        table = np.zeros(1 << max((2 * lines).bit_length(), 4), np.uint64)
+        codes, joined = np.frombuffer(tokens, np.uint8), np.zeros(lines, np.int32)
+        self._keep(codes, offsets, index_tokens(tokens, offsets), table, joined, places_of(byte_tokens))
+        read = library().index_pairs(pairs, len(pairs), *self._given[:-1])
         if read < lines:
             raise ValueError(f"pair {read} of a list is not two tokens that become one, or is there twice")
-        self._kept = (codes, offsets, slots, table, joined, byte_tokens)
-        self._given = (*given, byte_tokens.ctypes.data)
+
+    @classmethod
+    def of_arrays(cls, arrays: Sequence[NDArray[Any]]) -> Self:
+        """The same vocabulary again, of its `arrays`: in memory that may be a file's."""
+        made = cls.__new__(cls)
+        made._keep(*arrays)  # noqa: SLF001  (its own)
+        return made
+
+    def _keep(
+        self,
+        codes: NDArray[np.uint8],
+        offsets: Places,
+        slots: NDArray[np.uint64],
+        table: NDArray[np.uint64],
+        joined: Places,
+        byte_tokens: Places,
+    ) -> None:
+        """Hold on to what the kernel reads, once it can't be led beyond it."""
+        most, bits = len(offsets) - 1, (len(slots).bit_length() - 1, len(table).bit_length() - 1)
+        _check_tokens(codes.data, offsets)
+        if len(byte_tokens) != 256 or most > 1 << 16 or not 0 <= byte_tokens.min() <= byte_tokens.max() < most:
+            raise ValueError("a vocabulary has up to 65,536 tokens, one of them for every byte")
+        _check_table(slots, below=len(offsets))
+        _check_table(table, below=len(joined) + 1)
+        if len(joined) and not 0 <= joined.min() <= joined.max() < most:
+            raise ValueError("a pair must become one of the tokens")
+        self.arrays = (codes, offsets, slots, table, joined, byte_tokens)
+        at = [each.ctypes.data for each in self.arrays]
+        self._words = (at[0], at[1], most, int(np.diff(offsets).max()), at[2], bits[0])
+        self._given = (*self._words, at[3], bits[1], at[4], at[5])
+
+    @cached_property
+    def _ranks(self) -> Places:
+        """Where in the list of pairs each two letters of ASCII stand: for very many words."""
+        ranks = np.empty(_LETTERS * _LETTERS, np.int32)
+        library().rank_letters(*self._given[:8], ranks.ctypes.data)
+        return ranks
+
+    def find(self, text: bytes) -> int:
+        """The number of the token that a text is; -1 where it is none."""
+        return int(library().find_token(text, len(text), *self._words))
 
     def of(self, text: bytes, starts: Places, lengths: Places, *, whole: Places) -> tuple[Places, Places]:
         """The tokens of words of a text, one word after the other, and where those of each end.
@@ -145,5 +185,6 @@ class WordTokens:
         tokens = np.empty(3 * int(lengths.sum(dtype=np.int64)) + 3 * len(starts), np.int32)
         ends = np.empty(len(starts), np.int32)
         given = (text, starts.ctypes.data, lengths.ctypes.data, len(starts), whole.ctypes.data)
-        count = library().word_tokens(*given, *self._given, tokens.ctypes.data, ends.ctypes.data)
+        ranks = self._ranks.ctypes.data if len(starts) >= _MANY_WORDS else None
+        count = library().word_tokens(*given, *self._given, ranks, tokens.ctypes.data, ends.ctypes.data)
         return tokens[:count].copy(), ends

@@ -44,6 +44,9 @@ _ATOMS = frozenset((int, bool, type(None)))
 _HASH = compiled(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
 
+# What `plain` gives has its keys in order, and ends.
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+
 T = TypeVar("T")
 
 
@@ -53,25 +56,17 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, 2.0), "a": "é"})
     '{"a":"é","b":[1,2]}'
     """
-    shape = plain(value, where="value")
-    return json.dumps(shape, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return _JSON.encode(plain(value, where="value"))
 
 
 def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
-    """A value as dicts, lists, str, int, float, bool and None; a FormatError names what can't be written so."""
+    """A value as dicts with their keys in order, lists, str, int, float, bool and None; a FormatError names what can't
+    be written so.
+    """
     if _is_plain(value):
         return value
-    if isinstance(value, list | tuple) and depth:
-        items = list(value)
-        if hasattr(value, "_fields"):
-            while items and items[-1] is None:
-                items.pop()
-        if all(map(_is_plain, items)):
-            return items
-        return [
-            item if _is_plain(item) else plain(item, where=f"{where}[{at}]", depth=depth - 1)
-            for at, item in enumerate(items)
-        ]
+    if isinstance(value, (list, tuple)) and depth:
+        return _items(value, where, depth)
     if isinstance(value, str | bytes):
         return _text(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, where)
     if isinstance(value, int):
@@ -251,6 +246,17 @@ def _short(value: object) -> str:
         return "a number of more than 18 digits"
     said = ascii(value)
     return said if len(said) <= 60 else f"{said[:57]}..."
+
+
+def _items(value: list[object] | tuple[object, ...], where: str, depth: int) -> list[object]:
+    items = list(value)
+    if hasattr(value, "_fields"):
+        while items and items[-1] is None:
+            items.pop()
+    for at, item in enumerate(items):
+        if not _is_plain(item):
+            items[at] = plain(item, where=f"{where}[{at}]", depth=depth - 1)
+    return items
 
 
 def _mapping(value: Mapping[object, object], where: str, depth: int) -> dict[str, object]:

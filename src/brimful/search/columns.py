@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     similarities,
 )
 from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingTree, Stretches
+from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
@@ -178,10 +178,16 @@ class CorpusColumns:
         last = units + 1 == self._behind[extents]
         return np.where(last, self._ends[extents], self.starts[following])
 
+    @cached_property
+    def grid(self) -> UnitGrid:
+        """Where all units lie."""
+        extents = (self.extent_firsts, self._behind, self._ends, self._shifts, self.owners)
+        return UnitGrid(extents, [segment.starts for segment in self.segments])
+
     def placed(self, units: Ids) -> tuple[Numbers, Numbers, Numbers]:
         """The document of each of some units, where in it they begin, and how long they are."""
-        extents, starts = self._extents_of(units), self.starts[units]
-        return self.owners[extents], starts + self._shifts[extents], self.ends_of(units, extents) - starts
+        _, starts, ends, rows, offsets, *_ = self.grid.placed(units)
+        return rows, offsets, ends - starts
 
     def behind(self, extent: int) -> int:
         """The unit behind the last one of an extent."""
@@ -229,15 +235,7 @@ class CorpusColumns:
 
     def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
         """The units from each first to its last, ascending, and so many more on both sides, within their extents."""
-        if not len(firsts):
-            return firsts
-        low = np.maximum(firsts - reach, self.extent_firsts[self.extents[firsts]])
-        high = np.minimum(lasts + reach, self._behind[self.extents[lasts]] - 1)
-        low = np.maximum(low, np.concatenate(([0], np.maximum.accumulate(high)[:-1] + 1)))
-        sizes = np.maximum(high - low + 1, 0)
-        steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        units: Ids = np.repeat(low, sizes) + steps
-        return units
+        return self.grid.between(firsts, lasts, reach=reach)
 
     # ---- words
 
@@ -335,6 +333,11 @@ class CorpusColumns:
         """The blocks that some units stand in, ascending."""
         return merged(self.block_firsts.searchsorted(units, side="right") - 1)
 
+    def block_lasts(self, blocks: Ids) -> Ids:
+        """The last unit of each of some blocks."""
+        after = np.minimum(blocks + 1, len(self.block_firsts) - 1)
+        return np.where(after > blocks, self.block_firsts[after], len(self)) - 1
+
     @cached_property
     def _blocks(self) -> tuple[Columns, Numbers]:
         """Where the blocks of each segment begin on its axis, and the number of its first block."""
@@ -391,9 +394,10 @@ class CorpusColumns:
         """The codes of each segment's units, laid out to be compared all at once; None where there are none."""
         found: list[ComparedCodes | None] = []
         for segment in self.segments:
-            codes = segment.view.codes
-            live = codes if codes is None or segment.stored is None else codes[segment.stored]
-            found.append(None if live is None else ComparedCodes(live))
+            parts = segment.view.code_parts()
+            if parts is not None and segment.stored is not None:
+                parts = iter((np.concatenate(list(parts))[segment.stored],))
+            found.append(None if parts is None else ComparedCodes(parts, count=len(segment)))
         return found
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
@@ -567,8 +571,7 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        rows = called.starts.searchsorted(called.terms.starts, side="right") - 1
-        postings = Postings(called.terms.names, called.terms.offsets, rows.astype(np.int32))
+        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
         return PathNames(self.documents.paths, called), postings
 
 
@@ -633,28 +636,13 @@ class _TableHeader(NamedTuple):
     words: frozenset[bytes]
 
 
-class Headings:
+def headings_above(columns: CorpusColumns, chosen: Candidates) -> HeadingsAbove:
     """The headings above some units."""
-
-    def __init__(self, columns: CorpusColumns, chosen: Candidates) -> None:
-        self._chains = np.full((len(chosen), _DEEPEST), -1, np.int32)
-        self._segments: list[int] = []  # those that have any
-        starts, ends, bounds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
-        for number, (low, high) in enumerate(pairwise(chosen.bounds)):
-            tree = columns.heading_tree(number) if low < high else None
-            if tree is not None:
-                part = (chosen.starts[low:high], chosen.ends[low:high])
-                used = tree.above(*part, first=bounds[-1], chains=self._chains[low:high])
-                self._segments.append(number)
-                starts.append(tree.starts[used])
-                ends.append(tree.ends[used])
-                bounds.append(bounds[-1] + len(used))
-        self._heads = Stretches(np.concatenate(starts), np.concatenate(ends), bounds)
-
-    def counts(self, places: Sequence[Numbers]) -> Numbers:
-        """How many headings above each unit have one of these positions."""
-        held = places if len(self._segments) == len(places) else [places[segment] for segment in self._segments]
-        return self._heads.count_above(self._chains, held)
+    trees = [
+        columns.heading_tree(number) if low < high else None
+        for number, (low, high) in enumerate(pairwise(chosen.bounds))
+    ]
+    return HeadingsAbove(trees, chosen.starts, chosen.ends, chosen.bounds, deepest=_DEEPEST)
 
 
 # ---- phrases: Where do words stand side by side?

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels.codes import WeighedUnits
-from brimful.search.columns import CorpusColumns, Headings, Ids, union
+from brimful.kernels.codes import WeighedUnits, order_units
+from brimful.kernels.columns import HeadingsAbove
+from brimful.search.columns import CorpusColumns, Ids, headings_above, union
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 from brimful.text.outline import merged
@@ -98,6 +99,7 @@ class Field:
     """The units that were looked at, the best first, with their scores in millionths."""
 
     units: Ids
+    rows: Numbers  # the document of each
     scores: Numbers
     lexical: Numbers
     semantic: Numbers
@@ -116,10 +118,11 @@ def taken(field: Field, order: Numbers) -> Field:
     return replace(
         field,
         units=field.units[order],
+        rows=field.rows[order],
         scores=field.scores[order],
         lexical=field.lexical[order],
         semantic=field.semantic[order],
-        has=field.has[:, order],
+        has=field.has.take(order, axis=1),
     )
 
 
@@ -149,14 +152,15 @@ def relevance(
     if not (present or len(extra)) or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
-        return Field(nothing, nothing, nothing, nothing, np.zeros((len(term_hits), 0), bool), no_documents, 0)
+        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), no_documents, 0)
     documents = _documents(columns, term_hits, settings)
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
     rows, offsets = chosen.rows, chosen.offsets
     named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
     near = _Surroundings(chosen)
-    has, counts, told = _counted(columns, chosen, term_hits, named > _CLEARLY, settings)
+    above = headings_above(columns, chosen)
+    has, counts, told = _counted(columns, chosen, above, term_hits, named > _CLEARLY, settings)
     weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
     by_document, is_record = documents[rows], columns.records[rows]
     lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
@@ -167,7 +171,7 @@ def relevance(
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, near, meaning, settings)
     if settings.definition:
-        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, term_hits), _BELOW)
+        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, above, term_hits), _BELOW)
     if settings.runs:
         in_a_row = runs(chosen, term_hits, sequence)
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
@@ -193,14 +197,14 @@ def relevance(
         scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     kept = scores > 0
     kept[chosen.units.searchsorted(extra)] = True  # the candidates hold all of them
-    found = np.flatnonzero(kept)
-    order = found[np.argsort(near.places(rows, offsets)[found] - scores[found] * len(kept))]  # no two are equal
+    order = near.ordered(kept, rows, offsets, scores)
     return Field(
         chosen.units[order],
+        rows[order],
         scores[order],
-        np.rint(lexical * MILLION).astype(np.int64)[order],
-        np.rint(alike * MILLION).astype(np.int64)[order],
-        has[:, order],
+        np.rint(lexical[order] * MILLION).astype(np.int64),
+        np.rint(alike[order] * MILLION).astype(np.int64),
+        has.take(order, axis=1),
         np.rint(whole * MILLION).astype(np.int64),
         _covered(columns, term_hits, weighed, lacking, settings),
     )
@@ -233,20 +237,26 @@ def _at_all_scales(
 def _counted(
     columns: CorpusColumns,
     chosen: Candidates,
+    above: HeadingsAbove,
     term_hits: Sequence[TermHits],
     is_named: NDArray[np.bool_],
     settings: FieldSettings,
 ) -> tuple[NDArray[np.bool_], Numbers, Numbers]:
     """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
-    counts, told = (np.empty((len(term_hits), len(chosen)), np.int64) for _ in range(2))
-    has = np.empty(counts.shape, bool)
-    above = Headings(columns, chosen)
-    for at, each in enumerate(term_hits):
-        found = _counts(each, chosen)
-        has[at] = found > 0
-        counts[at] = _beside_name(columns, each, found, chosen.rows, is_named)
-        told[at] = _heading_counts(above, each, settings) + _called(columns, each, chosen.rows, settings)
-    _tell_columns(columns, chosen, term_hits, counts, told, round(settings.heading * THOUSAND))
+    counts, told = (np.zeros((len(term_hits), len(chosen)), np.int64) for _ in range(2))
+    share = round(settings.heading * THOUSAND)
+    for each, own, said in zip(term_hits, counts, told, strict=True):
+        for weight, places in each.places:
+            chosen.add_counts(own, places, weight=weight)
+        for _, places in each.places[-1:]:
+            above.tell(places, share, told=said)
+        if len(called := columns.titled(each.names)):
+            np.add(said, _called(columns, called, chosen.rows, settings), out=said)
+    has = counts > 0
+    if is_named.any():
+        for each, own in zip(term_hits, counts, strict=True):
+            _beside_name(columns, each, own, chosen.rows, is_named)
+    _tell_columns(columns, chosen, term_hits, counts, told, share)
     return has, counts, told
 
 
@@ -262,7 +272,7 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in np.unique(chosen.rows[columns.tables[chosen.rows]]).tolist():
+    for row in np.flatnonzero(columns.tables & (np.bincount(chosen.rows, minlength=len(columns.tables)) > 0)).tolist():
         header = columns.header_of(row)
         if header is None:
             continue
@@ -352,9 +362,7 @@ def _beside_records(best: Ids, is_record: NDArray[np.bool_], ordered: tuple[Numb
 
 def _units_of(columns: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
     """The units of some blocks, with their surroundings."""
-    firsts = columns.block_firsts[chosen]
-    lasts = np.append(columns.block_firsts, len(columns))[chosen + 1] - 1
-    return columns.between(firsts, lasts, reach=settings.wide_reach)
+    return columns.between(columns.block_firsts[chosen], columns.block_lasts(chosen), reach=settings.wide_reach)
 
 
 def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
@@ -380,29 +388,14 @@ def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
-def _counts(term_hits: TermHits, chosen: Candidates) -> Numbers:
-    """How often a word stands in each of some units, weighed, in thousandths."""
-    counts = np.zeros(len(chosen), np.int64)
-    for weight, places in term_hits.places:
-        chosen.add_counts(counts, places, weight=weight)
-    return counts
-
-
 def _beside_name(
     columns: CorpusColumns, term_hits: TermHits, counts: Numbers, rows: Numbers, is_named: NDArray[np.bool_]
-) -> Numbers:
-    """How often a word counts in each unit: not where its document is clearly called by it, which says it for all."""
+) -> None:
+    """A word does not count in units whose document is clearly called by it, which says it for all of them."""
     called = np.zeros(len(is_named), bool)
     for name in term_hits.names:
         called[columns.path_names.of(name)[0]] = True
-    called &= is_named
-    return np.where(called[rows], 0, counts) if called.any() else counts
-
-
-def _heading_counts(above: Headings, term_hits: TermHits, settings: FieldSettings) -> Numbers:
-    """What the headings above each unit say of a word, in thousandths."""
-    counts = sum((above.counts(places) for _, places in term_hits.places[-1:]), np.zeros(1, np.int64))
-    return np.minimum(counts, 1) * round(settings.heading * THOUSAND)
+    counts[(called & is_named)[rows]] = 0
 
 
 def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
@@ -442,7 +435,7 @@ def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking:
     return worth / (worth + lacking) if worth else 0.0
 
 
-def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> Scores:
+def _defined(columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]) -> Scores:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
@@ -451,15 +444,15 @@ def _defined(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[Ter
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(columns, chosen, term_hits), strict=True):
+    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits), strict=True):
         found += worth / most * defines
     return found
 
 
-def _called(columns: CorpusColumns, term_hits: TermHits, rows: Numbers, settings: FieldSettings) -> Numbers:
-    """What the name of its document says of a word in each unit, in thousandths."""
+def _called(columns: CorpusColumns, called: Numbers, rows: Numbers, settings: FieldSettings) -> Numbers:
+    """What the names of some documents say of a word in each unit, in thousandths."""
     has = np.zeros(len(columns.document_sizes), np.int64)
-    has[columns.titled(term_hits.names)] = round(settings.name_in_unit * THOUSAND)
+    has[called] = round(settings.name_in_unit * THOUSAND)
     return has[rows]
 
 
@@ -517,24 +510,19 @@ class _Surroundings:
     """Sums over the neighbours of each of some ascending units, within its extent."""
 
     def __init__(self, chosen: Candidates) -> None:
-        units, extents = chosen.units, chosen.extents
-        begins = np.flatnonzero(np.diff(units, prepend=-2) - 1 | np.diff(extents, prepend=-1))
-        sizes = np.diff(begins, append=len(units))
-        self.firsts = np.repeat(begins, sizes)
-        self.lasts = np.repeat(begins + sizes - 1, sizes)
-        self._at = np.arange(len(units))
+        self.firsts, self.lasts = chosen.firsts, chosen.lasts
+        self._at = np.arange(len(chosen))
 
     def _range(self, reach: int) -> tuple[Numbers, Numbers]:
         return np.maximum(self._at - reach, self.firsts), np.minimum(self._at + reach, self.lasts) + 1
 
-    def places(self, rows: Numbers, offsets: Numbers) -> Numbers:
-        """Which place each unit has among all, by document and offset: inside of its run it has that already."""
+    def ordered(self, kept: NDArray[np.bool_], rows: Numbers, offsets: Numbers, scores: Numbers) -> Numbers:
+        """The units that are kept, those with the highest scores first; of equal ones by document and offset."""
         begins = np.flatnonzero(self.firsts == self._at)
-        order = np.lexsort((offsets[begins], rows[begins]))
-        sizes = np.diff(begins, append=len(self._at))
-        moved = np.empty(len(begins), np.int64)
-        moved[order] = np.cumsum(sizes[order]) - sizes[order] - begins[order]
-        return self._at + np.repeat(moved, sizes)
+        order = begins[np.lexsort((offsets[begins], rows[begins]))]
+        sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
+        by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
+        return order_units(scores, by_place[kept[by_place]])
 
     def sums(self, values: Numbers, reach: int) -> Numbers:
         """The sum of the values of each unit and its neighbours."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 First = TypeVar("First")
 _Second = TypeVar("_Second")
@@ -14,8 +13,32 @@ _Second = TypeVar("_Second")
 MOST_THREADS = 2
 """So many legs run in threads at the same time, whoever asks; others wait for their turn."""
 
-_lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
+_turns = threading.Semaphore(MOST_THREADS)
+
+
+class _Leg(threading.Thread, Generic[_Second]):
+    """A leg in a thread of its own: a pool of them takes longer to load than some hundred threads to start."""
+
+    def __init__(self, leg: Callable[[], _Second]) -> None:
+        super().__init__(name="brimful-leg")
+        self._leg, self.is_wanted = leg, True
+        self._found: list[_Second] = []
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Wait for a turn, and keep what comes of it."""
+        with _turns:
+            try:
+                self._found += [self._leg()] if self.is_wanted else []
+            except BaseException as error:  # noqa: BLE001  (raised where it is waited for)
+                self._error = error
+
+    def result(self) -> _Second:
+        """What the leg gave, or raised."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return self._found[0]
 
 
 def side_by_side(first: Callable[[], First], second: Callable[[], _Second]) -> tuple[First, _Second]:
@@ -27,32 +50,23 @@ def side_by_side(first: Callable[[], First], second: Callable[[], _Second]) -> t
     >>> side_by_side(lambda: "by words", lambda: "by meaning")
     ('by words', 'by meaning')
     """
-    beside = _started(second)
-    if beside is None:
+    beside = _Leg(second)
+    try:
+        beside.start()
+    except RuntimeError:  # no more threads, or the interpreter is about to end
         return first(), second()
     try:
         found = first()
     except BaseException:
-        beside.cancel()
+        beside.is_wanted = False
         raise
     return found, beside.result()
 
 
-def _started(leg: Callable[[], _Second]) -> Future[_Second] | None:
-    global _pool  # noqa: PLW0603  (one pool for all engines of a process)
-    with _lock:
-        if _pool is None:
-            _pool = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="brimful-leg")
-        try:
-            return _pool.submit(leg)
-        except RuntimeError:  # no more threads, or the interpreter is about to end
-            return None
-
-
 def _forget() -> None:
     """A process that was forked has none of the threads."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _turns  # noqa: PLW0603  (one number of turns for all engines of a process)
+    _turns = threading.Semaphore(MOST_THREADS)
 
 
 if hasattr(os, "register_at_fork"):

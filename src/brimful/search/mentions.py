@@ -86,7 +86,7 @@ def dates_in(text: str, *, languages: Sequence[str] = ()) -> tuple[DateAsked, ..
 
 def _dates(text: str, languages: Sequence[str]) -> Iterator[DateAsked]:
     count = 0
-    for found in _DATE.finditer(text):
+    for found in _DATE.finditer(text) if "1" in text or "2" in text else ():  # with which every year begins
         year, month, day = (_part(found, name) for name in ("year", "month", "day"))
         number = int(month) if month.isdigit() else _NUMBERS.get(month.casefold(), 0)
         if not 1 <= number <= 12 or (day and not 1 <= int(day) <= 31) or int(year) > _LATEST_YEAR:

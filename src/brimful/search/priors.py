@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
+from brimful.kernels.runs import mark_lines
 from brimful.patterns import compiled
 
 ONE: Final = 1_000
@@ -46,7 +47,7 @@ _PRIORS: Final = (
         "test",
         600,
         r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata|testsuite|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
-        r"|[^/]+(?:_tests?|\.tests?|[._-]spec)\.\w{1,4}$|(?:^|/)[^/]*(?-i:Tests?)\.(?:java|kt|cs|swift|scala)$",
+        r"|[^/](?:_tests?|\.tests?|[._-]spec)\.\w{1,4}$|(?-i:Tests?)\.(?:java|kt|cs|swift|scala)$",
         "test tests testing tested unittest unittests pytest spec specs fixture fixtures assert asserts assertion mock",
         hints="test spec e2e/ fixtures/",
     ),
@@ -94,8 +95,7 @@ TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), (
 """A document that is there in the language of the question too."""
 
 # A language in a path: `en-US/`, `pt_BR/`, `de/`, `guide.fr.md`.
-_LANGUAGE = compiled(rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
-_LONGEST_LANGUAGE = 7  # bytes
+_FOLDER, _ENDING = (compiled(rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?(?=%b)" % close) for close in (rb"/", rb"\."))
 _KEPT_LANGUAGES = 8
 
 
@@ -123,23 +123,16 @@ def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
 
 def _perhaps_of_a_kind(paths: Sequence[str]) -> list[list[int]]:
     """For each kind, which paths have a hint of it in them, or letters beyond ASCII; the others need no pattern."""
-    lines = [path.encode("utf-8", "replace") for path in paths]
-    bounds = np.cumsum([0, *(len(line) + 1 for line in lines)])
-    joined = b"\n".join(lines).lower()
-    beyond = np.flatnonzero(np.frombuffer(joined, np.uint8) > 0x7F).tolist()
-    rows = []
-    for prior in _PRIORS:
-        places = beyond + [place for hint in prior.hints for place in _places(joined, hint)]
-        found = bounds.searchsorted(np.array(places, np.int64), side="right") - 1
-        rows.append(sorted(set(found.tolist())))
-    return rows
+    marks = mark_lines(_one_a_line(paths).lower(), [prior.hints for prior in _PRIORS])[: len(paths)]
+    return [np.flatnonzero(marks & 1 << number).tolist() for number in range(len(_PRIORS))]
 
 
-def _places(text: bytes, wanted: bytes) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
+def _one_a_line(paths: Sequence[str]) -> bytes:
+    """Paths as one text, a line each: a newline in one of them is a blank, and half a pair a question mark."""
+    text = "\n".join(paths)
+    if text.count("\n") >= len(paths):
+        text = "\n".join([path.replace("\n", " ") for path in paths])
+    return text.encode("utf-8", "replace")
 
 
 class FileKinds:
@@ -184,21 +177,20 @@ class Translations:
     """
 
     def __init__(self, paths: Sequence[str], *, unmarked: str) -> None:
-        lines = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
-        starts = np.cumsum([0, *(len(line) + 1 for line in lines)])
-        plain = {line: row for row, line in enumerate(lines)}
         self._paths = paths
         self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
         self._texts: dict[bytes, list[tuple[str, int]]] = {}
-        for low, high in _short_parts(b"\n".join([*lines, b""])):
-            row = int(starts.searchsorted(low, side="right")) - 1
-            line, start = lines[row], int(starts[row])
-            if name := _LANGUAGE.fullmatch(line, low - start, high - start):
-                same = b"%b\n%b" % (line[: low - start], line[high - start :])
-                texts = self._texts.setdefault(same, [])
-                texts.append((name[1].decode(), row))
-                without = line[: max(low - start - 1, 0)] + line[high - start :]
-                if line[high - start : high - start + 1] == b"." and without in plain:
+        text = _one_a_line(paths)
+        lines = text.split(b"\n")
+        plain: dict[bytes, int] = {}
+        for row, low, high, language in _language_codes(text):
+            line = lines[row]
+            texts = self._texts.setdefault(b"%b\n%b" % (line[:low], line[high:]), [])
+            texts.append((language, row))
+            if line[high : high + 1] == b".":
+                plain = plain or {line: row for row, line in enumerate(lines)}
+                without = line[: low - 1] + line[high:]
+                if without in plain:
                     texts.append((unmarked, plain[without]))
 
     def _into_others(self, language: str) -> tuple[NDArray[np.int64], frozenset[str]]:
@@ -213,15 +205,21 @@ class Translations:
         return np.array(sorted(others), np.int64), frozenset(self._paths[row] for row in others)
 
 
-def _short_parts(text: bytes) -> Iterator[tuple[int, int]]:
-    """Where in lines of paths folders, or names between two dots, have two letters, or a dash or bar behind two."""
-    codes = np.frombuffer(text, np.uint8)
-    is_slash, is_dot, is_end = (codes == ord(sign) for sign in "/.\n")
-    for is_open, is_close in ((is_slash | is_end, is_slash), (is_dot, is_dot)):
-        marks = np.append(-1, np.flatnonzero(is_slash | is_end | is_close))
-        sizes = np.diff(marks) - 1
-        third = codes[np.minimum(marks[:-1] + 3, len(codes) - 1)]
-        is_code = (sizes == 2) | ((sizes <= _LONGEST_LANGUAGE) & ((third == ord("-")) | (third == ord("_"))))
-        opened = np.append(is_close is is_slash, is_open[marks[1:-1]])
-        at = np.flatnonzero(is_code & opened & is_close[marks[1:]])
-        yield from zip((marks[at] + 1).tolist(), marks[at + 1].tolist(), strict=True)
+def _language_codes(text: bytes) -> Iterator[tuple[int, int, int, str]]:
+    """Where lines of paths name a language: the line, from where to where, and its two letters.
+
+    A folder does, or what stands between two dots of a name.
+    """
+    codes = np.frombuffer(b"\n%b\n\n\n" % text, np.uint8)  # so that every look around stays inside
+    starts = np.append(0, np.flatnonzero(codes[1:-3] == ord("\n")) + 1)
+    is_letter = (codes >= ord("a")) & (codes <= ord("z"))
+    before, behind = codes[:-3], codes[3:]
+    goes_on = (behind == ord("-")) | (behind == ord("_"))
+    two = is_letter[1:-2] & is_letter[2:-1]
+    is_folder, is_dot = (before == ord("/")) | (before == ord("\n")), before == ord(".")
+    for is_open, close, pattern in ((is_folder, ord("/"), _FOLDER), (is_dot, ord("."), _ENDING)):
+        at = np.flatnonzero(is_open & two & (goes_on | (behind == close)))
+        rows = starts.searchsorted(at, side="right") - 1
+        for place, row, start in zip(at.tolist(), rows.tolist(), starts[rows].tolist(), strict=True):
+            if found := pattern.match(text, place):
+                yield row, place - start, found.end() - start, found[1].decode()

@@ -179,6 +179,7 @@ _CLOSERS = {
     "＂": "＂",
 }
 _OPENERS = "".join(_CLOSERS)
+_OPENING = frozenset(_OPENERS)
 _CLOSING = {
     opener: compiled(f"[{closers}]" + (f"(?!{_SPACED})" if opener == '"' else ""))
     for opener, closers in _CLOSERS.items()
@@ -410,7 +411,8 @@ def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm], *, 
     last = len(text.rstrip())
     emphasis = -1
     at = 0
-    while sign := _MARK.search(text, at):
+    has_marks = operators or not _OPENING.isdisjoint(text)  # without operators only quotations mean something
+    while has_marks and (sign := _MARK.search(text, at)):
         at = sign.end()
         if not operators and sign["negated"]:
             at = sign.start("negated")  # a dash before a quotation, which raises like any other

@@ -16,10 +16,10 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
-from brimful.kernels.columns import Columns
+from brimful.kernels.columns import Columns, unite_all
 from brimful.patterns import compiled
-from brimful.search.columns import CorpusColumns, Ids, following, literal, union
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance
+from brimful.search.columns import CorpusColumns, Ids, following, literal
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
@@ -75,8 +75,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
     blocks = _in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit)
     blocks.sort()
-    lasts = np.append(columns.block_firsts, len(columns))[blocks + 1] - 1
-    units = columns.between(columns.block_firsts[blocks], lasts, reach=0)
+    units = columns.between(columns.block_firsts[blocks], columns.block_lasts(blocks), reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
     return known_hits(
@@ -698,14 +697,7 @@ def _placed(columns: CorpusColumns, forms: Iterable[Form]) -> tuple[tuple[int, t
     weights = sorted(by_weight, reverse=True)
     for weight, lighter in pairwise([*weights, 0]):
         groups = [held, *by_weight[weight]] if placed else by_weight[weight]
-        held = groups[0]
-        if len(groups) > 1:
-            held = Columns(
-                [
-                    union([places[number] for places in groups if len(places[number])])
-                    for number in range(len(columns.segments))
-                ]
-            )
+        held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
         placed.append((weight - lighter, held))
     return tuple(placed)
 
@@ -749,15 +741,12 @@ def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
 def _worth_something(field: Field) -> Field:
     """The field without what turned out to be worth nothing."""
     count = int(np.count_nonzero(field.scores > 0))  # the best come first
-    units, scores, lexical, semantic = (
-        column[:count] for column in (field.units, field.scores, field.lexical, field.semantic)
-    )
-    return replace(field, units=units, scores=scores, lexical=lexical, semantic=semantic, has=field.has[:, :count])
+    return field if count == len(field.scores) else taken(field, np.arange(count))
 
 
 def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
     """The field where records that say again what better ones say count less."""
-    again = repeats(columns, field.units) if settings.priors else np.zeros(0, np.int64)
+    again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
     if not len(again):
         return field
     scores = field.scores.copy()

@@ -14,13 +14,15 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.kernels.columns import Stretches
+from brimful.kernels import Places
+from brimful.kernels.columns import HeadingsAbove, Stretches
+from brimful.kernels.terms import find_rows, smallest_words
 from brimful.patterns import compiled
 from brimful.text.terms import Terms, terms_of
 
@@ -61,26 +63,16 @@ class Candidates:
 
     def __init__(self, columns: CorpusColumns, units: Ids) -> None:
         self.units = units
-        self.extents: Numbers = columns.extents[units]
-        self.starts: Numbers = columns.starts[units]
-        self.ends: Numbers = columns.ends_of(units, self.extents)
+        # Its extent, where it lies on its axis, its document and where it begins there, and its run of neighbours.
+        self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = columns.grid.placed(
+            units
+        )
         self.sizes: Numbers = self.ends - self.starts
         # The first of each segment, and one behind the last.
-        self.bounds: list[int] = np.append(units.searchsorted(columns.firsts), len(units)).tolist()
-        self._ground = columns
+        self.bounds: list[int] = [*units.searchsorted(columns.firsts).tolist(), len(units)]
 
     def __len__(self) -> int:
         return len(self.units)
-
-    @cached_property
-    def rows(self) -> Numbers:
-        """The document of each."""
-        return self._ground.owners[self.extents]
-
-    @cached_property
-    def offsets(self) -> Numbers:
-        """Where in its document each begins."""
-        return self._ground.offsets_of(self.units, self.extents)
 
     @cached_property
     def _stretches(self) -> Stretches:
@@ -94,9 +86,13 @@ class Candidates:
         """Add so much for each of the positions to the count of its unit."""
         self._stretches.count(places, weight=weight, counts=counts)
 
+    def find(self, places: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
+        """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
+        return self._stretches.find(places)
+
     def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = self._stretches.find(places)
+        found, units, behind = self.find(places)
         return [
             (found[first:last], units[first:last] - low)
             for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
@@ -171,7 +167,20 @@ def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, N
     return places[order], numbers[order], units[order]
 
 
-def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[TermHits]) -> list[Numbers]:
+class _Asked(NamedTuple):
+    """A word with the places in units that may define it: its number, and of each place the unit and the heading."""
+
+    word: int
+    each: TermHits
+    places: Numbers
+    units: Numbers
+    heads: Numbers  # of its segment; -1 for none
+    bounds: list[int]  # of the places of each segment
+
+
+def definitions(
+    columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]
+) -> list[Numbers]:
     """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
@@ -179,39 +188,42 @@ def definitions(columns: CorpusColumns, chosen: Candidates, term_hits: Sequence[
     """
     found = [np.zeros(len(chosen), np.int64) for _ in term_hits]
     asked = [
-        (word, each, chosen.inside(each.places[0][1]))  # the word as it was asked
+        _may_define(chosen, above, word, each)
         for word, each in enumerate(term_hits)
         if not each.is_minor and not each.is_literal and each.places
     ]
     reads = 0
     for number, segment in enumerate(columns.segments):
-        low, high = chosen.bounds[number : number + 2]
-        if low == high:
-            continue
-        starts, ends, _ = segment.view.heads
-        unit_starts, unit_ends = chosen.starts[low:high], chosen.ends[low:high]
-        for word, each, inside in asked:
-            column, units = inside[number]
-            if not len(column) or reads > _MOST_DEFINITIONS:
+        for word, each, places, units, heads, bounds in asked:
+            first, last = bounds[number : number + 2]
+            some = slice(first, min(last, first + _MOST_DEFINITIONS - reads))
+            reads += max(some.stop - first, 0)
+            if some.stop <= first:
                 continue
-            places = column.astype(starts.dtype)  # of the same type, else all headings would be copied
-            heads = starts.searchsorted(places, side="right") - 1 if len(starts) else np.full(len(column), -1)
-            in_head = (heads >= 0) & (column < ends[heads]) if len(starts) else heads >= 0
-            read = np.flatnonzero(in_head | each.is_name)[: _MOST_DEFINITIONS - reads]
-            reads += len(read)
-            column, units, heads, in_head = column[read], units[read], heads[read], in_head[read]
-            begins, until = unit_starts[units], unit_ends[units]
-            if in_head.any():
-                begins = np.where(in_head, starts[heads], begins)
-                until = np.where(in_head, np.minimum(ends[heads], begins + _LONGEST_HEAD), until)
+            own, column, heading = units[some], places[some], heads[some]
+            in_head, begins, until = heading >= 0, chosen.starts[own], chosen.ends[own]
+            tree = columns.heading_tree(number)
+            if tree is not None and in_head.any():
+                begins = np.where(in_head, tree.starts[heading], begins)
+                until = np.where(in_head, np.minimum(tree.ends[heading], begins + _LONGEST_HEAD), until)
             texts = segment.view.texts(begins.tolist(), until.tolist())
             for unit, is_line, at, text in zip(
-                units.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
+                own.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
             ):
                 names = (each.word, *each.names)
                 if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
-                    found[word][low + unit] = 1
+                    found[word][unit] = 1
     return found
+
+
+def _may_define(chosen: Candidates, above: HeadingsAbove, word: int, each: TermHits) -> _Asked:
+    """The places in units where a word, as it was asked, may be defined: in headings, and anywhere if it is a name."""
+    places, units, behind = chosen.find(each.places[0][1])
+    heads = above.holding(places, behind)
+    if each.is_name:
+        return _Asked(word, each, places, units, heads, behind)
+    kept = np.flatnonzero(heads >= 0)
+    return _Asked(word, each, places[kept], units[kept], heads[kept], kept.searchsorted(behind).tolist())
 
 
 def _begins_definition(text: bytes, at: int, size: int) -> bool:
@@ -328,19 +340,21 @@ class NamedDocuments(NamedTuple):
     starts: Numbers  # where each line begins, and the end
     path_ends: Numbers  # where the path ends that each begins with
     terms: Terms
+    rows: Places  # of each of the terms' places, the line
 
     @classmethod
     def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
         """A path, a blank and a title on each line."""
-        names = [path.replace("\n", " ").encode("utf-8", "replace") for path in paths]
-        sizes = np.fromiter(map(len, names), np.int64, len(names))
-        lines = [
-            b"%b %b" % (name, title.replace("\n", " ").encode("utf-8", "replace") if title else b"")
-            for name, title in zip(names, titles, strict=True)
-        ]
-        starts = np.cumsum([0, *map(len, lines)]) + np.arange(len(lines) + 1)
-        text = b"\n".join(lines)
-        return cls(text, starts, starts[:-1] + sizes, terms_of(text))
+        lines = [f"{path} {title or ''}" for path, title in zip(paths, titles, strict=True)]
+        joined = "\n".join(lines)
+        if joined.count("\n") >= max(len(lines), 1):
+            joined = "\n".join([line.replace("\n", " ") for line in lines])
+        text = joined.encode("utf-8", "replace")
+        names = paths if text.isascii() else [path.encode("utf-8", "replace") for path in paths]
+        ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text)) + 1
+        starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
+        sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
+        return cls(text, starts, starts[:-1] + sizes, terms, find_rows(starts[:-1], terms.starts))
 
 
 class PathNames:
@@ -353,33 +367,17 @@ class PathNames:
 
     def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
         called = called or NamedDocuments.of(paths, [None] * len(paths))
-        self._text, self._starts, self._path_ends, found = called
+        self._text, self._starts, self._path_ends, found, _ = called
         count = len(self._path_ends)
-        sizes = found.offsets[1:] - found.offsets[:-1]
-        lengths = np.repeat(np.fromiter(map(len, found.names), np.int64, len(found.names)), sizes)
-        numbers = np.repeat(np.arange(len(found.names)), sizes)
-        places = found.starts.astype(np.int64)
-        # The smallest words are those in which no other begins; of those that begin together the shortest.
-        behind = int(self._starts[-1]) + 1
-        shortest = np.full(behind, behind)
-        np.minimum.at(shortest, places, lengths)
-        begins = np.flatnonzero(shortest < behind)
-        nexts = np.empty(behind, np.int64)
-        nexts[begins[:-1]], nexts[begins[-1:]] = begins[1:], behind + behind
-        rows = self._starts.searchsorted(places, side="right") - 1
-        smallest = (lengths == shortest[places]) & (places + lengths <= nexts[places])
-        smallest &= places < self._path_ends[rows]  # titles come behind the paths
-        # Words come in order, the places of each in order, and so do their documents.
-        self._places = places[smallest].astype(np.int32)
-        pairs: Numbers = (numbers * count + rows)[smallest]
-        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        words, of = np.divmod(pairs[firsts], max(count, 1))
-        self._firsts, self._words, self._rows = (each.astype(np.int32) for each in (firsts, words, of))
         self._names = found.names
-        self._bounds = words.searchsorted(np.arange(len(found.names) + 1))
+        # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
+        self._places, self._firsts, self._words, self._rows, self._bounds = smallest_words(
+            found.names, found.offsets, found.starts, rows=called.rows, ends=self._path_ends
+        )
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
         self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
-        self._rarities = np.zeros(len(found.names))
+        self._rarities: Scores = np.full(len(found.names), -1.0)
+        self._totals: Scores = np.full(count, -1.0)
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 
     def __contains__(self, name: bytes) -> bool:
@@ -392,12 +390,14 @@ class PathNames:
         return self._rows[part].astype(np.int64), self._weights(np.arange(part.start, part.stop))
 
     def totals(self, rows: Numbers) -> Scores:
-        """What all words of each of these documents' names are worth together."""
-        asked = np.zeros(len(self._path_ends), bool)
-        asked[rows] = True
-        pairs = np.flatnonzero(asked[self._rows])
-        found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
-        return found.astype(np.float64, copy=False)[rows]
+        """What all words of each of these documents' names are worth together; worked out once for each."""
+        if new := _new(rows, self._totals):
+            asked = np.zeros(len(self._totals), bool)
+            asked[new] = True
+            pairs = np.flatnonzero(asked[self._rows])
+            found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
+            self._totals[new] = found[new]
+        return self._totals[rows]
 
     def _part(self, name: bytes) -> slice:
         at = bisect_left(self._names, name)
@@ -409,26 +409,26 @@ class PathNames:
         """What some words are worth for their documents: as much as where they stand best there."""
         if not len(pairs):
             return np.zeros(0)
-        sizes = np.diff(self._firsts, append=len(self._places))[pairs]
+        sizes = (self._firsts[pairs + 1] - self._firsts[pairs]).astype(np.int64)
         begins = np.cumsum(sizes) - sizes
         places = self._places[np.repeat(self._firsts[pairs] - begins, sizes) + np.arange(int(sizes.sum()))]
         rows, words = np.repeat(self._rows[pairs], sizes).astype(np.int64), self._words[pairs].astype(np.int64)
-        for row in _new(rows, self._dots < 0):
+        for row in _new(rows, self._dots):
             line = self._text[self._starts[row] : self._path_ends[row]]
             self._bases[row], self._dots[row] = line.rfind(b"/") + 1, _extension(line)
-        for word in _new(words, self._rarities == 0):
+        for word in _new(words, self._rarities):
             count = int(self._bounds[word + 1] - self._bounds[word])
             self._rarities[word] = plain_rarity(count, len(self._path_ends))
         inside = places - self._starts[rows]
         shares = np.where(inside >= self._bases[rows], 1.0, _FOLDER_SHARE) * (inside < self._dots[rows])
-        return np.maximum.reduceat(shares, begins) * self._rarities[words]
+        best: Scores = np.maximum.reduceat(shares, begins)
+        return best * self._rarities[words]
 
 
-def _new(numbers: Numbers, unknown: NDArray[np.bool_]) -> list[int]:
-    """Those of some numbers, each once, of which nothing is known yet."""
-    asked = np.zeros(len(unknown), bool)
-    asked[numbers] = True
-    found: list[int] = np.flatnonzero(asked & unknown).tolist()
+def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
+    """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
+    new = numbers[known[numbers] < 0]
+    found: list[int] = sorted(set(new.tolist()))  # `np.unique` loads masked arrays first
     return found
 
 
@@ -445,17 +445,17 @@ _SHOWN = 3  # of records that differ in nothing but numbers
 _LOOKED_AT = 400  # of the best places
 
 
-def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
-    """The places, among units that are ordered by their worth, of records that differ from better ones in numbers only.
+def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
+    """The places, among units ordered by their worth, of records that differ from better ones in numbers only.
 
     A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
     before what explains it gets a place. Of a document whose best records are mostly such, all further ones are.
     """
-    records = np.flatnonzero(columns.records[columns.rows[units]])
+    records = np.flatnonzero(columns.records[rows])
     looked_at = records[records < _LOOKED_AT]
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    rows, starts, sizes = columns.placed(units[looked_at])
+    every, (rows, starts, sizes) = rows, columns.placed(units[looked_at])
     places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes))
     times: Counter[tuple[int, bytes]] = Counter()
     again = np.zeros(len(looked_at), np.bool_)
@@ -463,6 +463,6 @@ def repeats(columns: CorpusColumns, units: Ids) -> Numbers:
         shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
         times[shape] += 1
         again[at] = times[shape] > _SHOWN
-    mostly = [row for row in np.unique(rows).tolist() if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
+    mostly = [row for row in set(rows.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
     further = records[len(looked_at) :]
-    return np.concatenate((looked_at[again], further[np.isin(columns.rows[units[further]], mostly)]))
+    return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import MissingPartError, install
+from brimful.kernels.runs import SpelledWords
 from brimful.kernels.terms import letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
@@ -151,32 +152,36 @@ class Spellings:
 
     def __init__(self, names: Iterable[bytes] | bytes) -> None:
         """Of names, or of lines of them: those of a corpus are one text, of which no list is made."""
-        words = _Words.among(names if isinstance(names, bytes) else b"\n".join(names))
+        words = _Words.among(names if isinstance(names, bytes) else b"\n".join(sorted(names)))
         groups = [_group(words, size) for size in range(_LONGEST + 1)]
-        self._firsts = np.cumsum([0, *(len(each.signatures) for each in groups)])  # the first word of each length
-        self._letters = b"".join([each.letters for each in groups])
+        firsts = np.cumsum([0, *(len(each.signatures) for each in groups)])  # the first word of each length
+        self._letters, self._size = b"".join([each.letters for each in groups]), int(firsts[-1])
         lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in groups)])
-        self._offsets = np.cumsum(lengths, dtype=np.int32 if len(self._letters) < 1 << 31 else np.int64)
-        self._signatures = np.concatenate([each.signatures for each in groups])
+        offsets = np.cumsum(lengths, dtype=np.int32)
+        signatures = np.concatenate([each.signatures for each in groups])
+        plain = [each.plain for each in groups]
+        self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=plain)
 
     def __len__(self) -> int:
-        return len(self._signatures)
+        return self._size
+
+    def may_have(self, word: str) -> bool:
+        """Whether a word of 3 to 24 letters may be among these: it is not where this says no."""
+        return not word.isascii() or self._words.has(word.encode())
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
 
         The word itself is not among them.
         """
-        size = len(word)
-        lowest, highest = max(_SHORTEST, size - edits), min(_LONGEST, size + edits)
-        if lowest > highest:
+        if not _SHORTEST - edits <= len(word) <= _LONGEST + edits:
             return []
-        first, last = int(self._firsts[lowest]), int(self._firsts[highest + 1])
-        rows = (np.flatnonzero(_could_be_alike(word, self._signatures[first:last])) + first).tolist()
-        if not rows:
-            return []
-        starts, ends = self._offsets[rows].tolist(), self._offsets[[row + 1 for row in rows]].tolist()
-        names = [self._letters[start:end].decode() for start, end in zip(starts, ends, strict=True)]
+        trigrams = _trigrams(word)
+        bits = list(map(_trigram_bit, trigrams))
+        times = range(1, max(map(bits.count, bits)) + 1)
+        masks = [sum(1 << bit for bit in set(bits) if bits.count(bit) >= time) for time in times]
+        places = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
+        names = [self._letters[start:end].decode() for start, end in places]
         found = [
             _Spelling(name.encode(), similarity(word, name), distance)
             for name, distance in _within(word, names, edits)
@@ -216,6 +221,7 @@ class _Group(NamedTuple):
     letters: bytes
     lengths: NDArray[np.int32]  # of each, in bytes
     signatures: NDArray[np.uint64]
+    plain: int  # how many are in ASCII
 
 
 def _group(words: _Words, size: int) -> _Group:
@@ -232,9 +238,8 @@ def _group(words: _Words, size: int) -> _Group:
     letters = b"".join(names)
     points = np.frombuffer(letters.decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
     lengths = np.concatenate((np.full(len(rows), size), np.array([*map(len, names)], np.int64)))
-    return _Group(
-        b"".join([*parts, letters]), lengths.astype(np.int32), np.concatenate([*signatures, _signatures(points)])
-    )
+    marks = np.concatenate([*signatures, _signatures(points)])
+    return _Group(b"".join([*parts, letters]), lengths.astype(np.int32), marks, len(rows))
 
 
 def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -246,23 +251,6 @@ def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
     bits = np.uint64(1) << (mixed >> np.uint32(26)).astype(np.uint64)
     found: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
     return found
-
-
-def _could_be_alike(word: str, signatures: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether the share of trigrams can reach 0.3: no fewer than 3/13 of both words' trigrams are shared then.
-
-    A known word has at least as many trigrams as its signature has bits. Trigrams of the word that fall on the same
-    bit are counted each, so shared ones are never counted too low.
-    """
-    trigrams = sorted(_trigrams(word))
-    bits = [_trigram_bit(trigram) for trigram in trigrams]
-    shared = np.zeros(len(signatures), np.uint16)
-    for times in range(1, max(map(bits.count, bits)) + 1):
-        mask = sum(1 << bit for bit in set(bits) if bits.count(bit) >= times)
-        shared += np.bitwise_count(signatures & np.uint64(mask))
-    part, whole = _SHARE
-    either = np.bitwise_count(signatures).astype(np.uint16) + np.uint16(len(trigrams))
-    return shared * np.uint16(whole + part) >= either * np.uint16(part)
 
 
 def _trigrams(word: str) -> set[str]:
@@ -432,7 +420,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     """
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
-        if words.census(name.encode()):
+        if spellings.may_have(name) and words.census(name.encode()):
             yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)

@@ -186,10 +186,10 @@ class ShardServer:
         """The codes of a segment, laid out to be compared with many questions."""
         key = (number, view.number)
         if key not in self._codes:
-            codes = view.codes
-            if codes is None:
+            parts = view.code_parts()
+            if parts is None:
                 return None
-            self._codes[key] = ComparedCodes(codes)
+            self._codes[key] = ComparedCodes(parts, count=len(view.unit_starts))
         return self._codes[key]
 
     def end(self, number: int) -> None:

@@ -252,12 +252,23 @@ class WholeDocuments:
             return snapshot.read(row.number, start, end)
         return self.one(snapshot, path, as_stored=True).content[start:end]
 
-    def texts(self, snapshot: Snapshot, hits: Sequence[Hit]) -> Iterator[str]:
-        """The text of each hit, read when it is asked for; the documents of so many are looked up at once."""
+    def texts(self, snapshot: Snapshot, hits: Sequence[Hit], *, known: dict[str, Document]) -> Iterator[str]:
+        """The text of each hit, read when it is asked for; the documents of so many are looked up at once.
+
+        Those that are read whole come to be `known`, as they are stored.
+        """
         for number, hit in enumerate(hits):
             if not number % _TOGETHER:
-                snapshot.expect({each.path for each in hits[number : number + _TOGETHER]})
-            yield self.text(snapshot, hit.path, hit.start, hit.end).decode("utf-8", "replace")
+                snapshot.expect({each.path for each in hits[number : number + _TOGETHER]} - known.keys())
+            document = known.get(hit.path)
+            if document is None:
+                row = snapshot.row(hit.path)
+                assert row is not None
+                if row.length > LONGEST_WHOLE:
+                    yield snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
+                    continue
+                document = known[hit.path] = self.one(snapshot, hit.path, as_stored=True)
+            yield document.content[hit.start : hit.end].decode("utf-8", "replace")
 
     def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line of a range."""
@@ -270,7 +281,7 @@ class WholeDocuments:
     def around(
         self,
         snapshot: Snapshot,
-        hits: Iterable[Hit],
+        hits: Sequence[Hit],
         *,
         as_stored: bool,
         budget_bytes: int,
@@ -281,6 +292,8 @@ class WholeDocuments:
         Whole ones that are `known` to whoever asks again and again are not looked up; others come to be known.
         """
         known = {} if known is None else known
+        if all(hit.path in known for hit in hits):
+            return known
         places: dict[str, list[tuple[int, int]]] = {}
         for hit in hits:
             places.setdefault(hit.path, []).append((hit.start, hit.end))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from brimful.errors import SettingError
-from brimful.kernels.columns import Columns
+from brimful.kernels.columns import Columns, OpenPages
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -71,30 +72,57 @@ def at_once(calls: Sequence[Callable[[], object]]) -> None:
 
 
 class StoredTerms:
-    """What some segments of a snapshot have of a term: one round trip for all of them, and places that are kept."""
+    """What some segments of a snapshot have of a term: one round trip for all of them, and places that are kept.
+
+    The pages on which a term would stand, one of each segment, are asked together.
+    """
 
     def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], *, kept_bytes: int) -> None:
         self._snapshot, self._segments = snapshot, segments
-        self.places: Callable[[bytes], Columns] = Room(kept_bytes).keep(self._places, size=_bytes_of)
+        self._dead = [(at, segment) for at, segment in enumerate(segments) if segment.dead]
+        room = Room(kept_bytes)
+        self.places: Callable[[bytes], Columns] = room.keep(self._places, size=_bytes_of)
+        self._pages: Callable[[tuple[int, ...]], OpenPages] = room.keep(self._open, size=lambda pages: pages.nbytes)
 
     def census(self, term: bytes) -> int:
         """How often a term stands in live text."""
-        self._snapshot.expect_terms([term])
-        return self._snapshot.census(term)
+        counts = self._beside(term).counts(term)
+        for at, segment in self._dead:
+            counts[at] = segment.count(term) if counts[at] else 0
+        return int(counts.sum())
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        self._snapshot.expect_terms([prefix])
-        found = [segment.live_names(prefix) for segment in self._segments]
-        return found[0] if len(found) == 1 else sorted({name for names in found for name in names})
+        found: set[bytes] = set()
+        here = self._beside(prefix).beginning(prefix)
+        for segment, (names, goes_on) in zip(self._segments, here, strict=True):
+            if segment.dead or goes_on or (segment.firsts and prefix < segment.firsts[0]):
+                found.update(segment.live_names(prefix))
+            elif names:
+                found.update(names.split(b"\n"))
+        return sorted(found)
 
     def _places(self, term: bytes) -> Columns:
+        found = self._beside(term).of(term)
+        if not self._dead:
+            return found
+        columns = list(found)
+        for at, segment in self._dead:
+            columns[at] = columns[at][segment.is_live(columns[at])]
+        return Columns(columns)
+
+    def _beside(self, term: bytes) -> OpenPages:
         self._snapshot.expect_terms([term])
-        return Columns([segment.positions(term) for segment in self._segments])
+        return self._pages(tuple([bisect_right(segment.firsts, term) - 1 for segment in self._segments]))
+
+    def _open(self, places: tuple[int, ...]) -> OpenPages:
+        return OpenPages(
+            [segment.page(place) if place >= 0 else None for segment, place in zip(self._segments, places, strict=True)]
+        )
 
 
 def _bytes_of(columns: Columns) -> int:
-    return sum(column.nbytes for column in columns)
+    return 8 * columns.total
 
 
 class ReadAhead:

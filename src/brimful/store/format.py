@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
+import os
 import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
@@ -115,27 +116,30 @@ DAMAGED = (
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    with _read(cursor):
+    try:
         return cursor.execute(statement, values).fetchall()
+    except _UNREADABLE as error:
+        raise _damaged(cursor, error) from error
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    with _read(cursor):
-        yield from cursor.execute(statement)
-
-
-@contextmanager
-def _read(cursor: apsw.Cursor) -> Iterator[None]:
-    """What SQLite says of bytes that it can't make sense of, in our words."""
     try:
-        yield
-    except UnicodeDecodeError as error:
-        raise CorruptError(_NO_TEXT) from error
-    except DAMAGED as error:
-        file, here = Path(cursor.connection.filename), Path.cwd()
-        path = file.relative_to(here) if file.is_relative_to(here) else file
-        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
+        yield from cursor.execute(statement)
+    except _UNREADABLE as error:
+        raise _damaged(cursor, error) from error
+
+
+_UNREADABLE = (UnicodeDecodeError, *DAMAGED)
+
+
+def _damaged(cursor: apsw.Cursor, error: Exception) -> CorruptError:
+    """What SQLite says of bytes that it can't make sense of, in our words."""
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptError(_NO_TEXT)
+    file, here = Path(cursor.connection.filename), Path.cwd()
+    path = file.relative_to(here) if file.is_relative_to(here) else file
+    return CorruptError(f"{path} is damaged ({error}); restore it or index the sources again")
 
 
 def unpacked(packed: bytes, *, most: int) -> bytes:
@@ -202,11 +206,10 @@ def seal_of(*values: object) -> bytes:
         raw = value if isinstance(value, bytes) else repr(value).encode()
         size = len(raw)
         parts += (_SIZES[size] if size < len(_SIZES) else b"%d:" % size, raw)
-    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob
+    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob, which comes last
         return blake3(b"".join(parts)).digest(8)
-    hasher = blake3()
-    for part in parts:
-        hasher.update(part)
+    hasher = blake3(b"".join(parts[:-1]))
+    hasher.update(parts[-1])
     return hasher.digest(8)
 
 
@@ -466,8 +469,16 @@ class Room:
         return kept
 
 
+_MOST_HEAPS = -8  # M_ARENA_MAX of glibc
 _FREE_BYTES = 32 << 20
 """So much that is free is worth the milliseconds that it takes to give it back."""
+_FREE_SHARE = 5
+"""If it is more than one byte of so many: what the next question needs again takes as long to get back."""
+
+
+_GROWN_BYTES = 8 << 20
+"""So much more is resident than when the allocator was last asked, before it is asked again: it takes a millisecond."""
+_resident = [0]  # bytes, when it was asked, or the fewest since
 
 
 def give_back() -> None:
@@ -476,8 +487,36 @@ def give_back() -> None:
     A question over a gigabyte makes columns of a hundred megabytes and lets go of them; between what stays, the C
     library of Linux keeps their pages. Where there is another one, nothing happens.
     """
-    if (system := _allocator()) is not None and system.mallinfo2().free > _FREE_BYTES:
-        system.malloc_trim(0)
+    if (system := _allocator()) is None:
+        return
+    resident = _resident_bytes()
+    if resident - _resident[0] >= _GROWN_BYTES or not resident:
+        if system.mallinfo2().free > max(_FREE_BYTES, resident // _FREE_SHARE):
+            system.malloc_trim(0)
+            resident = _resident_bytes()
+        _resident[0] = resident
+    else:
+        _resident[0] = min(_resident[0], resident)
+
+
+def _resident_bytes() -> int:
+    """How much of this process lies in memory; 0 where nobody tells."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as told:  # noqa: PTH123  (a path object takes as long again)
+            return int(told.read(256).split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0
+
+
+def share_memory() -> None:
+    """Let all threads that begin from now on take memory from one heap.
+
+    The C library of Linux gives each thread a heap of its own, and what is free in one is of no use in another: a
+    thread that indexes beside one that reads takes a fifth more. It holds for the whole process, so a program says it,
+    no library. Where the environment says how many heaps there are, or the C library is another, nothing happens.
+    """
+    if (system := _allocator()) is not None and "MALLOC_ARENA_MAX" not in os.environ:
+        system.mallopt(_MOST_HEAPS, 1)
 
 
 class _Allocated(ctypes.Structure):
@@ -494,6 +533,7 @@ def _allocator() -> Any:
     try:
         system.mallinfo2.restype, system.mallinfo2.argtypes = _Allocated, ()
         system.malloc_trim.argtypes = (ctypes.c_size_t,)
+        system.mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
     except AttributeError:  # another C library, or an older one
         return None
     return system
@@ -506,8 +546,18 @@ _TIMES, _FLOOR_BYTES = 64, 64 << 20
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
 _MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _BLOBS_AT_ONCE = 256
-_KEPT_BYTES = 20 << 20
+_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
 """Of blocks, pages, sections and codes together, unpacked as they are read."""
+
+
+def kept_bytes_of(store_bytes: int) -> int:
+    """What a reader of a store of this size keeps: a large one has more that must stay, so less is kept beside it.
+
+    >>> [kept_bytes_of(size << 20) >> 20 for size in (1, 100, 700)]
+    [63, 57, 20]
+    """
+    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 16)
+
 
 Cuts = NDArray[np.int64] | NDArray[np.uint32]
 """Ascending places on an axis, in four bytes each where that holds them: a gigabyte of text has millions."""
@@ -544,10 +594,10 @@ class Rounds(Protocol):
 class BlobReader:
     """Verified blobs of one moment."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, *, kept_bytes: int = _KEPT_BYTES) -> None:
         self._cursor = cursor
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
-        room = Room(_KEPT_BYTES)
+        room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
         self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
         self._codes = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
@@ -655,25 +705,23 @@ class BlobReader:
         """A blob of unit codes."""
         return self._codes(key_of(segment, CODES, place))
 
-    def all_codes(self, segment: int, count: int) -> list[Codes]:
+    def all_codes(self, segment: int, count: int) -> Iterator[Codes]:
         """The first so many blobs of unit codes; none of them is kept here, since whoever asks for all keeps them."""
-        codes: list[Codes] = []
         for first in range(0, count, _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
             if self.is_far:  # where lengths are looked at before anything comes
                 self.expect(keys)
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             found = self._cursor.fetch(
                 "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
             )
             if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-                codes += map(self._read_codes, keys)
+                yield from map(self._read_codes, keys)
                 continue
             for key, data, seal in found:
                 check_seal(f"blob {key}", seal, key, data)
-                codes.append(self._codes_in(key, data))
-        return codes
+                yield self._codes_in(key, data)
 
     def _read_page(self, key: int) -> OpenPage:
         return OpenPage(self.blob(key))
@@ -682,7 +730,8 @@ class BlobReader:
         return self._codes_in(key, self.blob(key))
 
     def _codes_in(self, key: int, packed: bytes) -> Codes:
-        raw = unpacked(packed, most=BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES)
+        most = BLOB_CODES * CODE_BYTES if place_of(key) else _MOST_CODES
+        raw = zstd.stored_in(packed, most=most) or unpacked(packed, most=most)
         if len(raw) % CODE_BYTES:
             raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
         return np.frombuffer(raw, np.uint8).reshape(-1, CODE_BYTES)
@@ -725,17 +774,17 @@ def unpack_table(packed: bytes, *, width: int, most: int) -> list[Numbers]:
 def pack_cards(cards: Sequence[Card]) -> bytes:
     """Cards column by column, compressed.
 
-    >>> unpack_cards(pack_cards([Card(7, "a.md", None, 5, 60, "prose", None)]), most=200)[0].path
-    'a.md'
+    >>> unpack_cards(pack_cards([Card(7, "a.md", None, 5, 60, "prose", None)]), most=200)[1]
+    ['a.md']
     """
     columns = list(zip(*sorted(cards), strict=True))
     return packer(_LEVEL)(json.dumps(columns).encode())
 
 
-def unpack_cards(packed: bytes, *, most: int) -> list[Card]:
-    """The cards that `pack_cards` packed, of so many bytes at most."""
-    columns = json.loads(unpacked(packed, most=most))
-    return list(map(Card._make, zip(*columns, strict=True)))
+def unpack_cards(packed: bytes, *, most: int) -> list[Sequence[Any]]:
+    """The cards that `pack_cards` packed, of so many bytes at most: a column for each field."""
+    columns: list[Sequence[Any]] = json.loads(unpacked(packed, most=most))
+    return columns or [()] * len(Card._fields)
 
 
 def pack_little(counts: Mapping[bytes, int]) -> bytes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from blake3 import blake3
+
+from brimful.classes import dataclass
 
 _BITS = 12
 BUCKETS = 1 << _BITS

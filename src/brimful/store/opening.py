@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import closing
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import InputError, StoreUnreachableError
+from brimful.home import own_folder
 from brimful.index.embedders import Embedder
 from brimful.store.address import STORE_NAME, Address, Place, Shards, is_address, is_list, several, shards_of
 from brimful.store.claims import ALL
@@ -110,7 +110,7 @@ def digests_of(place: Place) -> Path:
         return digests_of(place.places[0] if place.file is None else place.file)
     if isinstance(place, Path):
         return place.with_name(f"{place.name}-digests")
-    from platformdirs import user_data_path
+    from hashlib import sha256
 
-    folder = user_data_path("brimful", appauthor=False) / "servers"
-    return folder / f"{hashlib.sha256(place.key.encode()).hexdigest()[:24]}-digests"
+    folder = own_folder("data") / "servers"
+    return folder / f"{sha256(place.key.encode()).hexdigest()[:24]}-digests"

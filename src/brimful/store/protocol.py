@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, Places
+from brimful.index.segments import Numbers, OpenPage, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.text.kinds import Kind
@@ -92,9 +91,15 @@ class Documents:
         >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
         (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
         """
-        found = sorted(cards, key=itemgetter(1))
-        columns = tuple(zip(*found, strict=True)) or ((),) * len(Card._fields)
-        numbers, paths, titles, lengths, times, kinds, languages = columns
+        return cls.of_columns(list(zip(*cards, strict=True)) or [()] * len(Card._fields))
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Sequence[Any]]) -> Documents:
+        """The same of cards whose fields are columns already, one for each field."""
+        order = sorted(range(len(columns[1])), key=columns[1].__getitem__)
+        numbers, paths, titles, lengths, times, kinds, languages = (
+            tuple(map(column.__getitem__, order)) for column in columns
+        )
         known = np.array([NO_TIME if time is None else time for time in times], np.int64)
         column = np.array(numbers, np.int64)
         rows = np.argsort(column)
@@ -194,11 +199,31 @@ class SegmentView(Protocol):
     def codes(self) -> Codes | None:
         """A row of 32 bytes for each of `units`; None in a store without vectors."""
 
+    def code_parts(self) -> Iterator[Codes] | None:
+        """The same rows, some hundreds of them at a time."""
+
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units, of which only those are read."""
 
+    @property
+    def dead(self) -> int:
+        """Extents that are no longer live."""
+
+    @property
+    def firsts(self) -> list[bytes]:
+        """The first term of every page."""
+
+    def page(self, place: int) -> OpenPage:
+        """A page of terms and their positions, those of dead text included."""
+
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
+
+    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+        """Which positions lie in live text."""
+
+    def count(self, term: bytes) -> int:
+        """How often a term stands in live text."""
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted, those of dead text included; no positions are read."""

@@ -11,6 +11,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, Places, Postings, read_page
+from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE, at_once
@@ -41,6 +42,7 @@ from brimful.store.format import (
     Rounds,
     SegmentRow,
     check_seal,
+    kept_bytes_of,
     key_of,
     seal_of,
     unpack_cards,
@@ -209,12 +211,17 @@ class StoredSegment:
 
     def cards(self) -> list[Card]:
         """What is shown of the live documents that begin here."""
+        return list(map(Card._make, zip(*self.card_columns(), strict=True)))
+
+    def card_columns(self) -> list[Sequence[Any]]:
+        """The same, a column for each field of a card."""
         packed, most = self._shelf.column(key_of(self.number, CARDS))
-        cards = unpack_cards(packed, most=most)
+        columns = unpack_cards(packed, most=most)
         if not self.dead:
-            return cards
+            return columns
         begun = set(self.extents.documents[self.extents.starts == 0].tolist())
-        return [card for card in cards if card.number in begun]
+        is_live = [number in begun for number in columns[0]]
+        return [list(compress(column, is_live)) for column in columns]
 
     @property
     def units(self) -> Numbers:
@@ -250,12 +257,17 @@ class StoredSegment:
     @property
     def codes(self) -> Codes | None:
         """A row for each unit."""
+        parts = self.code_parts()
+        return None if parts is None else np.concatenate(list(parts))
+
+    def code_parts(self) -> Iterator[Codes] | None:
+        """The same rows as the blobs have them, so that all of them are in memory once only."""
         if not self._has_codes:
             return None
         if self._are_together:
-            return self._shelf.codes(self.number, 0)
+            return iter((self._shelf.codes(self.number, 0),))
         blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
-        return np.concatenate([self._checked(codes, place) for place, codes in enumerate(blobs)])
+        return _joined(self._checked(codes, place) for place, codes in enumerate(blobs))
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units; None in a store without vectors."""
@@ -298,6 +310,10 @@ class StoredSegment:
         places = {bisect_right(self.firsts, term) - 1 for term in terms}
         return [key_of(self.number, PAGE, place) for place in places if place >= 0]
 
+    def page(self, place: int) -> OpenPage:
+        """A page of terms and their positions, those of dead text included."""
+        return self._shelf.page(self.number, place)
+
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
         positions = self.all_positions(term)
@@ -306,7 +322,7 @@ class StoredSegment:
     def all_positions(self, term: bytes) -> Numbers:
         """Where a term stands, in dead text too."""
         place = bisect_right(self.firsts, term) - 1
-        return self._shelf.page(self.number, place).of(term) if place >= 0 else _NOTHING
+        return self.page(place).of(term) if place >= 0 else _NOTHING
 
     def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
@@ -320,7 +336,7 @@ class StoredSegment:
         place = bisect_right(self.firsts, term) - 1
         if place < 0:
             return 0
-        count = self._shelf.page(self.number, place).count(term)
+        count = self.page(place).count(term)
         if not self.dead or not count:
             return count
         positions = self.all_positions(term)
@@ -341,7 +357,7 @@ class StoredSegment:
         """The terms that begin so, sorted."""
         found: list[bytes] = []
         for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names, goes_on = self._shelf.page(self.number, place).beginning(prefix)
+            names, goes_on = self.page(place).beginning(prefix)
             found += names
             if not goes_on:
                 break
@@ -391,7 +407,12 @@ class StoredSegment:
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
-        blocks = range(start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+        place = start // BLOCK_BYTES
+        if end <= (place + 1) * BLOCK_BYTES and start < end:  # most are in one block
+            block, begin = self._shelf.block(self.number, place), place * BLOCK_BYTES
+            if end - begin <= len(block):
+                return block[start - begin : end - begin]
+        blocks = range(place, (end - 1) // BLOCK_BYTES + 1)
         joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
         begin = blocks.start * BLOCK_BYTES
         if end - begin > len(joined):
@@ -401,6 +422,12 @@ class StoredSegment:
     def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
         """The same of several places."""
         return list(map(self.text, starts, ends))
+
+
+def _joined(blobs: Iterator[Codes]) -> Iterator[Codes]:
+    """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
+    while some := list(islice(blobs, _BLOBS_TOGETHER)):
+        yield np.concatenate(some)
 
 
 class _PartView(StoredSegment):
@@ -465,6 +492,7 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets that one statement asks for."""
+_BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and again
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
@@ -531,12 +559,18 @@ class StoredSnapshot(ComparedElsewhere):
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
-        self._shelf = BlobReader(self._cursor) if shelf is None else shelf
+        self._shelf = self._reader() if shelf is None else shelf
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
         self._expected: dict[str, Row] = {}  # read before they are asked for
         self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
         self._was_expected: set[str] = set()
+
+    def _reader(self) -> BlobReader:
+        """What is far away is kept by whoever fetches it, and of a shard there are several: they keep less here."""
+        if self._cursor.is_far or self.claim() is not None:
+            return BlobReader(self._cursor)
+        return BlobReader(self._cursor, kept_bytes=kept_bytes_of(self._cursor.size_bytes()))
 
     @property
     def cursor(self) -> Cursor:
@@ -638,7 +672,10 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
-        return Documents.of(card for segment in self._segments.values() for card in segment.cards())
+        parts = [segment.card_columns() for segment in self._segments.values()]
+        return Documents.of_columns(
+            [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
+        )
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
@@ -737,8 +774,16 @@ class StoredSnapshot(ComparedElsewhere):
     def _cuts(
         self, number: int, cuts_in: Callable[[StoredSegment, int, int], Numbers], low: int, high: int | None
     ) -> Numbers:
-        cuts, length = [], 0
-        for segment, base, start, size in self._extents(number):
+        cuts, length, extents = [], 0, self._extents(number)
+        if len(extents) == 1 and low == 0 and high is None:  # as most are, and read whole
+            segment, base, _, size = extents[0]
+            found = cuts_in(self._segments[segment], base, base + size)
+            if len(found) and found[0] == base:
+                whole = np.empty(len(found) + 1, np.int64)
+                np.subtract(found, base, out=whole[:-1])
+                whole[-1] = size
+                return whole
+        for segment, base, start, size in extents:
             length = start + size
             if start < (length if high is None else high) and low < length:
                 last = size if high is None else min(size, high - start)

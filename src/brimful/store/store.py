@@ -600,7 +600,8 @@ class Store(Closing, ABC):
                 for start, end in now.extents(number)
             )
             for group in grouped(laid):
-                write_segment(cursor, built(group, embedder), np.array([each.document for each in group]))
+                documents = np.array([each.document for each in group])
+                write_segment(cursor, built(group, embedder), documents)
             for segment in old:
                 drop_segment(cursor, segment.number)
             write_meta(cursor, "model", model_of(embedder).encode())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -57,6 +58,7 @@ from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
 from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
+from brimful.text.terms import Names
 from brimful.zstd import packer, stored
 
 if TYPE_CHECKING:
@@ -128,26 +130,38 @@ class _Outline(NamedTuple):
     blocks: list[_Blob]  # its text
 
 
-def _outline(group: Sequence[Laid]) -> _Outline:
-    """Lay a group of extents on an axis, find where they can be cut, and compress their text."""
-    texts = outline_extents([each.extent for each in group])
-    ends = texts.bases + np.array([len(each.extent.content) for each in group], np.int64)
+def _outline(group: list[Laid]) -> _Outline:
+    """Lay a group of extents on an axis, find where they can be cut, and compress their text; the group is emptied."""
+    sizes = np.array([len(each.extent.content) for each in group], np.int64)
     starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
+    extents = [each.extent for each in group]
+    group.clear()
+    texts = outline_extents(extents)
+    ends = texts.bases + sizes
     return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
 
 
 def _pack_outline(given: _Outline, embedder: Embedder | None) -> Packed:
-    """Find the terms of a segment and what its units mean; pack and compress all that it holds."""
-    segment = index_terms(given.texts)
+    """Find the terms of a segment and what its units mean; pack and compress all that it holds.
+
+    Its text is let go of when it was read for the last time.
+    """
+    texts, ends, starts, _, blocks = given
+    del given
+    segment = index_terms(texts)
+    if embedder is None or embedder.kind == "static":
+        segment = replace(segment, padded=b"")
+    length, bases = int(ends[-1]), texts.bases
+    del texts
     codes = code_units(segment, embedder) if embedder is not None else None
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
         *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
-        *given.blocks,
+        *blocks,
     ]
-    return Packed(segment.length, segment.bases, given.ends, given.starts, blobs)
+    return Packed(length, bases, ends, starts, blobs)
 
 
 def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
@@ -198,12 +212,15 @@ def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
 
 def _little_in(postings: Postings) -> dict[bytes, int]:
     """How often the words stand here that tell languages apart."""
-    found: dict[bytes, int] = {}
-    for word in (word for own in telling_words().values() for word in own):
-        at = bisect_left(postings.names, word)
-        if at < len(postings.names) and postings.names[at] == word:
-            found[word] = int(postings.offsets[at + 1] - postings.offsets[at])
-    return found
+    words = _telling()
+    rows, known = Names.of(postings.names).find(words)
+    counts = np.append(np.diff(postings.offsets), 0)[rows].tolist()
+    return {word: count for word, count, is_here in zip(words, counts, known.tolist(), strict=True) if is_here}
+
+
+@cache
+def _telling() -> Names:
+    return Names.of([word for own in telling_words().values() for word in own])
 
 
 def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blob]:
@@ -262,7 +279,7 @@ def mask(cursor: Cursor, documents: Sequence[int]) -> None:
 def rename_card(cursor: Cursor, segment: int, number: int, path: str) -> None:
     """Show another path for a document that begins in this segment."""
     packed, most = BlobReader(cursor).column(key_of(segment, CARDS))
-    cards = unpack_cards(packed, most=most)
+    cards = list(map(Card._make, zip(*unpack_cards(packed, most=most), strict=True)))
     write_cards(cursor, segment, [card._replace(path=path) if card.number == number else card for card in cards])
 
 
@@ -344,40 +361,44 @@ class _Outlines(NamedTuple):
     segments: list[_Outline]
 
 
-def lay_out(entries: Sequence[Entry], *, parts: Parts = WHOLE) -> _Outlines:
+def lay_out(entries: list[Entry], *, parts: Parts = WHOLE) -> _Outlines:
     """Lay a batch out in segments; of documents with the same path the last one is taken.
 
-    For a corpus in several parts no segment has documents of two; `split` makes a batch of each.
+    For a corpus in several parts no segment has documents of two; `split` makes a batch of each. The entries are taken
+    out of the list, and let go of as soon as their segment has their text.
     """
     latest = {entry.document.path: entry for entry in entries}
-    entries = [latest[path] for path in sorted(latest)]
-    rows = [row_of(entry) for entry in entries]
+    entries.clear()
+    left = {at: latest.pop(path) for at, path in enumerate(sorted(latest))}
+    rows = [row_of(entry) for entry in left.values()]
+    maps = {at: pack_map(entry.source_map) for at, entry in left.items() if entry.source_map is not None}
     segments: list[_Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
-        laid = (
-            Laid(number, start, Extent(piece, entry.document.kind, entry.document.language))
-            for number, entry in enumerate(entries)
-            if parts[rows[number].bucket] == part
-            for start, piece in pieces(entry.document)
-        )
-        segments += map(_outline, grouped(laid))
-    maps = {at: pack_map(entry.source_map) for at, entry in enumerate(entries) if entry.source_map is not None}
+        chosen = (at for at, row in enumerate(rows) if parts[row.bucket] == part)
+        segments += map(_outline, grouped(_laid(left, chosen)))
     return _Outlines(rows, maps, segments)
+
+
+def _laid(entries: dict[int, Entry], chosen: Iterable[int]) -> Iterator[Laid]:
+    """The extents of some entries, each of which is taken out of the others."""
+    for number in chosen:
+        document = entries.pop(number).document
+        for start, piece in pieces(document):
+            yield Laid(number, start, Extent(piece, document.kind, document.language))
 
 
 def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
     """Find the terms of a batch and what its units mean; an outline is let go of when that is done."""
     segments = []
     while given.segments:
-        outlined = given.segments.pop(0)
-        segments.append((_pack_outline(outlined, embedder), outlined.documents))
-        del outlined
+        documents = given.segments[0].documents
+        segments.append((_pack_outline(given.segments.pop(0), embedder), documents))
     return Prepared(given.rows, given.maps, segments, model_of(embedder))
 
 
 def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
     """Lay a batch out and index it."""
-    return index(lay_out(entries, parts=parts), embedder)
+    return index(lay_out(list(entries), parts=parts), embedder)
 
 
 def part_of(path: str, parts: Parts) -> int:
@@ -429,8 +450,8 @@ def row_of(entry: Entry) -> Row:
     )
 
 
-def built(group: Sequence[Laid], embedder: Embedder | None) -> Packed:
-    """A segment of extents, packed."""
+def built(group: list[Laid], embedder: Embedder | None) -> Packed:
+    """A segment of extents, packed; the group is emptied."""
     return _pack_outline(_outline(group), embedder)
 
 

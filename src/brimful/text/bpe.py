@@ -190,6 +190,8 @@ class BpeCounter:
         self._lead = "a" if vocabulary in _SPACE_FIRST else ""
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
+        # What `run` says, remembered if the text is short.
+        self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
     def __repr__(self) -> str:
         return f"BpeCounter({self.name!r})"
@@ -213,11 +215,7 @@ class BpeCounter:
         """The tokens that a text adds where it stands behind a joint."""
         if self._word_by_word:
             return sum(map(self._memory.__getitem__, words(text)))
-        return sum(map(self._length, _parts(text)))
-
-    def short_run(self, text: str) -> int:
-        """The same, remembered if the text is short."""
-        return self.run(text) if self._word_by_word else self._memory[text]
+        return self._length(text) if len(text) <= _AT_ONCE else sum(map(self._length, _parts(text)))
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
@@ -284,27 +282,30 @@ class _BpeMeasure:
             self._tokens = self._count()
         return self._tokens
 
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, _BpeMeasure) or other._counter is not self._counter:
+    def __add__(self, other: _BpeMeasure) -> _BpeMeasure:
+        if type(other) is not _BpeMeasure or other._counter is not self._counter:
             return NotImplemented
+        counter, tail = self._counter, other._tail
+        if self._tail is not None and tail is not None:  # most have joints
+            inner = self._inner + counter.short_run(self._tail + other._head) + other._inner
+            return _BpeMeasure(counter, self._head, inner, tail)
         if not other._head:
             return self
         if not self._head:
             return other
         between = (self._head if self._tail is None else self._tail) + other._head
-        run = self._counter.short_run
         if self._tail is None:
             head_end = next_joint(between) or len(between)
             head, between = between[:head_end], between[head_end:]
-            if not between and other._tail is None:
-                return type(self)(self._counter, head, 0, None)
+            if not between and tail is None:
+                return _BpeMeasure(counter, head, 0, None)
         else:
             head = self._head
-        inner, tail = self._inner + other._inner, other._tail
         if tail is None:
             tail_start = last_joint(between)
             between, tail = between[:tail_start], between[tail_start:]
-        return type(self)(self._counter, head, inner + (run(between) if between else 0), tail)
+        inner = self._inner + other._inner
+        return _BpeMeasure(counter, head, inner + (counter.short_run(between) if between else 0), tail)
 
     def _count(self) -> int:
         # A head stands at the text's start, so it is counted as a text of its own.

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import bisect
 import functools
+import struct
 import sys
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import dataclass
+from brimful.text import token_tables
+
 # ---- characters: What kind of character is this, and how is it written in a term?
 #
 # Every character has one class and one folded form: compatibility and case folding of each by itself (`Ｆ` and
-# `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). The tables come from Python's `unicodedata`,
-# in less than 0.1 s when they are first needed.
+# `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). What they are comes from Python's `unicodedata`,
+# in less than 0.1 s when a process first needs it; the next one reads it from a file (`token_tables`).
 
 TERM_RULES: Final = 1
 """Goes up whenever some text gets other terms than before: stores remember by which rules theirs were made."""
@@ -89,7 +92,7 @@ class Tables:
     """What Unicode says about every code point, as far as terms go."""
 
     classes: NDArray[np.uint8]  # by code point
-    folds: NDArray[np.uint32]  # by code point: what it is folded to, or the first of several
+    shifts: NDArray[np.uint32]  # by code point: how far away is what it is folded to, or the first of several
     longer: NDArray[np.uint16]  # by code point: row in `tails`, 0 if the folded form is one code point
     tails: NDArray[np.uint32]  # the further code points of a folded form, filled up with 0
     followers: NDArray[np.bool_]  # by code point: depends on what it follows (marks, seconds of a pair, ignored)
@@ -97,13 +100,59 @@ class Tables:
     composed: NDArray[np.uint32]  # what each pair becomes
 
 
+class Known(NamedTuple):
+    """The same in few bytes, as it is written down."""
+
+    ends: NDArray[np.uint32]  # of runs of code points of one class
+    kinds: NDArray[np.uint8]  # the class of each
+    folded: NDArray[np.uint32]  # the code points that have another form
+    forms: NDArray[np.uint32]  # and the first code point of it
+    long: NDArray[np.uint32]  # the code points whose form has several
+    tails: NDArray[np.uint32]  # their further ones, as many for each
+    pairs: NDArray[np.uint64]
+    composed: NDArray[np.uint32]
+
+
+_MAGIC, _TYPES = b"BCT1", ("<u4", "u1", "<u4", "<u4", "<u4", "<u4", "<u8", "<u4")
+
+
 @functools.cache
 def _tables_of_unicode() -> Tables:
-    """The tables, made once."""
+    """The tables, made once for a process, of what was found out once for this Unicode."""
+    place = token_tables.folder()
+    if place is None:
+        return _laid_out(_found_out())
+    path = place / f"characters-{TERM_RULES}-{unicodedata.unidata_version}.table"
+    try:
+        return _laid_out(Known(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
+    except (OSError, ValueError, IndexError, struct.error):
+        known = _found_out()
+        token_tables.write_arrays(path, known, _TYPES, magic=_MAGIC)
+        return _laid_out(known)
+
+
+def _laid_out(known: Known) -> Tables:
+    """What is known of some code points as tables of all."""
+    size = sys.maxunicode + 1
+    ends = known.ends.astype(np.int64)
+    classes = np.repeat(known.kinds, ends - np.append(0, ends[:-1]))
+    shifts, longer = np.zeros(size, np.uint32), np.zeros(size, np.uint16)
+    shifts[known.folded] = known.forms - known.folded
+    longer[known.long] = np.arange(1, len(known.long) + 1)
+    followers = (classes == MARK) | (classes == _IGNORED)
+    followers[(known.pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)] = True
+    tails = known.tails.reshape(len(known.long) + 1, -1)
+    if len(classes) != size or len(known.pairs) != len(known.composed):
+        raise ValueError("every code point needs a class, and every pair what it becomes")
+    return Tables(classes, shifts, longer, tails, followers, known.pairs, known.composed)
+
+
+def _found_out() -> Known:
+    """What `unicodedata` says of every code point."""
     size = sys.maxunicode + 1
     classes = np.zeros(size, np.uint8)
     folds = np.arange(size, dtype=np.uint32)
-    longer = np.zeros(size, np.uint16)
+    longer: list[int] = []
     tails: list[str] = [""]
     for first, last in _UNIFORM:
         classes[first : last + 1] = _script(first)
@@ -125,21 +174,22 @@ def _tables_of_unicode() -> Tables:
             classes[code] = kind
             folds[code] = ord(form[0])
         if len(form) > 1:
-            longer[code] = len(tails)
+            longer.append(code)
             tails.append(form[1:])
     classes[letters] = np.where(script[letters], script[letters], LOWER)
     pairs = dict(sorted(_compositions()))
-    followers = (classes == MARK) | (classes == _IGNORED)
-    followers[[pair & 0xFFFFFFFF for pair in pairs]] = True
     width = max(len(tail) for tail in tails)
-    return Tables(
-        classes=classes,
-        folds=folds,
-        longer=longer,
-        tails=np.array([[*map(ord, tail), *[0] * (width - len(tail))] for tail in tails], np.uint32),
-        followers=followers,
-        pairs=np.fromiter(pairs.keys(), np.uint64, len(pairs)),
-        composed=np.fromiter(pairs.values(), np.uint32, len(pairs)),
+    ends = np.append(np.flatnonzero(np.diff(classes)) + 1, size)
+    folded = np.flatnonzero(folds != np.arange(size))
+    return Known(
+        ends.astype(np.uint32),
+        classes[ends - 1],
+        folded.astype(np.uint32),
+        folds[folded],
+        np.array(longer, np.uint32),
+        np.array([[*map(ord, tail), *[0] * (width - len(tail))] for tail in tails], np.uint32).reshape(-1),
+        np.fromiter(pairs.keys(), np.uint64, len(pairs)),
+        np.fromiter(pairs.values(), np.uint32, len(pairs)),
     )
 
 
@@ -386,9 +436,11 @@ def _expand(
     tables = _tables_of_unicode()
     rows = np.where(kept, tables.longer[codes], 0)
     if not rows.any() and kept.all():
-        return tables.folds[codes], kinds, np.arange(len(codes))
+        return codes + tables.shifts[codes], kinds, np.arange(len(codes))
     counts = kept + np.count_nonzero(tables.tails, axis=1)[rows]
     form_of = np.repeat(np.arange(len(codes)), counts)
     nth = np.arange(len(form_of)) - (np.cumsum(counts) - counts)[form_of]
-    forms = np.where(nth == 0, tables.folds[codes][form_of], tables.tails[rows[form_of], np.maximum(nth - 1, 0)])
+    forms = np.where(
+        nth == 0, (codes + tables.shifts[codes])[form_of], tables.tails[rows[form_of], np.maximum(nth - 1, 0)]
+    )
     return forms, kinds[form_of], form_of

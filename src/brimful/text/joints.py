@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,16 @@ LETTER = (
 AFTER_LETTER = r"\n0-9,.;:!?)\]}\"、。，；：！？」）"
 BEFORE_SPACE = r"[^\s\u2581>]"
 
-_JOINT = compiled(rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{LETTER}](?=[{AFTER_LETTER}])")
-_LAST = compiled(rf"(?s:.*)(?:{_JOINT.pattern})")
+
+def _joints(letter: str, after_letter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What a joint stands behind, and all up to the last such place."""
+    joint = rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{letter}](?=[{after_letter}])"
+    return compiled(joint), compiled(rf"(?s:.*)(?:{joint})")
+
+
+_JOINT, _LAST = _joints(LETTER, AFTER_LETTER)
+# The same of a text in ASCII: compiled in a tenth of the time.
+_ASCII_JOINT, _ASCII_LAST = _joints("A-Za-z", r"\n0-9,.;:!?)\]}\"")
 _WORD = compiled(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
 
 
@@ -46,7 +55,7 @@ def next_joint(text: str, position: int = 0) -> int:
     >>> next_joint("to the brim"), next_joint("brimful")
     (2, 0)
     """
-    joint = _JOINT.search(text, position)
+    joint = (_ASCII_JOINT if text.isascii() else _JOINT).search(text, position)
     return joint.end() if joint else 0
 
 
@@ -56,7 +65,7 @@ def last_joint(text: str) -> int:
     >>> last_joint("to the brim")
     6
     """
-    joint = _LAST.match(text)
+    joint = (_ASCII_LAST if text.isascii() else _LAST).match(text)
     return joint.end() if joint else 0
 
 

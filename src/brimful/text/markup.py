@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from brimful.classes import dataclass
 from brimful.kernels import lines as kernels
+from brimful.kernels.runs import Anchors
 from brimful.patterns import compiled
 from brimful.text import passages
-from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, line_above
+from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
 from brimful.text.times import time_of
 
 # ---- titles: Which headings does a text have? What is done at each of their marks.
@@ -112,14 +114,21 @@ def _on_command(reading: Reading, found: re.Match[bytes]) -> int:
     return found.end()
 
 
+_ROFF_SIGNS = compiled(rb"\\f.|\\&|\"")
+
+
 def _on_macro(reading: Reading, found: re.Match[bytes]) -> int:
+    _add_heading(reading, *_macro(reading.text, found))
+    return found.end()
+
+
+def _macro(text: bytes, found: re.Match[bytes]) -> tuple[int, int, int, bytes]:
+    """Where the heading of a macro starts and ends in the content, its level, and its title: the rest of the line."""
     begin = found.end()
-    end = reading.text.find(b"\n", begin)
-    end = end if end >= 0 else len(reading.text)
-    title = re.sub(rb"\\f.|\\&|\"", b"", reading.text[begin:end]).strip()
-    level = 1 if found["word"].upper() == b"SH" else 2
-    _add_heading(reading, found.start("macro") - 1, begin - 1 + len(reading.text[begin:end].rstrip()), level, title)
-    return begin
+    end = text.find(b"\n", begin)
+    line = text[begin : end if end >= 0 else len(text)]
+    title = (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
+    return found.start(), begin - 1 + len(line.rstrip()), 1 if found["word"] in (b"SH", b"Sh") else 2, title
 
 
 def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
@@ -179,7 +188,7 @@ _SMALL_WORD = 4
 _LONGEST_LINE = 90
 
 
-def _page_heads(content: bytes) -> list[tuple[int, int, int, bytes]]:
+def _page_heads(content: bytes) -> list[Title]:
     r"""What stands at the head of each page: where it starts and ends, its level, and its words.
 
     A line there is a title if its words begin with capitals, short ones aside, and it does not end as a sentence.
@@ -276,20 +285,64 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     >>> headings[0].title, [(each.kind, each.lead) for each in passages]
     ('Tea', [('list', (7, 16))])
     """
-    reading = Reading(content, b"\n" + content)
-    pattern = _pattern(form)
+    reading = Reading(content, b"\n" + content, _items(form))
     position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
-    while (found := pattern.search(reading.text, position)) is not None:
+    found = _read_marks(reading, _pattern(form), position, len(reading.text))
+    headings = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
+    return sections_of(headings, len(content)), found
+
+
+def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end: int) -> tuple[Passage, ...]:
+    """Do what each mark between two places asks for; returns the passages that were found, in order."""
+    while (found := pattern.search(reading.text, position)) is not None and found.start() < end:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
-    if form == "text":
-        _add_page_heads(reading)
     found_passages = reading.passages
     for at, items in reading.items.items():
         begun = found_passages[at]
         found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
     found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
-    return sections_of(reading.headings, len(content)), tuple(found_passages)
+    return tuple(found_passages)
+
+
+class PartedText:
+    r"""The headings and passages of plain text, read part by part where somebody asks for what stands around a byte.
+
+    A part begins below an empty line with a word that is no item's number. Nothing that `read_markup` finds reaches
+    over such a place, and no list goes on behind it: what is read from there on is what it finds there.
+
+    >>> text = PartedText(b"\nTEA\n\nYou need:\n- a pot\n" + b"\nIt is hot.\n" * 9, part_bytes=40)
+    >>> text.headings[0].title, [each.kind for each in text.passages_at(17)], text.passages_at(90)
+    ('TEA', ['list'], ())
+    """
+
+    def __init__(self, content: bytes, *, part_bytes: int = 2_000) -> None:
+        self._content, self._text = content, b"\n" + content
+        self._read: dict[int, tuple[list[Title], tuple[Passage, ...]]] = {}
+        self._bounds = [0]  # where parts begin
+        while (found := _PART.search(self._text, self._bounds[-1] + part_bytes)) is not None:
+            self._bounds.append(found.end() - 1)
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """All headings: only parts that have a line which may be one are read for them."""
+        parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
+        found = [each for part in parts for each in self._part(part)[0]]
+        return sections_of(_or_page_heads(self._content, found), len(self._content))
+
+    def passages_at(self, position: int) -> tuple[Passage, ...]:
+        """The passages of the part around a byte, in order."""
+        return self._part(self._part_of(position))[1]
+
+    def _part_of(self, position: int) -> int:
+        return bisect_right(self._bounds, position) - 1
+
+    def _part(self, part: int) -> tuple[list[Title], tuple[Passage, ...]]:
+        if part not in self._read:
+            reading = Reading(self._content, self._text, _items("text"))
+            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(self._text)
+            self._read[part] = reading.headings, _read_marks(reading, _pattern("text"), self._bounds[part], end)
+        return self._read[part]
 
 
 def titles_in(content: bytes) -> list[tuple[int, int, int]]:
@@ -301,23 +354,26 @@ def titles_in(content: bytes) -> list[tuple[int, int, int]]:
     [(11, 28, 1)]
     """
     form = format_of(content, language="text")
-    reading = Reading(content, b"\n" + content)
-    position, pattern = 0, _title_pattern(form)
+    if form == "roff":
+        text = b"\n" + content
+        macros = [_macro(text, found) for found in _title_pattern(form, has_commands=False).finditer(text)]
+        return [(start, end, level) for start, end, level, title in macros if 0 < len(title) <= LONGEST_TITLE]
+    reading = Reading(content, b"\n" + content, _items(form))
+    has_commands = form != "man" and bool(_COMMANDS.within(content))
+    position, pattern = 0, _title_pattern(form, has_commands=has_commands)
     while (found := pattern.search(reading.text, position)) is not None:
         position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
-    if form == "text":
-        _add_page_heads(reading)
-    return [(start, end, level) for start, end, level, _ in sorted(reading.headings)]
+    found_titles = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
+    return [(start, end, level) for start, end, level, _ in sorted(found_titles)]
 
 
-def _add_page_heads(reading: Reading) -> None:
+def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
     """The heads of pages, where a text has hardly any other headings: those reach over the ends of pages."""
-    heads = _page_heads(reading.content)
-    if len(reading.headings) * _RUNNING[1] <= len(heads):
-        reading.headings[:] = heads
+    heads = _page_heads(content)
+    return heads if len(headings) * _RUNNING[1] <= len(heads) else headings
 
 
-def sections_of(found: Iterable[tuple[int, int, int, bytes]], length: int) -> tuple[Heading, ...]:
+def sections_of(found: Iterable[Title], length: int) -> tuple[Heading, ...]:
     """Headings by start, end, level and title: each reaches to the next of its own or a higher rank."""
     headings = sorted(set(found))
     ends = [length] * len(headings)
@@ -396,6 +452,8 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "html": (),
     "text": (_WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
 }  # fmt: skip
+_TITLES = (_WIKI, _SETEXT, _ALONE)  # of plain text
+_PART = compiled(rb"\n\n(?=[0-9A-Za-z]{2})(?!\d{1,9}[.)])")
 _HTML = (
     rb"(?P<tag><h(?P<level>[1-6])\b)",
     rb"(?P<element><(?P<slash>/?)(?P<what>pre|ul|ol|table|blockquote)\b)",
@@ -403,11 +461,14 @@ _HTML = (
 )
 
 
+_COMMANDS = Anchors((b"\\part", b"\\chapter", b"\\section", b"\\sub", b"\\paragraph"))
+
+
 @lru_cache(maxsize=4)
-def _title_pattern(form: _Format) -> re.Pattern[bytes]:
-    """The marks of headings that only texts of this form have."""
-    latex = _PATTERNS["latex"][0]
-    return re.compile(b"|".join({"roff": _PATTERNS["roff"][:1], "man": _PATTERNS["man"]}.get(form, (_ALONE, latex))))
+def _title_pattern(form: _Format, *, has_commands: bool) -> re.Pattern[bytes]:
+    """The marks of headings that only texts of this form have; a pattern that begins with one sign is far faster."""
+    plain = (_ALONE, _PATTERNS["latex"][0]) if has_commands else (_ALONE,)
+    return re.compile(b"|".join({"roff": _PATTERNS["roff"][:1], "man": _PATTERNS["man"]}.get(form, plain)))
 
 
 @lru_cache(maxsize=16)
@@ -415,9 +476,27 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
     if form == "html":
         return re.compile(b"|".join(_HTML), re.IGNORECASE)
     marks = _PATTERNS[form]
-    if all(mark.startswith(rb"\n") for mark in marks):  # written once, so that the engine jumps from line to line
-        return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
-    return re.compile(b"|".join(marks))
+    return _of_lines(marks) if all(mark.startswith(rb"\n") for mark in marks) else re.compile(b"|".join(marks))
+
+
+def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
+    """The newline before marks is written once, so that the engine jumps from line to line."""
+    return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+
+
+@cache
+def _titles() -> re.Pattern[bytes]:
+    return _of_lines(_TITLES)
+
+
+@lru_cache(maxsize=16)
+def _items(form: _Format) -> re.Pattern[bytes]:
+    """An item of a format with what belongs to it; nothing in formats without any.
+
+    Whatever else may begin a line in them begins with other signs, so no other mark is passed over.
+    """
+    item = next((mark for mark in _PATTERNS[form] if b"(?P<item>" in mark), rb"(?!)")
+    return re.compile(item + passages.REST)
 
 
 # ---- messages: Who said what, and when? The messages of mails, mailboxes and chats.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
+    from brimful.text.markup import Message, PartedText
+    from brimful.text.passages import Heading, Passage
     from brimful.text.structure import Definition, PartedSource, Structure
 
 
@@ -237,6 +239,63 @@ class Record:
     category: str | None = None
 
 
+Said = Callable[[int, int], tuple[int | None, str | None]]
+"""What the record of a range says: its time and its category."""
+
+
+class Records(Sequence[Record]):
+    """The records of data in order, in columns: a file has a hundred thousand, of which a window shows ten.
+
+    What one of them says is read when it is asked for.
+
+    >>> Records(np.array([0, 4]), np.array([4, 9]), lambda start, end: (end, None))[1]
+    Record(start=4, end=9, time=9, category=None)
+    """
+
+    def __init__(self, starts: Cuts, ends: Cuts, said: Said | None = None, *, have_categories: bool = True) -> None:
+        self.starts, self.ends = starts, ends
+        self._said, self._have_categories = said, said is not None and have_categories
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> Records: ...
+    def __getitem__(self, at: int | slice) -> Record | Records:
+        if isinstance(at, slice):
+            return self.kept(at)
+        start, end = int(self.starts[at]), int(self.ends[at])
+        return Record(start, end, *(self._said(start, end) if self._said else ()))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Records) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    @cached_property
+    def have_categories(self) -> bool:
+        """Whether any of them says of which kind it is."""
+        return self._have_categories and any(record.category for record in self)
+
+    def kept(self, which: slice | NDArray[np.bool_]) -> Records:
+        """Some of them."""
+        return Records(self.starts[which], self.ends[which], self._said, have_categories=self._have_categories)
+
+    def touching(self, start: int, end: int) -> Records:
+        """Those that share a byte with a range."""
+        return self[int(self.ends.searchsorted(start, side="right")) : int(self.starts.searchsorted(end, side="left"))]
+
+    def between(self, start: int, end: int) -> Records:
+        """From the one that holds a byte, or the first, to the one that holds another."""
+        first = max(int(self.starts.searchsorted(start, side="right")) - 1, 0)
+        return self[first : int(self.starts.searchsorted(end, side="right"))]
+
+
+NO_RECORDS = Records(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
 class Outline:
     """A text's cut points at two scales, what encloses them, and its records.
 
@@ -255,7 +314,7 @@ class Outline:
         *,
         blocks: Callable[[], tuple[Block, ...]] = tuple,
         structure: Callable[[], Structure] | None = None,
-        records: tuple[Record, ...] = (),
+        records: Records = NO_RECORDS,
         header: tuple[int, int] | None = None,
     ) -> None:
         self.kind, self.language, self.length = kind, language, length
@@ -269,11 +328,6 @@ class Outline:
         return self._read_blocks()
 
     @cached_property
-    def has_categories(self) -> bool:
-        """Whether any of its records says of which kind it is."""
-        return any(record.category for record in self.records)
-
-    @cached_property
     def structure(self) -> Structure:
         """What the text is made of; nothing where it is not read, as of texts that are too long."""
         from brimful.text.structure import Structure
@@ -285,6 +339,20 @@ class Outline:
     def definitions_at(self, position: int) -> tuple[Definition, ...]:  # noqa: ARG002  (some are read in parts)
         """Definitions of code, those around a byte among them, with all that those stand in."""
         return self.structure.definitions
+
+    def passages_at(self, position: int) -> tuple[Passage, ...]:  # noqa: ARG002  (likewise)
+        """Passages of prose in order, those among them that a byte stands in, or in what leads to them."""
+        return self.structure.passages
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """The headings of prose, in order."""
+        return self.structure.headings
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of a mail, a mailbox or a chat, in order."""
+        return self.structure.messages
 
     def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:  # noqa: ARG002  (likewise)
         """Blocks, those around a byte among them, and for each the one around it."""
@@ -379,6 +447,32 @@ class KnownOutline(Outline):
         return structure(self._content, kind=self.kind, language=self.language, path=self._path)
 
     @cached_property
+    def _text(self) -> PartedText | None:
+        """Plain text, for what stands around a byte; other formats are read as a whole."""
+        from brimful.text.markup import PartedText, format_of
+
+        if self.kind != "prose" or self.length > LARGEST:
+            return None
+        is_plain = format_of(self._content, language=self.language, path=self._path) == "text"
+        return PartedText(self._content) if is_plain else None
+
+    def passages_at(self, position: int) -> tuple[Passage, ...]:
+        """Those of the part of plain text around the byte."""
+        return self.structure.passages if self._text is None else self._text.passages_at(position)
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """The headings of prose, in order."""
+        return self.structure.headings if self._text is None else self._text.headings
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of a mail, a mailbox or a chat, in order."""
+        from brimful.text.markup import read_messages
+
+        return self.structure.messages if self._text is None else read_messages(self._content)
+
+    @cached_property
     def _source(self) -> PartedSource:
         from brimful.text.structure import PartedSource
 
@@ -410,7 +504,7 @@ class KnownOutline(Outline):
         if self.kind != "prose":
             return definition_blocks(self._content, self.structure.definitions)
         if self._heads is None:
-            return heading_blocks(self.structure.headings)
+            return heading_blocks(self.headings)
         columns = (column.tolist() for column in self._heads)
         heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
         return heading_blocks(sections_of(heads, self.length))

@@ -13,6 +13,7 @@ from typing import Literal
 
 from brimful.classes import dataclass
 from brimful.patterns import compiled
+from brimful.text.outline import BLANKS
 
 _PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 
@@ -47,13 +48,18 @@ class Passage:
     parts: tuple[int, ...] = ()
 
 
+Title = tuple[int, int, int, bytes]
+"""A heading as it is found: where it starts and ends, its level, its words."""
+
+
 @dataclass(slots=True)
 class Reading:
     """What was found so far; `text` is the content with a newline in front."""
 
     content: bytes
     text: bytes
-    headings: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # start, end, level, title
+    items_below: re.Pattern[bytes]  # an item with what belongs to it, where it stands right below another
+    headings: list[Title] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
     items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
@@ -318,11 +324,13 @@ _DEEPEST = 64  # elements that are looked through for the one that is closed
 
 # Lists.
 
-_REST = compiled(
+REST = (
     rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
     rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
     rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
 )
+"""What belongs to an item behind its sign."""
+_REST = compiled(REST)
 
 
 def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
@@ -330,15 +338,20 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     start = found.start()
     rest = _REST.match(reading.text, found.end())
     end = rest.end() if rest is not None else found.end()
-    content = reading.content
-    stop = start + len(content[start : end - 1].rstrip())
+    content, last = reading.content, start
+    following = []
+    # Where blanks end an item, their number decides whether the list goes on.
+    while content[end - 2] not in BLANKS and (below := reading.items_below.match(reading.text, end)) is not None:
+        following.append(end)
+        last, end = end, below.end()
+    stop = last + len(content[last : end - 1].rstrip())
     if _goes_on(reading, start):
         reading.ends[reading.last_list] = max(stop, reading.ends[reading.last_list])
-        reading.items[reading.last_list].append(start)
+        reading.items[reading.last_list] += [start, *following]
         return end
     if stop > start:
         reading.last_list = len(reading.passages)
-        reading.items[reading.last_list], reading.ends[reading.last_list] = [start], stop
+        reading.items[reading.last_list], reading.ends[reading.last_list] = [start, *following], stop
         reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
     return end
 

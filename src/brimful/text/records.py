@@ -5,18 +5,31 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from itertools import pairwise
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.patterns import compiled
 from brimful.text.kinds import kind_of
-from brimful.text.outline import UNIT_LIMIT, Cuts, Outline, Record, break_long, gather, line_starts, settle
+from brimful.text.outline import (
+    FILLED,
+    NO_RECORDS,
+    UNIT_LIMIT,
+    Cuts,
+    Outline,
+    Records,
+    Said,
+    break_long,
+    gather,
+    line_starts,
+    settle,
+)
 from brimful.text.times import epoch_of, time_of
 
 # ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
 
+_REMEMBERED = 256  # records of JSON: neighbours are asked for again and again
 _LARGEST_LOAD = 65_536
 """A larger record is read for its time and category by pattern, not by a full parse."""
 
@@ -38,21 +51,29 @@ _XML_TAG = compiled(
 )
 
 
-def _read_json_lines(content: bytes) -> list[Record]:
+_CATEGORY_KEY = compiled(b'"(?:' + b"|".join(re.escape(key.encode()) for key in _CATEGORY_KEYS) + b')"')
+
+
+def _read_json_lines(content: bytes) -> Records:
     """One record a line."""
-    starts = line_starts(content)
-    spans = zip(starts.tolist(), np.append(starts[1:], len(content)).tolist(), strict=True)
-    return [_record(content, start, end) for start, end in spans]
+    return _with_keys(content, *_lines(content))
 
 
-def _read_json(content: bytes) -> list[Record]:
+def _with_keys(content: bytes, starts: Cuts, ends: Cuts) -> Records:
+    """Records with the times and categories that their own keys give; a key may be written with escapes."""
+    may_tell = b"\\u" in content or b"\0" in content or _CATEGORY_KEY.search(content) is not None
+    told = lru_cache(_REMEMBERED)(partial(_told_by_keys, content))
+    return Records(starts, ends, told, have_categories=may_tell)
+
+
+def _read_json(content: bytes) -> Records:
     r"""Elements of the top array, or of the array that fills most of the top object, or its members.
 
     >>> [(record.start, record.end) for record in _read_json(b'[{"a": 1},\n {"a": 2}]')]
     [(0, 11), (11, 21)]
     """
     found = _elements(*_signs(content), length=len(content))
-    return [] if found is None else _between(content, *found)
+    return NO_RECORDS if found is None else _between(content, *found)
 
 
 def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
@@ -147,7 +168,7 @@ def _largest_array(
     return best
 
 
-def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> list[Record]:
+def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> Records:
     """Records between an opening sign, commas, and a closing sign, each with its own indentation."""
     starts = [_element_start(content, open_at + 1)]
     starts += [_element_start(content, comma + 1) for comma in commas]
@@ -155,8 +176,8 @@ def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> 
         starts[0] = 0
     rest = content[close_at:].strip(b" \t\r\n]}")
     end = len(content) if not rest else min(close_at + 1, len(content))
-    edges = [*sorted({start for start in starts if start < end}), end]
-    return [_record(content, start, stop) for start, stop in pairwise(edges)]
+    edges = np.array([*sorted({start for start in starts if start < end}), end], np.int64)
+    return _with_keys(content, edges[:-1], edges[1:])
 
 
 _BLANKS = compiled(rb"[ \t\r]*+\n|[ \t]*+")
@@ -168,8 +189,8 @@ def _element_start(content: bytes, position: int) -> int:
     return found.end() if found is not None else position
 
 
-def _record(content: bytes, start: int, end: int) -> Record:
-    """A record with the time and category that its own keys give."""
+def _told_by_keys(content: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+    """The time and category of a record that its own keys give."""
     if end - start <= _LARGEST_LOAD:
         text = content[start:end].strip(b" \t\r\n,")
         if text.startswith(b"{"):
@@ -178,7 +199,7 @@ def _record(content: bytes, start: int, end: int) -> Record:
             except (ValueError, RecursionError):
                 loaded = None
             if isinstance(loaded, dict):
-                return Record(start, end, _time_in(loaded), _category_in(loaded))
+                return _time_in(loaded), _category_in(loaded)
     time: int | None = None
     category: str | None = None
     for found in _PAIR.finditer(content, start, min(end, start + _LARGEST_LOAD)):
@@ -189,7 +210,7 @@ def _record(content: bytes, start: int, end: int) -> Record:
             category = value.decode(errors="replace") or None
         if time is not None and category is not None:
             break
-    return Record(start, end, time, category)
+    return time, category
 
 
 def _time_in(record: dict[str, object]) -> int | None:
@@ -214,7 +235,7 @@ def _category_in(record: dict[str, object]) -> str | None:
     return None
 
 
-def _read_xml(content: bytes) -> list[Record]:
+def _read_xml(content: bytes) -> Records:
     """The elements directly inside the root; a text without two of them has no records."""
     starts: list[int] = []
     depth = end = 0
@@ -233,13 +254,19 @@ def _read_xml(content: bytes) -> list[Record]:
             elif depth == 1:
                 end = found.end()
     if len(starts) < 2:
-        return []
+        return NO_RECORDS
     lines = [_line_or_self(content, start) for start in starts]
     edges = [*sorted(set(lines)), max(end, lines[-1])]
     newline = content.find(b"\n", edges[-1])
     if newline >= 0 and not content[edges[-1] : newline].strip():
         edges[-1] = newline + 1
-    return [Record(start, stop) for start, stop in pairwise(edges) if stop > start]
+    return _parted(edges)
+
+
+def _parted(edges: list[int]) -> Records:
+    """What lies between edges in order, that say no more."""
+    cuts = np.array(edges, np.int64)
+    return Records(cuts[:-1], cuts[1:]).kept(cuts[1:] > cuts[:-1])
 
 
 def _line_or_self(content: bytes, position: int) -> int:
@@ -262,7 +289,7 @@ _CATEGORY_NAME = compiled(
 _NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 
 
-def _read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, int] | None]:
+def _read_rows(content: bytes, language: str) -> tuple[Records, tuple[int, int] | None]:
     """Every row with its time and category where a column says so, and the header's bytes."""
     separator = b"\t" if language == "tsv" else _separator(content)
     starts = row_starts(content, separator)
@@ -277,12 +304,14 @@ def _read_rows(content: bytes, language: str) -> tuple[list[Record], tuple[int, 
     body = sample[1:] if header else sample
     when, by_name = _time_column(names, body)
     category = next((index for index, name in enumerate(names) if _CATEGORY_NAME.match(name) and index != when), None)
-    records = _records(content, starts, ends, separator=separator, when=when, category=category, epoch=by_name)
+    said = _told_by_cells(content, separator=separator, when=when, category=category, epoch=by_name)
+    records = Records(starts, ends, said, have_categories=category is not None)
     if not header:
         return records, None
-    blank = next((at for at, record in enumerate(records) if content[record.start : record.end].strip()), 0)
-    first = records.pop(blank)
-    return records, (first.start, first.start + len(content[first.start : first.end].rstrip(b"\r\n")))
+    spans = enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
+    first = next((at for at, (start, end) in spans if content[start:end].strip()), 0)
+    start, end = int(starts[first]), int(ends[first])
+    return records.kept(np.arange(len(starts)) != first), (start, start + len(content[start:end].rstrip(b"\r\n")))
 
 
 def _separator(content: bytes) -> bytes:
@@ -374,20 +403,13 @@ def _share(body: list[list[bytes]], index: int, *, epoch: bool) -> bool:
     return good > 0 and good * 3 >= len(cells) * 2
 
 
-def _records(
-    content: bytes,
-    starts: Cuts,
-    ends: Cuts,
-    *,
-    separator: bytes,
-    when: int | None,
-    category: int | None,
-    epoch: bool,
-) -> list[Record]:
-    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+def _told_by_cells(
+    content: bytes, *, separator: bytes, when: int | None, category: int | None, epoch: bool
+) -> Said | None:
+    """What says a row's time and category, by the columns that have them."""
     wanted = sorted(column for column in (when, category) if column is not None)
     if not wanted:
-        return [Record(start, end) for start, end in spans]
+        return None
     one, sign = _field(separator), re.escape(separator)
     pattern, before = rb"", 0
     for column in wanted:
@@ -397,21 +419,15 @@ def _records(
     match = re.compile(pattern).match
     time_group = wanted.index(when) + 1 if when is not None else 0
     category_group = wanted.index(category) + 1 if category is not None else 0
-    labels: dict[bytes, str | None] = {}
-    records: list[Record] = []
-    for start, end in spans:
+
+    def said(start: int, end: int) -> tuple[int | None, str | None]:
         found = match(content, start, end)
-        time = label = None
-        if found is not None:
-            if time_group:
-                time = time_of(_plain(found[time_group]), epoch=epoch)
-            if category_group:
-                cell = found[category_group]
-                if cell not in labels:
-                    labels[cell] = _plain(cell).decode(errors="replace") or None
-                label = labels[cell]
-        records.append(Record(start, end, time, label))
-    return records
+        if found is None:
+            return None, None
+        time = time_of(_plain(found[time_group]), epoch=epoch) if time_group else None
+        return time, (_plain(found[category_group]).decode(errors="replace") or None) if category_group else None
+
+    return said
 
 
 # ---- logs: What are the records of a log?
@@ -440,7 +456,7 @@ _LEVEL_REACH = 120
 """How far into a record its level is looked for."""
 
 
-def _read_log(content: bytes) -> list[Record]:
+def _read_log(content: bytes) -> Records:
     r"""A record is a line that starts with a time stamp or a level, with the lines that continue it.
 
     Without any such line every line is a record.
@@ -449,17 +465,21 @@ def _read_log(content: bytes) -> list[Record]:
     [(16, 'ERROR'), (24, 'INFO')]
     """
     text = b"\n" + content
-    found = [(match.start(), match.lastgroup, match.start(match.lastgroup or 0) - 1) for match in _START.finditer(text)]
-    if not found:
-        return []
-    edges = [start for start, _, _ in found] + [len(content)]
+    edges = np.array([match.start() for match in _START.finditer(text)] + [len(content)], np.int64)
+    if len(edges) < 2:
+        return NO_RECORDS
     edges[0] = 0
-    records = []
-    for (start, kind, at), (low, high) in zip(found, pairwise(edges), strict=True):
-        time = None if kind == "level" else time_of(content, at, high, epoch=True)
-        level = None if kind == "access" else _level(content, start, high, at=at)
-        records.append(Record(low, high, time, level))
-    return records
+    return Records(edges[:-1], edges[1:], partial(_told_by_stamp, text))
+
+
+def _told_by_stamp(text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+    """The time and level of an entry, of which the first may have lines before it; `text` has a newline in front."""
+    match = _START.search(text, start)
+    assert match is not None
+    kind = match.lastgroup
+    at = match.start(kind or 0)
+    time = None if kind == "level" else time_of(text, at, end + 1, epoch=True)
+    return time, None if kind == "access" else _level(text, match.start() + 1, end + 1, at=at)
 
 
 def _level(content: bytes, start: int, end: int, *, at: int) -> str | None:
@@ -485,26 +505,25 @@ def outline_data(content: bytes, *, language: str | None = None) -> Outline:
     Without a language the format is guessed from the beginning; unknown formats go by lines.
     """
     records, header = records_in(content, language=language)
-    edges = [edge for record in records for edge in (record.start, record.end)]
-    cuts = settle(content, np.array(edges, dtype=np.int64))
+    cuts = settle(content, np.stack((records.starts, records.ends), axis=1).ravel())
     units = break_long(content, cuts, over=UNIT_LIMIT)
-    return Outline("data", language, len(content), units, gather(cuts), records=tuple(records), header=header)
+    return Outline("data", language, len(content), units, gather(cuts), records=records, header=header)
 
 
-def records_in(content: bytes, *, language: str | None = None) -> tuple[list[Record], tuple[int, int] | None]:
+def records_in(content: bytes, *, language: str | None = None) -> tuple[Records, tuple[int, int] | None]:
     """The records of data with their times and categories, and the bytes of a table's header."""
     named = language or kind_of("", content)[1]
     header: tuple[int, int] | None = None
     if not content:
-        records: list[Record] = []
+        records = NO_RECORDS
     elif named in ("csv", "tsv"):
         records, header = _read_rows(content, named)
     else:
-        records = _read(content, named) or _by_line(content)
+        records = _read(content, named) or Records(*_lines(content))
     return _aligned(content, records), header
 
 
-def _read(content: bytes, language: str | None) -> list[Record]:
+def _read(content: bytes, language: str | None) -> Records:
     if language == "jsonl":
         return _read_json_lines(content)
     if language == "json":
@@ -515,9 +534,8 @@ def _read(content: bytes, language: str | None) -> list[Record]:
         return _read_xml(content)
     if language in _TOP:
         starts = [found.start() for found in _TOP[language].finditer(b"\n" + content)]
-        edges = sorted({0, *(_with_comments(content, start) for start in starts), len(content)})
-        return [Record(start, end) for start, end in pairwise(edges)]
-    return []
+        return _parted(sorted({0, *(_with_comments(content, start) for start in starts), len(content)}))
+    return NO_RECORDS
 
 
 def _with_comments(content: bytes, start: int) -> int:
@@ -530,17 +548,19 @@ def _with_comments(content: bytes, start: int) -> int:
     return start
 
 
-def _by_line(content: bytes) -> list[Record]:
+def _lines(content: bytes) -> tuple[Cuts, Cuts]:
+    """Where lines start and end."""
     starts = line_starts(content)
-    ends = np.append(starts[1:], len(content))
-    return [Record(start, end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return starts, np.append(starts[1:], len(content))
 
 
-def _aligned(content: bytes, records: list[Record]) -> list[Record]:
+def _aligned(content: bytes, records: Records) -> Records:
     """Only records with safe edges and words in them: a blank line is no record."""
-    safe = set(settle(content, [edge for record in records for edge in (record.start, record.end)]).tolist())
-    return [
-        record
-        for record in records
-        if record.start in safe and record.end in safe and not content[record.start : record.end].isspace()
-    ]
+    if not len(records):
+        return records
+    starts, ends = records.starts, records.ends
+    safe = settle(content, np.concatenate((starts, ends)))
+    kept = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
+    for at in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
+        kept[at] &= not content[starts[at] : ends[at]].isspace()
+    return records if kept.all() else records.kept(kept)

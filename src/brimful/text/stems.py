@@ -90,19 +90,23 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
     >>> stems_of(["café".encode(), b"cafe"], "none")
     [b'cafe', b'cafe']
     """
-    if language not in LANGUAGES:
-        choose(language, LANGUAGES, what="language")
-    words = [name.decode("utf-8", "replace") for name in names]
-    stemmable = [len(word) >= _LEAST_LETTERS and _is_stemmable(word) for word in words]
-    if language != NO_LANGUAGE:
-        stemmed = iter(_stemmer(language)([word for word, can in zip(words, stemmable, strict=True) if can]))
-        words = [next(stemmed) if can else word for word, can in zip(words, stemmable, strict=True)]
-    return [_plain(word).encode() if can else name for word, can, name in zip(words, stemmable, names, strict=True)]
+    return stems_by_language(names, (language,))[language]
 
 
 def stems_by_language(names: Sequence[bytes], languages: Iterable[str]) -> dict[str, list[bytes]]:
     """The same in each of some languages, in their order."""
-    return {language: stems_of(names, language) for language in languages}
+    words = [name.decode("utf-8", "replace") for name in names]
+    places = [at for at, word in enumerate(words) if len(word) >= _LEAST_LETTERS and _is_stemmable(word)]
+    stemmable = [words[at] for at in places]
+    found: dict[str, list[bytes]] = {}
+    for language in languages:
+        if language not in LANGUAGES:
+            choose(language, LANGUAGES, what="language")
+        stems = found[language] = list(names)
+        stemmed = stemmable if language == NO_LANGUAGE else _stemmer(language)(stemmable)
+        for at, stem in zip(places, stemmed, strict=True):
+            stems[at] = _plain(stem).encode()
+    return found
 
 
 def _is_stemmable(word: str) -> bool:

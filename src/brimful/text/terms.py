@@ -7,9 +7,9 @@ positions; and where a text has some words near each other.
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,14 +93,83 @@ _STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""
 
 _BLANK = compiled(rb"[ \t\n\v\f\r]")
+_NEWLINE = 0x0A
 _EDGE = np.zeros(kernels.EDGE_BYTES, np.uint8)
+
+
+class Names(Sequence[bytes]):
+    """Names that hold no newline, as one text: of a segment's hundred thousands no object each is made.
+
+    >>> names = Names(b"pot\\ntea\\ntofu\\n", np.array([0, 4, 8, 13], np.int32))
+    >>> len(names), names[-2], names[1:], names.joined(0, 2)
+    (3, b'tea', [b'tea', b'tofu'], b'pot\\ntea')
+    """
+
+    __slots__ = ("bounds", "lines")
+
+    def __init__(self, lines: bytes, bounds: Places) -> None:
+        self.lines, self.bounds = lines, bounds  # a newline behind each; where each begins, and the end
+
+    @classmethod
+    def of(cls, names: Sequence[bytes]) -> Names:
+        """The same names as one text, unless they are that already."""
+        if isinstance(names, Names):
+            return names
+        ends = np.cumsum(np.fromiter(map(len, names), np.int32, len(names)) + 1, dtype=np.int32)
+        return cls(b"\n".join([*names, b""]), np.concatenate((np.zeros(1, np.int32), ends)))
+
+    @classmethod
+    def of_lines(cls, lines: bytes) -> Names:
+        """The lines of a text that has a newline behind the last one."""
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) + 1
+        return cls(lines, np.concatenate((np.zeros(1, np.int32), ends), dtype=np.int32))
+
+    @classmethod
+    def together(cls, some: Sequence[Names]) -> Names:
+        """Those of several, one after the other."""
+        if len(some) == 1:
+            return some[0]
+        before = np.cumsum([0, *(len(each.lines) for each in some)], dtype=np.int32).tolist()
+        bounds = [each.bounds[1:] + shift for each, shift in zip(some, before, strict=False)]
+        return cls(b"".join([each.lines for each in some]), np.concatenate((np.zeros(1, np.int32), *bounds)))
+
+    def part(self, first: int, last: int) -> Names:
+        """Those from one to before another."""
+        bounds = self.bounds[first : last + 1]
+        return Names(self.lines[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            first, last, step = at.indices(len(self))
+            return self.joined(first, last).split(b"\n")[::step] if first < last else []
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
+            raise IndexError(at)
+        return self.joined(place, place + 1)
+
+    def find(self, wanted: Names) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """How many of these, which are sorted, stand before each of the wanted ones, and which of those are here."""
+        return kernels.find_names(self.lines, self.bounds, wanted.lines, wanted.bounds)
+
+    def joined(self, first: int, last: int) -> bytes:
+        """The names from one to before another, at least one, a newline between."""
+        return self.lines[self.bounds[first] : self.bounds[last] - 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
     """Every occurrence of every term, in columns, grouped by term (085b §5.1 atom positions)."""
 
-    names: list[bytes]  # distinct terms as UTF-8, sorted bytewise
+    names: Sequence[bytes]  # distinct terms as UTF-8, sorted bytewise
     offsets: NDArray[np.int64]  # one more than names: the rows of term i are [offsets[i], offsets[i + 1])
     starts: NDArray[np.int32]  # where each occurrence starts in the content, ascending within a term
 
@@ -122,7 +191,8 @@ def terms_of(content: bytes) -> Terms:
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
     clumps, text, bounds = _clumped(content + ROOM)
-    return _placed(clumps, bounds, _named(text))
+    found = _placed(clumps, bounds, _named(text))
+    return Terms(found.names[:], found.offsets, found.starts)
 
 
 def indexed_terms(padded: bytes) -> Terms:
@@ -154,9 +224,7 @@ def _clumped(padded: bytes) -> tuple[Clumps, bytes, Places]:
 class _Named(NamedTuple):
     """The different terms of a text in their order; of each occurrence which one it is, and where it stands."""
 
-    names: list[bytes]
-    lines: bytes  # the same, a newline behind each
-    bounds: Places  # where each begins there
+    names: Names
     numbers: Places
     origins: Places
 
@@ -168,9 +236,7 @@ def _named(text: bytes) -> _Named:
     lines, bounds = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    names = lines.split(b"\n")
-    names.pop()
-    return _Named(names, lines, bounds, rank.take(terms.numbers), origins)
+    return _Named(Names(lines, bounds), rank.take(terms.numbers), origins)
 
 
 def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
@@ -241,7 +307,6 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 _MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
-_HAS_TWIN, _IS_TWIN = 1, 2
 _ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
@@ -258,57 +323,44 @@ def plain_form(name: bytes) -> bytes:
     return unicodedata.normalize("NFC", plain).encode() if count else name
 
 
-def _perhaps_accented(named: _Named) -> list[int]:
+def _perhaps_accented(names: Names) -> list[int]:
     """Which names have a byte that accented letters begin with."""
-    codes = np.frombuffer(named.lines, np.uint8)
+    if names.lines.isascii():
+        return []
+    codes = np.frombuffer(names.lines, np.uint8)
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
-    found: list[int] = np.unique(named.bounds.searchsorted(places, side="right") - 1).tolist()
+    rows = names.bounds.searchsorted(places.astype(np.int32), side="right") - 1
+    found: list[int] = rows[np.diff(rows, prepend=-1) > 0].tolist()
     return found
 
 
 def _with_plain_forms(named: _Named) -> _Named:
-    """The same with a plain term wherever one with accents stands, each place of it once; lines stay as they were."""
+    """The same with a plain term wherever one with accents stands, each place of it once."""
     names = named.names
-    plain = {row: form for row in _perhaps_accented(named) if (form := plain_form(names[row])) != names[row]}
+    plain = {row: form for row in _perhaps_accented(names) if (form := plain_form(name := names[row])) != name}
     if not plain:
         return named
-    fresh = [form for form in sorted(set(plain.values())) if not _has(names, form)]
-    before = [bisect_left(names, form) for form in fresh]
-    together: list[bytes] = []
-    for form, last, at in zip(fresh, [0, *before], before, strict=False):
-        together += [*names[last:at], form]
-    together += names[before[-1] if before else 0 :]
+    forms = sorted(set(plain.values()))
+    before, known = names.find(Names.of(forms))
+    together, moved = _inserted(names, before[~known], list(compress(forms, ~known)))
+    places = dict(zip(forms, (before + np.cumsum(~known) - ~known).tolist(), strict=True))
+    twins = np.full(len(together), -1, np.int32)
+    twins[moved[list(plain)]] = [places[form] for form in plain.values()]
+    return _Named(together, *kernels.add_twins(named.numbers, named.origins, moved, twins))
+
+
+def _inserted(names: Names, before: NDArray[np.int64], fresh: Sequence[bytes]) -> tuple[Names, Places]:
+    """Names with some more, each before the one of that number, and where those that were there are now."""
+    parts: list[bytes] = []
+    last = 0
+    for at, name in zip(names.bounds[before].tolist(), fresh, strict=True):
+        parts += (names.lines[last:at], name, b"\n")
+        last = at
+    sizes = np.insert(np.diff(names.bounds), before, [len(name) + 1 for name in fresh])
+    bounds = np.concatenate((np.zeros(1, np.int32), np.cumsum(sizes, dtype=np.int32)))
     moved = np.arange(len(names)) + np.cumsum(np.bincount(before, minlength=len(names) + 1))[:-1]
-    numbers = moved.astype(np.int32).take(named.numbers)
-    forms = {int(moved[row]): bisect_left(together, form) for row, form in plain.items()}
-    numbers, origins = _with_twins(numbers, named.origins, forms, len(together))
-    return named._replace(names=together, numbers=numbers, origins=origins)
-
-
-def _with_twins(numbers: Places, origins: Places, forms: Mapping[int, int], count: int) -> tuple[Places, Places]:
-    """Occurrences of so many terms, and behind one of a term that has another form that form, each place of it once."""
-    roles = np.zeros(count, np.uint8)
-    roles[list(forms)] = _HAS_TWIN
-    roles[list(forms.values())] |= _IS_TWIN
-    told = roles.take(numbers)
-    some = np.flatnonzero(told)
-    accented, own = some[told[some] & _HAS_TWIN > 0], some[told[some] & _IS_TWIN > 0]
-    twins = np.array([forms[number] for number in numbers[accented].tolist()], np.int32)
-    places = np.concatenate((origins[own], origins[accented])).astype(np.int64)
-    _, firsts = np.unique(places << 32 | np.concatenate((numbers[own], twins)), return_index=True)
-    again = np.delete(np.arange(len(places)), firsts)
-    fresh = np.delete(np.arange(len(accented)), again[again >= len(own)] - len(own))
-    at = accented[fresh] + 1
-    kept = np.ones(len(numbers), np.bool_)
-    kept[own[again[again < len(own)]]] = False
-    kept = np.insert(kept, at, True)
-    return np.insert(numbers, at, twins[fresh])[kept], np.insert(origins, at, origins[accented[fresh]])[kept]
-
-
-def _has(names: list[bytes], name: bytes) -> bool:
-    at = bisect_left(names, name)
-    return at < len(names) and names[at] == name
+    return Names(b"".join([*parts, names.lines[last:]]), bounds), moved.astype(np.int32)
 
 
 # ---- matches: Where does a text have some words, near each other?

@@ -6,6 +6,8 @@ the next process maps it. What the kernel can't tell (a character that Unicode h
 hundreds of bytes) the tokenizer counts as before, and it counts everything where no file can be written.
 
 A file is believed if its hash is right. It is named by what it was made of: the tokenizer's version, Python's Unicode.
+So are those with what Unicode says of characters, and with the words and pairs of a static embedder: to find out either
+takes longer than a question does.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from blake3 import blake3
 
+from brimful.home import own_folder
 from brimful.kernels.tokens import PAGE_CODES, TokenTable, index_tokens
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ VARIABLE = "BRIMFUL_TABLES"
 """Names the folder of the tables; where it is empty, none is read or written."""
 
 _MAGIC = b"BTT1"
-_HEADER = struct.Struct("<4s4x32s5q")  # the magic, the hash of all behind the header, the bytes of each part
+_HEAD = struct.Struct("<4s4x32s")  # the magic, the hash of all behind the header; then the bytes of each part
 _TYPES = ("<u8", "<i4", "<u2", "u1", "u1")
 _UPPER, _LOWER, _LETTER, _MARK, _NUMBER, _SPACE, _BREAK, _SIGN = range(1, 9)  # as the kernel names them; 0 is unknown
 _LETTERS = {"Lu": _UPPER, "Lt": _UPPER, "Ll": _LOWER, "Lm": _LETTER, "Lo": _LETTER, "Cn": 0}
@@ -52,9 +55,7 @@ def folder() -> Path | None:
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
-    from platformdirs import user_cache_path
-
-    return user_cache_path("brimful", appauthor=False) / "tables"
+    return own_folder("cache") / "tables"
 
 
 def path_of(vocabulary: str, version: str) -> Path | None:
@@ -66,24 +67,24 @@ def path_of(vocabulary: str, version: str) -> Path | None:
 def read(path: Path, *, is_cased: bool) -> TokenTable | None:
     """The table in a file; None where there is none, or not a whole one."""
     try:
-        with path.open("rb") as file:
-            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        magic, noted, *sizes = _HEADER.unpack_from(mapped)
-        if magic != _MAGIC or min(sizes) < 0 or _HEADER.size + sum(sizes) != len(mapped):
-            return None
-        if blake3(mapped[_HEADER.size :]).digest() != noted:
-            return None
-        slots, offsets, pages, kinds, tokens = _parts(mapped, sizes)
+        slots, offsets, pages, kinds, tokens = read_arrays(path, _TYPES, magic=_MAGIC)
         return TokenTable(tokens.data, offsets, slots, pages, kinds, is_cased=is_cased)
     except (OSError, ValueError, struct.error):
         return None
 
 
-def _parts(mapped: memoryview, sizes: Sequence[int]) -> list[NDArray[Any]]:
-    ends = np.cumsum([_HEADER.size, *sizes]).tolist()
+def read_arrays(path: Path, kinds: Sequence[str], *, magic: bytes) -> list[NDArray[Any]]:
+    """Arrays of these types, in memory that is the file's; a ValueError or struct.error where it is not whole."""
+    with path.open("rb") as file:
+        mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    found, noted = _HEAD.unpack_from(mapped)
+    sizes = struct.unpack_from(f"<{len(kinds)}q", mapped, _HEAD.size)
+    ends = np.cumsum([_HEAD.size + 8 * len(kinds), *sizes]).tolist()
+    if found != magic or min(sizes) < 0 or ends[-1] != len(mapped) or blake3(mapped[ends[0] :]).digest() != noted:
+        raise ValueError(f"{path} is not a whole table")
     return [
         np.frombuffer(mapped[start:end], kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
-        for (start, end), kind in zip(pairwise(ends), _TYPES, strict=True)
+        for (start, end), kind in zip(pairwise(ends), kinds, strict=True)
     ]
 
 
@@ -93,10 +94,15 @@ def write(path: Path, tokenizer: AnyTokenizer) -> None:
     offsets = np.cumsum([0, *map(len, tokens)]).astype(np.int32)
     joined = b"".join(tokens)
     pages, kinds = _kinds_of_characters()
-    arrays: tuple[NDArray[Any], ...] = (index_tokens(joined, offsets), offsets, pages, kinds)
-    parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, _TYPES, strict=False)] + [joined]
+    arrays = (index_tokens(joined, offsets), offsets, pages, kinds, np.frombuffer(joined, np.uint8))
+    write_arrays(path, arrays, _TYPES, magic=_MAGIC)
+
+
+def write_arrays(path: Path, arrays: Sequence[NDArray[Any]], kinds: Sequence[str], *, magic: bytes) -> None:
+    """Write what `read_arrays` reads; left undone where there is no room for it."""
+    parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, kinds, strict=True)]
     body = b"".join(parts)
-    header = _HEADER.pack(_MAGIC, blake3(body).digest(), *map(len, parts))
+    header = _HEAD.pack(magic, blake3(body).digest()) + struct.pack(f"<{len(parts)}q", *map(len, parts))
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

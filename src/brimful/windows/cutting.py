@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +9,7 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.settings import WindowSettings
-from brimful.text.outline import BLANKS, Record
+from brimful.text.outline import BLANKS, NO_RECORDS, Record
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.policies import Draft, Joinable, Ruler, Size, around, draft_windows, focused, places_of, widen
@@ -196,15 +195,13 @@ def _part(cut: Cut, span: Span, hits: Sequence[Hit]) -> Cut:
 
 def joinable(document: Document) -> Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
-    if document.kind != "data" or not document.outline.has_categories:
+    records = document.outline.records if document.kind == "data" else NO_RECORDS
+    if not records.have_categories:
         return lambda _end, _start: True
-    records = document.outline.records
-    starts = [record.start for record in records]
 
     def same_category(end: int, start: int) -> bool:
-        first = max(bisect_right(starts, max(end - 1, 0)) - 1, 0)
-        last = bisect_right(starts, max(start, end - 1, 0))
-        return len({record.category for record in records[first:last]}) <= 1
+        last = max(end - 1, 0)
+        return len({record.category for record in records.between(last, max(start, last))}) <= 1
 
     return same_category
 
@@ -362,10 +359,7 @@ def _join(last: Cut, cut: Cut, size: Size, may_join: Joinable) -> bool:
 
 def records_in(document: Document, span: Span) -> Sequence[Record]:
     """The records that a span touches; none in prose and code."""
-    records = document.outline.records
-    first = bisect_right(records, span.start, key=lambda record: record.end)
-    last = bisect_left(records, max(span.end, span.start + 1), key=lambda record: record.start)
-    return records[first:last]
+    return document.outline.records.touching(span.start, max(span.end, span.start + 1))
 
 
 def _same_category(document: Document, span: Span, core: Span) -> Span:

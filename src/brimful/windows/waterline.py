@@ -76,7 +76,7 @@ def _no_scrap(document: Document, span: Span) -> Span:
     """A short piece of a paragraph, with the sentence behind it or, at the paragraph's end, before it."""
     outline = document.outline
     start, end = span.start, span.end
-    if end - start >= SCRAP_BYTES or len(outline.structure.messages) > 1:
+    if end - start >= SCRAP_BYTES or len(outline.messages) > 1:
         return span
     low, high = outline.sections_around(start, end)
     while end - start < SCRAP_BYTES:
@@ -93,8 +93,9 @@ def _no_scrap(document: Document, span: Span) -> Span:
 
 def _is_in_steps(document: Document, span: Span) -> bool:
     """Does a span of prose begin or end in a numbered list?"""
-    passages = document.outline.structure.passages if document.kind == "prose" else ()
-    near = [*_around(passages, span.start), *_around(passages, span.end)]
+    if document.kind != "prose":
+        return False
+    near = [*_around(document.outline, span.start), *_around(document.outline, span.end)]
     return any(each.kind == "list" and _NUMBERED.match(document.content, each.start) for each in near)
 
 
@@ -164,14 +165,14 @@ def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[i
         ends = [_line_end(document, block.end) for block in outline.enclosing(span.end - 1, span.end)]
         above, below = _between_blank_lines(document.content, span, room)
         return [*starts, *above], [*ends, *below]
-    if len(outline.structure.messages) > 1:  # a message is a unit already, and what others said is another thing
+    if len(outline.messages) > 1:  # a message is a unit already, and what others said is another thing
         return [], []
     start, end = outline.sections_around(span.start, span.end)
     starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []
     ends = [end] if end <= span.end + room and _is_line_edge(document, end) else []
-    for passage in _around(outline.structure.passages, span.start):
+    for passage in _around(outline, span.start):
         starts += [passage.start, *(passage.lead[:1] if passage.lead else ())]
-    for passage in _around(outline.structure.passages, span.end):
+    for passage in _around(outline, span.end):
         ends.append(_line_end(document, passage.end))
     return starts, ends
 
@@ -188,8 +189,9 @@ def _is_line_edge(document: Document, edge: int) -> bool:
     return edge in (0, len(document.content)) or document.content[edge - 1 : edge] == b"\n"
 
 
-def _around(passages: tuple[Passage, ...], position: int) -> list[Passage]:
+def _around(outline: Outline, position: int) -> list[Passage]:
     """The passages that hold a position, or that a lead-in before it introduces."""
+    passages = outline.passages_at(position)
     at = bisect_left(passages, position + 1, key=lambda passage: passage.start)
     near = passages[max(at - 2, 0) : at + 1]
     return [each for each in near if (each.lead[0] if each.lead else each.start) <= position < each.end]
@@ -495,7 +497,7 @@ def without_tail(document: Document, start: int, end: int) -> int:
 def _next_beginning(document: Document, start: int, end: int) -> int | None:
     """Where the first heading begins, or behind the end of a function, below a blank line, the next one or a class."""
     if document.kind == "prose":
-        headings = document.outline.structure.headings
+        headings = document.outline.headings
         at = bisect_right(headings, start, key=lambda heading: heading.start)
         is_tail = at < len(headings) and headings[at].start < end and not (at and headings[at - 1].end > start)
         return headings[at].start if is_tail else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from blake3 import blake3
 
-from brimful.classes import dataclass, open_twin
+from brimful.classes import copier, dataclass, open_twin
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.patterns import compiled
@@ -176,7 +177,7 @@ def _lead(document: Document, span: Span) -> list[tuple[SeamKind, int, int]]:
 
     Of a lead-in only the last sentence is shown, in at most two lines.
     """
-    passages = document.outline.structure.passages
+    passages = document.outline.passages_at(span.start)
     at = bisect_right(passages, span.start, key=lambda passage: passage.start) - 1
     if at < 0 or passages[at].end <= span.start or passages[at].kind not in ("table", "list"):
         return []
@@ -416,12 +417,13 @@ class Window(_WorkedOut):
         The text and its range are changed together, from the document's own bytes.
         """
         window = object.__new__(_OPEN)
-        for name, value_of in _FIELDS:
-            try:
-                setattr(window, name, values[name] if name in values else value_of(self))
-            except AttributeError:
-                assert name in _LATER  # it was left for later, and still is
-        window._later = self._later
+        _copy(self, window)
+        for name, value in values.items():
+            setattr(window, name, value)
+        for name, value_of in _LEFT:
+            if name not in values:
+                with suppress(AttributeError):  # where it was left for later, it still is
+                    setattr(window, name, value_of(self))
         window.__class__ = Window
         changed: Window = window
         return changed
@@ -469,9 +471,10 @@ _ONCE: dict[str, Callable[[Window], object]] = {
     "span": lambda each: Span(each.start, each.end),
 }
 _OPEN = open_twin(Window)
-_FIELDS = tuple((each.name, vars(Window)[each.name].__get__) for each in fields(Window) if each.init)
-"""What a window is made of, each with what reads it as it is, without asking for what was left for later."""
 _LATER = ("seams", "coherence")
+_LEFT = tuple((name, vars(Window)[name].__get__) for name in _LATER)
+"""With what reads each as it is, without asking for what was left for later."""
+_copy = copier([each.name for each in fields(Window) if each.name not in _LATER])
 
 
 @dataclass(frozen=True, slots=True)

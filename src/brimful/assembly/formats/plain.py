@@ -83,14 +83,15 @@ _WHOLE_LINES = (MARKER, NOTHING_ABOVE, MAP, QUESTION)
 
 def _ours(*, blank: str, hidden: str, breaks: str) -> str:
     """A pattern for what a reader sees as a line of ours, whatever nobody sees stands in between."""
+    between = f"[{hidden}]*" if hidden else ""
 
     def seen_as(said: str) -> str:
-        return f"[{hidden}]*".join(f"[{blank}]+" if sign == " " else re.escape(sign) for sign in said)
+        return between.join(f"[{blank}]+" if sign == " " else re.escape(sign) for sign in said)
 
     return "|".join(
         [
             *map(seen_as, _BEGINNINGS),
-            *(f"{seen_as(said)}[{hidden}]*[0-9]" for said in _BEFORE_DIGITS),
+            *(f"{seen_as(said)}{between}[0-9]" for said in _BEFORE_DIGITS),
             *(f"{seen_as(said)}(?=[{blank}{hidden}]*(?:[{breaks}]|\\Z))" for said in _WHOLE_LINES),
         ]
     )
@@ -103,6 +104,9 @@ _ANYWHERE = compiled(_OURS, re.IGNORECASE)  # far cheaper than to look behind th
 # a line or are letters of ours in another case (as the long s is).
 _WITHOUT_ODD = compiled(_ours(blank=ASCII_BLANK, hidden=ASCII_CONTROL, breaks=ASCII_BREAK), re.IGNORECASE)
 _ODD = compiled(f"[\x80-\x9f\u2028\u2029{BLANK.removeprefix(ASCII_BLANK)}{INVISIBLE}\u0130\u0131\u017f\u212a]")
+# Nearly every text: without anything that nobody sees.
+_PLAINLY = compiled(_ours(blank=ASCII_BLANK, hidden="", breaks=ASCII_BREAK), re.IGNORECASE)
+_HIDDEN = compiled(f"[{ASCII_CONTROL}]")
 # These are long to compile and seldom needed: `re` does it at their first use.
 _LOOKS_OURS = rf"(?i){_BEGINS}(?={_OURS})"
 _ESCAPED = rf"(?i)({_BEGINS})\\(?={_OURS})"
@@ -178,8 +182,11 @@ def _write_text(text: str, start: int) -> list[Fragment]:
 
 
 def _may_look_ours(text: str) -> bool:
-    is_odd = not text.isascii() and _ODD.search(text) is not None
-    return (_ANYWHERE if is_odd else _WITHOUT_ODD).search(text) is not None
+    if "[" not in text:
+        return False
+    if not text.isascii() and _ODD.search(text) is not None:
+        return _ANYWHERE.search(text) is not None
+    return (_WITHOUT_ODD if _HIDDEN.search(text) else _PLAINLY).search(text) is not None
 
 
 def with_backslashes(text: str) -> str:

@@ -221,6 +221,8 @@ def _cell(value: object) -> str:
 
 # ---- pdf: What does a PDF say, page by page?
 
+_PAGE_BREAK = "\f"
+"""Ends each page but the last, so that what heads a page can be told from what goes on in the middle of one."""
 _PDFIUM = threading.Lock()  # pdfium is not safe to enter from two threads
 _DATE = compiled(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
 
@@ -255,7 +257,6 @@ def _read_pages(document: PdfDocument, settings: SourceSettings) -> Canon:
         raise Refusal("too_large", f"{pages} pages, more than max_pages = {settings.max_pages}")
     canon = Canon(max_bytes=settings.max_text_bytes)
     for number in range(pages):
-        canon.label(f"page {number + 1}")
         try:
             page = document[number]
             try:
@@ -266,7 +267,10 @@ def _read_pages(document: PdfDocument, settings: SourceSettings) -> Canon:
             raise Refusal("malformed", f"page {number + 1} can't be read: {error}") from error
         text = _tidy(text)
         if text:
-            canon.add(text + "\n\n")
+            if canon.size:
+                canon.add(_PAGE_BREAK)
+            canon.label(f"page {number + 1}")
+            canon.add(f"{text}\n\n")
     return canon
 
 

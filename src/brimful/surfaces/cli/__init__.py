@@ -63,6 +63,7 @@ def run() -> None:
         traceback.print_exc()
         sys.stderr.write("brimful: this is a bug; please report it with the lines above\n")
         code = 70
+    gc.freeze()  # the interpreter looks for no garbage in what ends with it
     sys.exit(code)
 
 

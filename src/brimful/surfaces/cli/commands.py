@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import glob
 import os
 import re
 import shlex
-import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -26,6 +22,7 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
+from brimful.store.format import share_memory
 from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -283,7 +280,9 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
         engine.purge()
         after = 0 if everything else engine.size_bytes
     if everything and isinstance(place, Path):
-        for part in (place, *sorted(place.parent.glob(f"{glob.escape(place.name)}-*"))):  # what stands beside it
+        from glob import escape
+
+        for part in (place, *sorted(place.parent.glob(f"{escape(place.name)}-*"))):  # what stands beside it
             part.unlink(missing_ok=True)
     record = {"store": str(place), "deleted": everything, "bytes_before": before, "bytes_after": after}
     show(records.as_json(record) if as_json else f"{one_line(str(place))}: {before:,} bytes before, {after:,} now\n")
@@ -369,6 +368,10 @@ def _opened_ours(place: Place) -> Engine:
 
 def _passing_store() -> Engine:
     """A store for what came through a pipe, which nobody can ask again: gone when the program ends."""
+    import atexit
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="brimful-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return open_store(Path(folder) / STORE_NAME)
@@ -426,6 +429,7 @@ def _add_all(
     engine: Engine, paths: Sequence[str], settings: SourceSettings | None, *, label: str | None = None
 ) -> Corpus:
     corpus = Corpus(engine)
+    share_memory()
     try:
         with progress("reading") as advance:
             for path in paths:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from brimful.choices import check_value, from_text
 from brimful.classes import dataclass
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
+from brimful.home import own_folder
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import Address, Place, Shards, is_address, is_list, masked, shards_of
 
@@ -90,9 +90,7 @@ def user_file() -> Path:
     """The user's own file: BRIMFUL_CONFIG, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CONFIG"):
         return Path(chosen).expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("brimful", appauthor=False) / "config.toml"
+    return own_folder("config") / "config.toml"
 
 
 def unknown_variables() -> list[str]:
@@ -314,9 +312,11 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
 
 def cached_store(paths: Iterable[str]) -> Path:
     """The cache's own store for exactly these paths, in whatever order they are named."""
+    from hashlib import sha256  # and OpenSSL with it, which no other command line needs
+
     places = sorted({os.path.realpath(Path(path).expanduser()) for path in paths})
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(places[0]).name[:_NAME_LENGTH]) or "root"
-    key = hashlib.sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    key = sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return cache_folder() / f"{name}-{key}" / STORE_NAME
 
 
@@ -324,9 +324,7 @@ def cache_folder() -> Path:
     """Where stores are kept that nobody named: BRIMFUL_CACHE, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CACHE"):
         return Path(chosen)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("brimful", appauthor=False) / "stores"
+    return own_folder("cache") / "stores"
 
 
 def _check_unlinked(place: Path, *, within: Path) -> Path:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +53,9 @@ def is_plain(stream: TextIO) -> bool:
 
 def width() -> int:
     """Columns to fill, 80 where nobody knows."""
-    return max(min(shutil.get_terminal_size((80, 24)).columns, _WIDEST), 20)
+    from shutil import get_terminal_size  # this and `which` are loaded with all that unpacks archives
+
+    return max(min(get_terminal_size((80, 24)).columns, _WIDEST), 20)
 
 
 def tint(style: str, text: str, *, stream: TextIO | None = None) -> str:
@@ -209,9 +210,11 @@ _SECONDS = 10
 
 def copy(text: str) -> str:
     """Put a text on the clipboard; returns what did it."""
+    from shutil import which
+
     for program, options in _PROGRAMS:
         needs = _NEEDS_DISPLAY.get(program)
-        found = shutil.which(program) if needs is None or os.environ.get(needs) else None
+        found = which(program) if needs is None or os.environ.get(needs) else None
         if found is not None:
             _run([found, *options], text)
             return program

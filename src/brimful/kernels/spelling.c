@@ -1,0 +1,69 @@
+/* Which of very many words are spelled nearly like one? */
+
+#include "kernels.h"
+
+enum { LONGEST = 24 };
+
+static inline int least_of(int one, int other)
+{
+    return one < other ? one : other;
+}
+
+/* Whether `most` edits or fewer (a letter put in, left out or replaced, two neighbours that change places) make one word
+ * of the other; neither has more than LONGEST bytes, which are its letters. Only what lies within `most` of the diagonal
+ * is looked at. */
+static int is_within(const uint8_t *one, int ones, const uint8_t *other, int others, int most)
+{
+    enum { FAR = 100 };
+    int rows[3][LONGEST + 2], before = FAR; /* the least number of the row before */
+    for (int at = 0; at <= others; at++)
+        rows[0][at] = at <= most ? at : FAR;
+    for (int row = 1; row <= ones; row++) {
+        int *own = rows[row % 3], *last = rows[(row + 2) % 3], *second = rows[(row + 1) % 3];
+        int low = row > most ? row - most : 0, high = row + most < others ? row + most : others, least = FAR;
+        if (low > 0)
+            own[low - 1] = FAR;
+        for (int at = low; at <= high; at++) {
+            int edits = at < row + most ? last[at] + 1 : FAR;
+            if (at) {
+                edits = least_of(edits, own[at - 1] + 1);
+                edits = least_of(edits, last[at - 1] + (one[row - 1] != other[at - 1]));
+                if (row > 1 && at > 1 && one[row - 1] == other[at - 2] && one[row - 2] == other[at - 1])
+                    edits = least_of(edits, second[at - 2] + 1);
+            }
+            own[at] = edits;
+            least = least_of(least, edits);
+        }
+        if (low > high || (least > most && before >= most))
+            return 0;
+        before = least;
+    }
+    return rows[ones % 3][others] <= most;
+}
+
+/* The words from number `first` to `last` - 1 that may be alike to one; `found` gets their numbers and has room for all.
+ *
+ * Word w has the letters letters[offsets[w]] to letters[offsets[w + 1] - 1] and a signature: a bit for each of its
+ * trigrams. The one has `trigrams` of them; masks[t] has the bits on which more than t of these fall. The share of
+ * trigrams must be able to reach `part` of `whole`: shared ones are never counted too low. And of words of `size` bytes,
+ * which are all letters of ASCII, `edits` at most are between the two; longer ones have letters beyond, and stay. So do
+ * all where the one itself has such: `word` is none then. Returns how many are found. */
+EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
+                             int64_t last, int64_t size, const uint64_t *masks, int64_t times, int64_t trigrams,
+                             int64_t part, int64_t whole, const uint8_t *word, int64_t length, int64_t edits,
+                             int64_t *found)
+{
+    int64_t made = 0;
+    for (int64_t at = first; at < last; at++) {
+        int64_t shared = 0, either = trigrams + __builtin_popcountll(signatures[at]);
+        for (int64_t time = 0; time < times; time++)
+            shared += __builtin_popcountll(signatures[at] & masks[time]);
+        if (shared * (whole + part) < either * part)
+            continue;
+        if (word && offsets[at + 1] - offsets[at] == size &&
+            !is_within(word, (int)length, letters + offsets[at], (int)size, (int)edits))
+            continue;
+        found[made++] = at;
+    }
+    return made;
+}
