@@ -35,6 +35,10 @@ enum { FRONT_PARTS = 5, LINEAR_PARTS = 4, LINEARS = 6, NORM_PARTS = 2, LAYER_PAR
 typedef float reals __attribute__((vector_size(64)));
 typedef int32_t wholes __attribute__((vector_size(64)));
 typedef int16_t shorts __attribute__((vector_size(32)));
+typedef float eight_reals __attribute__((vector_size(32)));
+typedef int32_t eight_wholes __attribute__((vector_size(32)));
+typedef float four_reals __attribute__((vector_size(16)));
+typedef int32_t four_wholes __attribute__((vector_size(16)));
 typedef float loose_reals __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t loose_wholes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int16_t loose_shorts __attribute__((vector_size(32), aligned(2), may_alias));
@@ -42,6 +46,16 @@ typedef int16_t loose_shorts __attribute__((vector_size(32), aligned(2), may_ali
 typedef uint8_t bytes __attribute__((vector_size(16)));
 typedef uint8_t loose_bytes __attribute__((vector_size(16), aligned(1), may_alias));
 #endif
+
+typedef union {
+    reals whole;
+    eight_reals half[2];
+} halves;
+
+typedef union {
+    eight_reals whole;
+    four_reals quarter[2];
+} quarters;
 
 typedef struct {
     const void *packed;
@@ -74,6 +88,7 @@ typedef struct {
     void *codes, *wide_codes;
     int16_t *questions, *keys, *values, *shares;
     int32_t *scores;
+    int32_t is_there[LANES]; /* of the last tokens that fill lanes: all bits, or none behind the end */
     float score_step, said_step;
 } rooms;
 
@@ -130,6 +145,8 @@ static rooms lay_out(const model *of, int64_t count, uintptr_t *at)
 {
     rooms in = {.count = count, .padded = in_columns(count)};
     int64_t rows = count < BLOCK ? count : BLOCK, head = of->head_padded;
+    for (int64_t lane = 0; lane < LANES; lane++)
+        in.is_there[lane] = (count - 1) / LANES * LANES + lane < count ? -1 : 0;
     in.state = taken(at, count * of->padded, sizeof(float));
     in.seen = taken(at, count * of->padded, sizeof(float));
     in.codes = taken(at, count * of->padded, sizeof(int16_t));

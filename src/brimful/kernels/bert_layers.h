@@ -169,25 +169,24 @@ ALWAYS reals NAME(size)(reals numbers)
     return (reals)((wholes)numbers & 0x7fffffff);
 }
 
-/* The lanes of a sum, added as a tree. */
+/* The lanes of a sum, added as a tree: the upper half to the lower one, and so on. */
 ALWAYS float NAME(total)(reals sums)
 {
-    float lanes[LANES];
-    memcpy(lanes, &sums, sizeof lanes);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int lane = 0; lane < half; lane++)
-            lanes[lane] += lanes[lane + half];
-    return lanes[0];
+    const halves of = {sums};
+    const quarters by = {of.half[0] + of.half[1]};
+    const four_reals last = by.quarter[0] + by.quarter[1];
+    return (last[0] + last[2]) + (last[1] + last[3]);
 }
 
 ALWAYS float NAME(most)(reals numbers)
 {
-    float lanes[LANES];
-    memcpy(lanes, &numbers, sizeof lanes);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int lane = 0; lane < half; lane++)
-            lanes[lane] = lanes[lane] > lanes[lane + half] ? lanes[lane] : lanes[lane + half];
-    return lanes[0];
+    const halves of = {numbers};
+    const eight_wholes first = of.half[0] > of.half[1];
+    const quarters by = {(eight_reals)((first & (eight_wholes)of.half[0]) | (~first & (eight_wholes)of.half[1]))};
+    const four_wholes second = by.quarter[0] > by.quarter[1];
+    const four_reals last = (four_reals)((second & (four_wholes)by.quarter[0]) | (~second & (four_wholes)by.quarter[1]));
+    const float one = last[0] > last[2] ? last[0] : last[2], other = last[1] > last[3] ? last[1] : last[3];
+    return one > other ? one : other;
 }
 
 /* 2 to the power of numbers from -100 to 0 (lower ones count as -100), to 3e-6 of the value. */
@@ -349,34 +348,31 @@ TARGET static void NAME(lay_out_head)(const model *of, const layer *by, int64_t 
         }
 }
 
-/* How much a token looks at each other one, in 32767ths. */
+/* How much a token looks at each other one, in 32767ths; nothing at those behind the last, which fill the last lanes. */
 ALWAYS void NAME(shares)(const rooms *in, int32_t *scores, int16_t *shares)
 {
     float *row = (float *)scores;
-    reals sums = {0};
-    for (int64_t at = in->count; at < in->padded; at++)
-        scores[at] = -MOST_SCORE;
-    wholes most = *(const loose_wholes *)scores;
-    for (int64_t at = LANES; at < in->padded; at += LANES) {
+    const int64_t last = (in->count - 1) / LANES * LANES;
+    const wholes is_there = *(const loose_wholes *)in->is_there;
+    wholes most = (*(const loose_wholes *)(scores + last) & is_there) | (~is_there & -MOST_SCORE);
+    *(loose_wholes *)(scores + last) = most;
+    for (int64_t at = 0; at < last; at += LANES) {
         wholes next = *(const loose_wholes *)(scores + at), where = next > most;
         most = (where & next) | (~where & most);
     }
     int32_t highest = -MOST_SCORE;
     for (int lane = 0; lane < LANES; lane++)
         highest = most[lane] > highest ? most[lane] : highest;
-    for (int64_t at = 0; at < in->padded; at += LANES) {
-        wholes below = *(const loose_wholes *)(scores + at) - highest;
-        reals found = NAME(power)(__builtin_convertvector(below, reals) * in->score_step);
+    const float step = in->score_step;
+    reals sums = {0}, found = {0};
+    for (int64_t at = 0; at <= last; at += LANES) {
+        found = NAME(power)(__builtin_convertvector(*(const loose_wholes *)(scores + at) - highest, reals) * step);
         *(loose_reals *)(row + at) = found;
-        if (at + LANES <= in->count)
-            sums += found;
+        sums += at < last ? found : (reals)((wholes)found & is_there);
     }
-    for (int64_t at = in->count; at < in->padded; at++)
-        row[at] = 0;
-    if (in->count % LANES)
-        sums += *(const loose_reals *)(row + in->count / LANES * LANES);
+    *(loose_reals *)(row + last) = (reals)((wholes)found & is_there);
     float inverse = 32767.0f / NAME(total)(sums);
-    for (int64_t at = 0; at < in->padded; at += LANES)
+    for (int64_t at = 0; at <= last; at += LANES)
         *(loose_shorts *)(shares + at) = __builtin_convertvector(NAME(rounded)(row + at, inverse), shorts);
 }
 
