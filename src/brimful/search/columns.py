@@ -60,7 +60,7 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 48 << 20
+_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 32 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
 
 WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
