@@ -407,7 +407,7 @@ class StoredSegment:
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
-        place = start // BLOCK_BYTES
+        place = int(start) // BLOCK_BYTES
         if end <= (place + 1) * BLOCK_BYTES and start < end:  # most are in one block
             block, begin = self._shelf.block(self.number, place), place * BLOCK_BYTES
             if end - begin <= len(block):
