@@ -16,6 +16,7 @@ from brimful.errors import EndpointError, MissingPartError, SettingError
 from brimful.index import minilm
 from brimful.index.embedders import check_same_model, identity_of, package_folder
 from brimful.index.minilm import MiniLmEmbedder
+from brimful.kernels import bert
 from tests.index.bert import forward, tiny_bert
 
 HOSTILE = [
@@ -71,6 +72,18 @@ def test_meaning_is_found_without_a_common_word(model: MiniLmEmbedder) -> None:
     question = model.embed(["mutual exclusion between programs"])[0]
     assert int(np.argmax(rows @ question)) in (0, 1)
     assert np.allclose((rows * rows).sum(axis=1), 1, atol=1e-6)
+
+
+def test_every_kind_of_instructions_gives_the_same_bits(model: MiniLmEmbedder) -> None:
+    """The packaged weights by each way that this processor has: whoever has the narrowest gets the same vectors."""
+    from safetensors.numpy import load_file
+
+    weights = load_file(package_folder(minilm.PACKAGE, remedy="") / "model" / "model.safetensors")
+    found = set()
+    for path in range(bert.best_path() + 1):
+        encoder = bert.Encoder(weights.__getitem__, bert.Layers(6, 12), path=path)
+        found.add(b"".join(encoder.read(model.tokens(text)).tobytes() for text in PLAIN))
+    assert len(found) == 1
 
 
 def test_rounded_weights_rank_as_floats_do(model: MiniLmEmbedder) -> None:
