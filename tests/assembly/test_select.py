@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Window, pack, render, tokens_for
-from brimful.assembly.select import groups_of
+from brimful.assembly.formats import form_for
+from brimful.assembly.select import Layout, groups_of
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting
 from tests.properties.strategies import own_windows, scores
@@ -125,3 +126,34 @@ def test_the_best_that_fits_is_never_skipped(sizes, budget):
             used += price
         else:
             assert used + price > budget
+
+
+PLACES = st.tuples(st.integers(0, 3), st.integers(0, 2))
+
+
+@given(
+    steps=st.lists(st.tuples(PLACES, st.none() | st.text("a b.\n", min_size=1, max_size=12)), max_size=20),
+    available=st.integers(0, 60),
+    form=st.sampled_from(FORMATS),
+)
+def test_a_layout_costs_what_its_text_counts(steps, available, form):
+    """Whichever slots are filled and cleared, in whichever block: the sum is the count of what would be written."""
+    counter = tokens_for("gpt-4o")
+    layout = Layout(form=form_for(form), counter=counter)
+    shown = [dict[int, Window]() for _ in range(4)]
+    for number in range(len(shown)):
+        layout.add_block(f"{number}.md")
+    for (block, slot), text in steps:
+        window = None if text is None else Window(f"{block}.md", text)
+        before = [dict(slots) for slots in shown]
+        if window is None:
+            shown[block].pop(slot, None)
+        else:
+            shown[block][slot] = window
+        written = render([slots[at] for slots in shown for at in sorted(slots)], format=form)
+        fits = layout.put(block, slot, window, available=available)
+        assert layout.wanted == counter.count(written)
+        assert fits == (layout.wanted <= available)
+        shown = shown if fits else before
+    blocks = [[slots[at] for at in sorted(slots)] for slots in shown if slots]
+    assert layout.cost_of(blocks) == layout.cost_of(blocks) == layout.tokens

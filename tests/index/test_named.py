@@ -24,7 +24,7 @@ from tests.index.bert import tiny_bert
 
 
 def test_the_default_is_the_best_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MiniLM where its weights and runtime are there, else the static table, else nobody."""
+    """MiniLM where its weights are there, else the static table, else nobody."""
     assert embedder_named("default").name == embedder_named("minilm").name  # type: ignore[union-attr]
     monkeypatch.setattr(named, "is_installed", lambda: False)
     assert isinstance(embedder_named("default"), StaticEmbedder)
@@ -33,7 +33,7 @@ def test_the_default_is_the_best_that_is_installed(monkeypatch: pytest.MonkeyPat
 
 
 def test_each_plain_name_means_one_embedder(tmp_path: Path) -> None:
-    """`none`, `static`, `minilm` with its faster twin, and a folder, each with the identity that a receipt names."""
+    """`none`, `static`, `minilm` with its earlier name, and a folder, each with the identity that a receipt names."""
     assert embedder_named("none") is None
     folder, _ = tiny_bert(tmp_path)
     found = {name: embedder_named(name) for name in ("static", "minilm", "minilm-int8", str(folder))}
@@ -41,11 +41,12 @@ def test_each_plain_name_means_one_embedder(tmp_path: Path) -> None:
     assert [identities[name].model.partition(":")[0] for name in found] == [
         "wordllama-l2-supercat-256",
         "all-MiniLM-L6-v2",
-        "all-MiniLM-L6-v2-int8",
+        "all-MiniLM-L6-v2",
         "tiny-bert",
     ]
     assert identities["static"].runtime == "brimful"
-    assert identities["minilm"].runtime.startswith("onnxruntime ")
+    assert identities["minilm"].runtime.startswith("brimful's kernel")
+    assert identities["minilm-int8"] == identities["minilm"]
 
 
 def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

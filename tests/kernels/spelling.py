@@ -30,3 +30,14 @@ def alike(
         and abs(len(other) - len(word)) <= edits
         and not (word.isascii() and other.isascii() and OSA.distance(word, other) > edits)
     ]
+
+
+def signatures(points: NDArray[np.integer], factors: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Of words that all have so many letters, a row of code points each: the bits of their trigrams."""
+    rows, size = points.shape
+    padded = np.full((rows, size + 3), ord(" "), np.uint32)
+    padded[:, 2:-1] = points
+    mixed = padded[:, :-2] * factors[0] + padded[:, 1:-1] * factors[1] + padded[:, 2:] * factors[2]
+    bits = np.uint64(1) << (mixed >> np.uint32(26)).astype(np.uint64)
+    found: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
+    return found

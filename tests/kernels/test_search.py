@@ -92,3 +92,23 @@ def test_words_without_their_letters_are_refused():
     for wrong in ([0, 0, 0, 0, 2], [1, 1, 1, 1, 1], [0, 0, 0, 2, 1], [0, 1]):
         with pytest.raises(ValueError, match="words"):
             SpelledWords(b"tea", np.array([0, 3]), mark, firsts=wrong, plain=plain)
+
+
+@given(st.lists(st.text("abcdefgZ", max_size=30)), st.lists(st.integers(0, 2**32 - 1), min_size=3, max_size=3))
+def test_signatures_of_words_are_those_of_numpy(words, factors):
+    """The letters one after the other, and the same bit for every trigram, blanks at the edges included."""
+    text, mixing = "\n".join(words).encode(), np.array(factors, np.uint32)
+    lengths = np.array([*map(len, words)], np.int64)
+    starts = np.cumsum(lengths + 1) - lengths - 1
+    letters, signatures = kernels.sign_words(text, starts, lengths, factors=mixing)
+    assert letters == "".join(words).encode()
+    points = [np.frombuffer(word.encode(), np.uint8)[None] for word in words]
+    assert signatures.tolist() == [int(spelling.signatures(each, mixing)[0]) for each in points]
+
+
+def test_words_that_are_signed_lie_inside_their_text():
+    """Nothing is read behind it, or before."""
+    three = np.ones(3, np.uint32)
+    for starts, lengths, factors in (([1], [3], three), ([-1], [1], three), ([0], [-1], three), ([0], [1], three[:2])):
+        with pytest.raises(ValueError, match=r"inside its text|three factors"):
+            kernels.sign_words(b"tea", np.array(starts), np.array(lengths), factors=factors)

@@ -1,5 +1,7 @@
 """What was read last stays, up to a size."""
 
+import sys
+
 import pytest
 
 from brimful.store import format as kept_in
@@ -48,25 +50,49 @@ def test_several_kinds_share_a_room():
     assert (large("Tea"), reads) == ("TEA", ["Tea", "Tea", "Cup", "Tea"])
 
 
-@pytest.mark.parametrize(("free", "trims"), [(1 << 20, 0), (1 << 30, 1)])
-def test_memory_is_given_back_where_much_of_it_is_free(monkeypatch, free, trims):
-    """The allocator is asked to give back only what is worth the time; without such an allocator nothing happens."""
+MB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("resident", "free", "trims"),
+    [
+        ([100, 100], 1, 0),
+        ([100, 100], 50, 1),
+        ([100, 300, 100], 50, 1),  # a fifth of what is held at most stays free
+        ([100, 107, 108], 1_000, 2),  # memory has hardly grown since the allocator was asked
+        ([100, 40, 50], 1_000, 2),  # but it has since it was least
+        ([0, 0], 1_000, 2),  # nobody tells how much is held
+    ],
+)
+def test_memory_is_given_back_where_much_of_it_is_free(monkeypatch, resident, free, trims):
+    """The allocator is asked where more is held than before, and gives back only what is worth the time."""
     asked = []
 
     class Allocator:
         def mallinfo2(self):
-            return kept_in._Allocated(free=free)
+            return kept_in._Allocated(free=free * MB)
 
         def malloc_trim(self, pad):
             asked.append(pad)
 
+    monkeypatch.setattr(kept_in, "_resident", [0])
     monkeypatch.setattr(kept_in, "_allocator", Allocator)
-    monkeypatch.setattr(kept_in, "_resident", [0])  # whatever was resident when it was last asked
-    give_back()
+    for held in resident:
+        monkeypatch.setattr(kept_in, "_resident_bytes", lambda held=held: held * MB)
+        give_back()
     assert asked == [0] * trims
+
+
+def test_without_such_an_allocator_nothing_is_given_back(monkeypatch):
+    """Where the C library is another one, nobody is asked how much is held."""
     monkeypatch.setattr(kept_in, "_allocator", lambda: None)
+    monkeypatch.setattr(kept_in, "_resident_bytes", lambda: pytest.fail("asked"))
     give_back()
-    assert asked == [0] * trims
+
+
+def test_a_process_knows_what_it_holds():
+    """On Linux it is a number of bytes; elsewhere nobody tells."""
+    assert (kept_in._resident_bytes() > MB) == sys.platform.startswith("linux")
 
 
 @pytest.mark.parametrize(("said", "asked_for"), [(None, [(-8, 1)]), ("4", [])])

@@ -8,7 +8,7 @@ NOTES = {
     "cars.md": "# Motoring\n\nThe automobile takes forty litres of petrol.\n",
     "garden.md": "# Garden\n\nRoses are pruned in March.\n",
 }
-MODEL = ("--embedder", "minilm-int8")
+MODEL = ("--embedder", "minilm")
 
 
 @pytest.fixture

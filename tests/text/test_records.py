@@ -4,11 +4,12 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.outline import Outline, outline
+from brimful.text.outline import Outline, Records, outline
 from brimful.text.times import epoch_of, time_of
 
 NOON = 1714557600  # 2024-05-01T10:00:00Z
@@ -230,3 +231,40 @@ def test_epochs() -> None:
         assert time_of(str(NOON * divisor).encode(), epoch=True) == NOON
     assert epoch_of(float("inf")) is None
     assert epoch_of(float("nan")) is None
+
+
+def test_what_a_record_says_is_read_when_it_is_asked_for():
+    """Of many records only those that are looked at are read; a range of them reads none."""
+    asked = []
+
+    def said(start, end):
+        asked.append((start, end))
+        return start, "even" if start % 20 == 0 else None
+
+    edges = np.arange(0, 1_010, 10)
+    records = Records(edges[:-1], edges[1:], said)
+    near = records.touching(35, 51)
+    assert (len(records), len(near), asked) == (100, 3, [])
+    assert [(each.start, each.category) for each in near] == [(30, None), (40, "even"), (50, None)]
+    assert [each.start for each in records.between(35, 50)] == [30, 40, 50]
+    assert len(asked) == 6
+    assert records.have_categories
+    assert len(asked) == 7
+    assert not Records(edges[:-1], edges[1:], said, have_categories=False).have_categories
+
+
+@pytest.mark.parametrize(
+    ("line", "category"),
+    [
+        (b'{"type": "tea"}', "tea"),
+        (rb'{"\u0074ype": "tea"}', "tea"),
+        (b'["type", "tea"]', None),
+        (b'{"Type": "tea"}', None),
+        (b"12", None),
+    ],
+)
+def test_json_tells_categories_by_its_keys(line, category):
+    """However a key is written: whether any record has a category is what the records say."""
+    found = read(line + b"\n12\n", "jsonl")
+    assert [each.category for each in found.records] == [category, None]
+    assert found.records.have_categories == (category is not None)

@@ -16,6 +16,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
@@ -149,6 +150,7 @@ class _Walk:
         self.inside = self.root + "/"
         self.settings = settings
         self.seen: set[tuple[int, int]] = set()
+        self.entered: list[str] = []  # folders that are not among those yet: only where links lead to is compared
         self.excluded = IgnoreRules.parse("\n".join(settings.exclude)) if settings.exclude else None
         self.included = IgnoreRules.parse("\n".join(settings.include)) if settings.include else None
         self.rules: dict[str, _Rules] = {}  # of the folders that links lead to
@@ -186,11 +188,10 @@ class _Walk:
         try:
             with os.scandir(absolute or "/") as scan:
                 entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
-            status = os.stat(absolute or "/")  # noqa: PTH116  (a Path takes longer than the call)
         except OSError as error:
             return _unreadable(prefix or "./", error)
         entries.sort(key=_KEY, reverse=True)
-        self.seen.add((status.st_dev, status.st_ino))
+        self.entered.append(absolute or "/")
         names = frozenset(key for key, _ in entries)
         return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))
 
@@ -228,11 +229,18 @@ class _Walk:
         above = target.rstrip("/") + "/"
         if f"{parent}/".startswith(above) or self.inside.startswith(above):
             return Skipped(path, "loop", "leads back to a folder above it")
-        if above.startswith(self.inside) or (status.st_dev, status.st_ino) in self.seen:
+        if above.startswith(self.inside) or self._was_entered(status):
             return Skipped(path, "link", "its files are listed where the folder lies")
         if not self.settings.allows("outside"):
             return Skipped(path, "outside", "a link that leads out of the root")
         return self._judged(path, target) or target
+
+    def _was_entered(self, status: os.stat_result) -> bool:
+        while self.entered:
+            with suppress(OSError):  # gone since
+                folder = Path(self.entered.pop()).stat()
+                self.seen.add((folder.st_dev, folder.st_ino))
+        return (status.st_dev, status.st_ino) in self.seen
 
     def _judged(self, path: str, target: str) -> Skipped | None:
         """Why a link is left out for where it leads: every name on the way from the root is looked at as if met there.

@@ -327,7 +327,7 @@ class StaticEmbedder:
 
     @cached_property
     def _weights(self) -> memoryview:
-        return _mapped(self._place / "weights" / "l2_supercat_256.safetensors")
+        return mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
@@ -510,15 +510,15 @@ def _largest(table: NDArray[np.int16]) -> int:
     return max(int(table.max(initial=0)), -int(table.min(initial=0)))
 
 
-def _mapped(path: Path) -> memoryview:
-    """The table's file in memory that is read as it is needed: a question needs a few rows of sixteen megabytes."""
+def mapped_part(path: Path, *, remedy: str) -> memoryview:
+    """A file that belongs to a model or a table, in memory that is read as it is needed: a few rows of megabytes."""
     try:
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingPartError(f"{path} is missing; {_INSTALL}") from error
+        raise MissingPartError(f"{path} is missing; {remedy}") from error
     except ValueError as error:
-        raise MissingPartError(f"{path} is empty; {_INSTALL}") from error
+        raise MissingPartError(f"{path} is empty; {remedy}") from error
 
 
 def _tensor(raw: memoryview, name: str) -> NDArray[np.float16]:

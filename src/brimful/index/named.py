@@ -143,7 +143,7 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 
 # ---- named: Which embedder or reranker does a name mean?
 #
-#     minilm                        all-MiniLM-L6-v2 from its installed package; minilm-int8, twice as fast
+#     minilm                        all-MiniLM-L6-v2 from its installed package; minilm-int8 is its earlier name
 #     a folder                      a BERT model, or any sentence model as ONNX
 #     sentence-transformers:NAME    a model that the user has, by the library of that name; fastembed:NAME likewise
 #     model2vec:FOLDER              a static table of that library
@@ -204,10 +204,10 @@ def is_installed() -> bool:
 def late_embedder(name: str = "auto") -> Embedder | None:
     """Who reads the best places of a question: whoever is named, or else MiniLM where it is installed.
 
-    "auto" takes what BRIMFUL_EMBEDDER names; without it, integers of MiniLM, since they are twice as fast.
+    "auto" takes what BRIMFUL_EMBEDDER names.
     """
     if name == "auto":
-        name = os.environ.get("BRIMFUL_EMBEDDER") or ("minilm-int8" if is_installed() else "none")
+        name = os.environ.get("BRIMFUL_EMBEDDER") or ("minilm" if is_installed() else "none")
     return embedder_named(name)
 
 
@@ -250,7 +250,7 @@ def _of_a_name(name: str) -> Embedder | None:
         return MiniLmEmbedder() if is_installed() else default_embedder()
     made: Mapping[str, Callable[[], Embedder | None]] = {
         "minilm": MiniLmEmbedder,
-        "minilm-int8": lambda: MiniLmEmbedder(arithmetic="int8"),
+        "minilm-int8": MiniLmEmbedder,
         "static": StaticEmbedder,
     }
     return made[name]()

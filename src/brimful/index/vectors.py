@@ -44,7 +44,7 @@ class TermVectors(Protocol):
 
 
 @runtime_checkable
-class TermColumns(Protocol):
+class _TermColumns(Protocol):
     """The same for very many terms, whose rows together would take tens of megabytes."""
 
     def columns_of(self, names: Sequence[bytes], /) -> Iterator[NDArray[np.int8]]:
@@ -76,7 +76,7 @@ def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDAr
 
 def _summed(postings: Postings, units: Numbers, table: TermVectors, *, codes: bool) -> NDArray[Any]:
     names = postings.names
-    parts = table.columns_of(names) if isinstance(table, TermColumns) else kernels.in_parts(table.vectors_of(names))
+    parts = table.columns_of(names) if isinstance(table, _TermColumns) else kernels.in_parts(table.vectors_of(names))
     return kernels.sum_units(postings.positions, postings.offsets, units, parts, codes=codes)
 
 

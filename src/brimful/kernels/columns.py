@@ -265,7 +265,7 @@ class Stretches:
         return found[:count], stretches[:count], behind.tolist()
 
 
-class PlacedUnits(NamedTuple):
+class _PlacedUnits(NamedTuple):
     """Where some units lie: a number for each."""
 
     extents: Numbers
@@ -315,13 +315,13 @@ class UnitGrid:
         self._grid = np.array([*given, *map(address_of, (columns, widths, begins)), len(kept)], np.uint64)
         self._at = address_of(self._grid)
 
-    def placed(self, units: Numbers) -> PlacedUnits:
+    def placed(self, units: Numbers) -> _PlacedUnits:
         """Where some units lie, in any order."""
         units = numbers_of(units)
         made = np.empty((7, len(units)), np.int64)
         if library().place_units(self._at, address_of(units), len(units), address_of(made)) < 0:
             raise ValueError("there are no such units")
-        return PlacedUnits(*made)
+        return _PlacedUnits(*made)
 
     def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
         """The units from each low to its high one, ascending, and so many more on both sides, within their extents."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import MOST_BYTES, Places, address_of, library, places_of
+from brimful.kernels import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -101,6 +101,26 @@ class RunSets:
             address_of(self._misses),
         )
         self._out = (address_of(self._found), address_of(self._shared))
+
+
+def sign_words(
+    text: bytes, starts: Numbers, lengths: Numbers, *, factors: NDArray[np.uint32]
+) -> tuple[bytes, NDArray[np.uint64]]:
+    """Words of a text in ASCII, one after the other, and the signature of each: a bit for each of its trigrams.
+
+    A trigram's bit is the upper six of the sum of its letters times three factors, in 32 bits; two blanks stand before
+    a word, and one behind it.
+    """
+    starts, lengths = numbers_of(starts), numbers_of(lengths)
+    factors = np.ascontiguousarray(factors, np.uint32)
+    if len(starts) != len(lengths) or len(factors) != 3:
+        raise ValueError("every word needs its length, and a trigram three factors")
+    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or int((starts + lengths).max()) > len(text)):
+        raise ValueError("a word must lie inside its text")
+    letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
+    given = (address_of(starts), address_of(lengths), len(starts), address_of(factors))
+    library().sign_words(text, *given, address_of(letters), address_of(signatures))
+    return letters.tobytes(), signatures
 
 
 class SpelledWords:

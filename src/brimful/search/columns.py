@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
-from brimful.store.format import Room
+from brimful.store.format import ByteLru
 from brimful.store.protocol import Documents, SegmentView, Snapshot
 from brimful.text.outline import merged
 from brimful.text.records import records_in
@@ -63,7 +63,7 @@ _KEPT_TERMS = 4_096
 _KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 32 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
 
-WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
+_WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
 """Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
@@ -146,12 +146,12 @@ class CorpusColumns:
         self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
-        room = Room(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
-        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], room)
+        # Places of terms, and of the forms of a word, by which they are kept.
+        self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
+        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)
         self.names = terms.names
         self.places = terms.places  # where a term stands on the axis of each segment
-        self.places_of = room.keep(self._places_of, size=_bytes_of)
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
@@ -279,11 +279,19 @@ class CorpusColumns:
         asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
         return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
-    def _places_of(self, forms: tuple[Form, ...]) -> WeighedPlaces:
+    def places_of(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
         A group holds those before it too, and counts what its weight has over the next one's: they add up.
         """
+        found: _WeighedPlaces | None = self._kept.get(forms)
+        if found is None:
+            made = self._weighed(forms)
+            size = sum(column.nbytes for _, columns in made for column in columns)
+            found = self._kept.keep(forms, made, size=size)
+        return found
+
+    def _weighed(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
         for form in forms:
             places = self.places(form.terms[0]) if len(form.terms) == 1 else following(self, form.terms)
@@ -610,10 +618,6 @@ def union(columns: Sequence[Numbers]) -> Numbers:
     if len(columns) < 2:
         return columns[0] if columns else np.zeros(0, np.int64)
     return kernels.unite(columns)
-
-
-def _bytes_of(placed: WeighedPlaces) -> int:
-    return sum(column.nbytes for _, columns in placed for column in columns)
 
 
 def _joined(columns: Sequence[Numbers]) -> Numbers:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import dataclass
 from brimful.errors import MissingPartError, install
-from brimful.kernels.runs import SpelledWords
+from brimful.kernels.runs import SpelledWords, sign_words
 from brimful.kernels.terms import letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
@@ -129,7 +129,6 @@ _LONGEST: Final = 24
 _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
-_BATCH = 50_000  # words whose trigrams are made at once
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
 _BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
 
@@ -153,14 +152,15 @@ class Spellings:
     def __init__(self, names: Iterable[bytes] | bytes) -> None:
         """Of names, or of lines of them: those of a corpus are one text, of which no list is made."""
         words = _Words.among(names if isinstance(names, bytes) else b"\n".join(sorted(names)))
-        groups = [_group(words, size) for size in range(_LONGEST + 1)]
+        plain = _plain(words)
+        groups = [_group(words, plain, size) for size in range(_LONGEST + 1)]
         firsts = np.cumsum([0, *(len(each.signatures) for each in groups)])  # the first word of each length
         self._letters, self._size = b"".join([each.letters for each in groups]), int(firsts[-1])
         lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in groups)])
         offsets = np.cumsum(lengths, dtype=np.int32)
         signatures = np.concatenate([each.signatures for each in groups])
-        plain = [each.plain for each in groups]
-        self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=plain)
+        in_ascii = [each.plain for each in groups]
+        self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=in_ascii)
 
     def __len__(self) -> int:
         return self._size
@@ -195,10 +195,10 @@ class _Words(NamedTuple):
     """Words as lines of one text."""
 
     text: bytes
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    sizes: NDArray[np.int64]  # in letters; 0 for what is no word
-    beyond: NDArray[np.bool_]  # which have letters beyond ASCII
+    starts: NDArray[np.int64]  # of those in ASCII
+    sizes: NDArray[np.int64]  # in letters
+    others: list[bytes]  # those with letters beyond ASCII
+    other_sizes: NDArray[np.int64]  # in letters; 0 for what is no word
 
     @classmethod
     def among(cls, lines: bytes) -> _Words:
@@ -207,12 +207,13 @@ class _Words(NamedTuple):
         codes = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
-        sizes, beyond = ends - starts, np.zeros(len(ends), np.bool_)
-        beyond[ends.searchsorted(np.flatnonzero(codes > _LAST_ASCII))] = True
-        for row in np.flatnonzero(beyond).tolist():
-            letters = text[starts[row] : ends[row]].decode("utf-8", "replace")
-            sizes[row] = len(letters) if letters.isalpha() else 0
-        return cls(text, starts, ends, sizes, beyond)
+        plain = np.ones(len(ends), np.bool_)
+        plain[ends.searchsorted(np.flatnonzero(codes > _LAST_ASCII))] = False
+        edges = zip(starts[~plain].tolist(), ends[~plain].tolist(), strict=True)
+        others = [text[start:end] for start, end in edges]
+        read = b"\n".join(others).decode("utf-8", "replace").split("\n") if others else []
+        sizes = np.array([len(letters) if letters.isalpha() else 0 for letters in read], np.int64)
+        return cls(text, starts[plain], (ends - starts)[plain], others, sizes)
 
 
 class _Group(NamedTuple):
@@ -224,22 +225,34 @@ class _Group(NamedTuple):
     plain: int  # how many are in ASCII
 
 
-def _group(words: _Words, size: int) -> _Group:
+class _Plain(NamedTuple):
+    """The words in ASCII by their length, sorted, and where those of each length begin."""
+
+    letters: bytes
+    signatures: NDArray[np.uint64]
+    firsts: list[int]
+
+
+def _plain(words: _Words) -> _Plain:
+    rows = np.flatnonzero((words.sizes >= _SHORTEST) & (words.sizes <= _LONGEST))
+    rows = rows[np.argsort(words.sizes[rows].astype(np.uint8), kind="stable")]
+    letters, signatures = sign_words(words.text, words.starts[rows], words.sizes[rows], factors=_FACTORS)
+    counts = np.bincount(words.sizes[rows], minlength=_LONGEST + 1)
+    return _Plain(letters, signatures, np.cumsum([0, *counts.tolist()]).tolist())
+
+
+def _group(words: _Words, plain: _Plain, size: int) -> _Group:
     """Those of so many letters, first the ones in ASCII; none of less than three."""
-    chosen = words.sizes == size if size >= _SHORTEST else np.zeros(len(words.sizes), np.bool_)
-    rows, others = np.flatnonzero(chosen & ~words.beyond), np.flatnonzero(chosen & words.beyond)
-    codes = np.frombuffer(words.text, np.uint8)
-    parts, signatures = [], []
-    for first in range(0, len(rows), _BATCH):
-        points = codes[words.starts[rows[first : first + _BATCH], None] + np.arange(size)]
-        parts.append(points.tobytes())
-        signatures.append(_signatures(points))
-    names = [words.text[words.starts[row] : words.ends[row]] for row in others.tolist()]
+    first, last = plain.firsts[size : size + 2]
+    begin = sum(length * (after - before) for length, (before, after) in enumerate(pairwise(plain.firsts[: size + 1])))
+    chosen = np.flatnonzero(words.other_sizes == size).tolist() if size >= _SHORTEST else ()
+    names = [words.others[at] for at in chosen]
     letters = b"".join(names)
     points = np.frombuffer(letters.decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
-    lengths = np.concatenate((np.full(len(rows), size), np.array([*map(len, names)], np.int64)))
-    marks = np.concatenate([*signatures, _signatures(points)])
-    return _Group(b"".join([*parts, letters]), lengths.astype(np.int32), marks, len(rows))
+    lengths = np.concatenate((np.full(last - first, size), np.array([*map(len, names)], np.int64)))
+    marks = np.concatenate((plain.signatures[first:last], _signatures(points)))
+    own = plain.letters[begin : begin + size * (last - first)]
+    return _Group(own + letters, lengths.astype(np.int32), marks, last - first)
 
 
 def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from brimful.errors import SettingError
 from brimful.kernels.columns import Columns, OpenPages
@@ -81,10 +82,9 @@ class StoredTerms:
     The pages on which a term would stand, one of each segment, are asked together.
     """
 
-    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], room: Room) -> None:
-        self._snapshot, self._segments = snapshot, segments
+    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], kept: ByteLru[Any, Any]) -> None:
+        self._snapshot, self._segments, self._kept = snapshot, segments, kept
         self._dead = [(at, segment) for at, segment in enumerate(segments) if segment.dead]
-        self.places: Callable[[bytes], Columns] = room.keep(self._places, size=bytes_of)
         # Most of these pages are kept where they were read.
         self._pages = Room(_PAGES_BYTES).keep(self._open, size=lambda pages: pages.nbytes)
 
@@ -106,6 +106,14 @@ class StoredTerms:
                 found.update(names.split(b"\n"))
         return sorted(found)
 
+    def places(self, term: bytes) -> Columns:
+        """Where a term stands in live text, on the axis of each segment."""
+        found: Columns | None = self._kept.get(term)
+        if found is None:
+            made = self._places(term)
+            found = self._kept.keep(term, made, size=8 * made.total)
+        return found
+
     def _places(self, term: bytes) -> Columns:
         found = self._beside(term).of(term)
         if not self._dead:
@@ -123,11 +131,6 @@ class StoredTerms:
         return OpenPages(
             [segment.page(place) if place >= 0 else None for segment, place in zip(self._segments, places, strict=True)]
         )
-
-
-def bytes_of(columns: Columns) -> int:
-    """What columns take in memory."""
-    return 8 * columns.total
 
 
 class ReadAhead:

