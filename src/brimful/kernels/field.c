@@ -113,7 +113,7 @@ EXPORT void order_units(const int64_t *scores, int64_t count, int64_t *units, in
         least = score < least ? score : least;
     }
     int64_t *from = units, *to = room;
-    for (int shift = 0; count > 1 && (most - least) >> shift; shift += DIGIT) {
+    for (int shift = 0; count > 1 && shift < 63 && (most - least) >> shift; shift += DIGIT) {
         int64_t begins[DIGITS] = {0}, before = 0;
         for (int64_t at = 0; at < count; at++)
             begins[(most - scores[from[at]]) >> shift & (DIGITS - 1)]++;
