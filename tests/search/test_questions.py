@@ -121,6 +121,25 @@ def test_what_defines_a_name_stands_above_what_mentions_it(ask):
     assert context.windows[0].path == "heapq.py"
 
 
+def test_which_definitions_are_seen_does_not_depend_on_what_was_added_first(tmp_path):
+    """Hundreds of functions have a word of the question in their heads, and not all are read: the best are, not those
+    of the first segment.
+    """
+    heads = "".join(f"def block_{number}(place):\n    return place + {number}\n\n\n" for number in range(500))
+    texts = {
+        "a.py": f"{heads}def block(segment, place):\n    return segment[place]\n",
+        "b.py": f"def block(segment, place):\n    return segment[place]\n\n\n{heads}",
+    }
+    found = []
+    for order in (("a.py", "b.py"), ("b.py", "a.py")):
+        with brimful.open(tmp_path / f"{order[0]}.db", vectors=False) as engine:
+            for path in order:
+                engine.add_text(path, texts[path])
+            found.append([(hit.path, hit.start, hit.score) for hit in engine.search("block(segment, place)").hits])
+    assert found[0] == found[1]
+    assert {path for path, *_ in found[0][:2]} == {"a.py", "b.py"}
+
+
 def test_definitions_without_a_keyword_are_seen(ask):
     """The body of a C function stands above its declaration and its calls."""
     texts = {

@@ -171,7 +171,8 @@ def relevance(
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, weighed, meaning, settings)
     if settings.definition:
-        lexical = lexical + settings.definition * near.below(_defined(columns, chosen, above, term_hits), _BELOW)
+        defined = _defined(columns, chosen, above, term_hits, np.rint(lexical * MILLION).astype(np.int64))
+        lexical = lexical + settings.definition * near.below(defined, _BELOW)
     if settings.runs:
         in_a_row = runs(chosen, term_hits, sequence)
         lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
@@ -435,7 +436,13 @@ def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking:
     return worth / (worth + lacking) if worth else 0.0
 
 
-def _defined(columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]) -> Scores:
+def _defined(
+    columns: CorpusColumns,
+    chosen: Candidates,
+    above: HeadingsAbove,
+    term_hits: Sequence[TermHits],
+    scores: Numbers,
+) -> Scores:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
@@ -444,7 +451,7 @@ def _defined(columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, t
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits), strict=True):
+    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
         found += worth / most * defines
     return found
 

@@ -179,12 +179,17 @@ class _Asked(NamedTuple):
 
 
 def definitions(
-    columns: CorpusColumns, chosen: Candidates, above: HeadingsAbove, term_hits: Sequence[TermHits]
+    columns: CorpusColumns,
+    chosen: Candidates,
+    above: HeadingsAbove,
+    term_hits: Sequence[TermHits],
+    scores: Numbers,
 ) -> list[Numbers]:
     """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
+    Where those are very many, the units with the highest `scores` are read, however the corpus is stored.
     """
     found = [np.zeros(len(chosen), np.int64) for _ in term_hits]
     asked = [
@@ -192,13 +197,12 @@ def definitions(
         for word, each in enumerate(term_hits)
         if not each.is_minor and not each.is_literal and each.places
     ]
-    reads = 0
+    if sum(len(each.places) for each in asked) > _MOST_DEFINITIONS:
+        asked = _best_asked(chosen, asked, scores)
     for number, segment in enumerate(columns.segments):
         for word, each, places, units, heads, bounds in asked:
-            first, last = bounds[number : number + 2]
-            some = slice(first, min(last, first + _MOST_DEFINITIONS - reads))
-            reads += max(some.stop - first, 0)
-            if some.stop <= first:
+            some = slice(*bounds[number : number + 2])
+            if some.start == some.stop:
                 continue
             own, column, heading = units[some], places[some], heads[some]
             in_head, begins, until = heading >= 0, chosen.starts[own], chosen.ends[own]
@@ -224,6 +228,22 @@ def _may_define(chosen: Candidates, above: HeadingsAbove, word: int, each: TermH
         return _Asked(word, each, places, units, heads, behind)
     kept = np.flatnonzero(heads >= 0)
     return _Asked(word, each, places[kept], units[kept], heads[kept], kept.searchsorted(behind).tolist())
+
+
+def _best_asked(chosen: Candidates, asked: Sequence[_Asked], scores: Numbers) -> list[_Asked]:
+    """As many of the places as are read, those in the best units; of equal ones by document and offset."""
+    ranks = np.empty(len(chosen), np.int64)
+    ranks[np.lexsort((chosen.offsets, chosen.rows, -scores))] = np.arange(len(chosen))
+    sizes = [len(each.places) for each in asked]
+    places, units = (np.concatenate([getattr(each, name) for each in asked]) for name in ("places", "units"))
+    kept = np.zeros(len(places), np.bool_)
+    kept[np.lexsort((places, np.repeat(np.arange(len(asked)), sizes), ranks[units]))[:_MOST_DEFINITIONS]] = True
+    found = []
+    for each, own in zip(asked, np.split(kept, np.cumsum(sizes[:-1])), strict=True):
+        at = np.flatnonzero(own)
+        bounds = at.searchsorted(each.bounds).tolist()
+        found.append(_Asked(each.word, each.each, each.places[at], each.units[at], each.heads[at], bounds))
+    return found
 
 
 def _begins_definition(text: bytes, at: int, size: int) -> bool:
