@@ -302,6 +302,8 @@ class Page:
         added = stretch.source.content[first:last].decode()
         if self._layout.is_surely_over(stretch.window, added, available=self._available):
             return None
+        if self._layout.is_over_by_text(stretch.window, added, before=first == start, available=self._available):
+            return None
         return self._fits(stretch, start, end)
 
     def _merge_touching(self, stretches: list[_Stretch]) -> None:

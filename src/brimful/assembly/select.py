@@ -14,8 +14,16 @@ from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, extended, least_tokens, together, tokens_of_all
-from brimful.windows.window import Cluster, Window, touching
+from brimful.text.tokens import (
+    Measure,
+    TokenCounter,
+    cuts_at_own_lines,
+    extended,
+    least_tokens,
+    together,
+    tokens_of_all,
+)
+from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
 
@@ -121,6 +129,8 @@ BlockCosts = dict[tuple[int, ...], tuple[Sequence[Window], Measure]]
 """What blocks cost, by the places of their windows, which are kept with it."""
 
 _EDGE_TOKENS = 24  # more than what a format writes at the edges of a window, the lines of its neighbour included
+_NUMBER_TOKENS = 3  # that the number of a line may have more than another
+_TAKEN_IN = ("", "\r", "\n", "/")  # what a text may begin with that becomes one token with the end of a line before it
 
 
 _Node = TypeVar("_Node")
@@ -217,6 +227,8 @@ class Layout:
         self._counter, self._form, self._showing = counter, form, showing or Showing()
         self._costs: Costs = {} if costs is None else costs
         self._block_costs: BlockCosts = {} if block_costs is None else block_costs
+        tells_plainly = not self._showing.metadata and self._showing.lines != "every"
+        self._tells_text = tells_plainly and form.alters is not None and cuts_at_own_lines(counter)
         self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
         self._between_blocks = self._literal(form.block_separator)
         self._paths: list[str] = []
@@ -317,6 +329,30 @@ class Layout:
             return False
         least = least_tokens(self._counter, added) - _EDGE_TOKENS
         return least > room and least - self._seams(window) > room
+
+    def is_over_by_text(self, window: Window, added: str, *, before: bool, available: int) -> bool:
+        """Whether a window that is laid out can't grow by some text because of what that text costs alone.
+
+        What stands around a window's text are lines that end with `]` and begin with `[`, which no token crosses. While
+        the document goes on beyond the text and its seams stay as they are, these lines stay too, but for the numbers
+        in them, and of those only that of a first line may take fewer tokens than before.
+        """
+        document, text = window.document, window.text
+        if not (self._tells_text and document is not None and window.cut_end and (window.cut_start or not before)):
+            return False
+        said = added + text if before else text + added
+        if text[:1] in _TAKEN_IN or said[:1] in _TAKEN_IN:
+            return False
+        known, more, end = self.cost_of_text(window), self._counter.measure(added), self._literal("\n")
+        grown = _sum(more, known, end) if before else _sum(known, more, end)
+        if self.tokens + grown.tokens - _sum(known, end).tokens - _NUMBER_TOKENS * before <= available:
+            return False
+        size = len(added.encode())
+        first, last = window.start - size * before, window.end + size * (not before)
+        goes_on = goes_on_before(document, first) if before else goes_on_after(document, last)
+        if not goes_on or self._form.alters is None or self._form.alters(text) or self._form.alters(said):
+            return False
+        return window.seams_over(first, last) == window.seams
 
     def _seams(self, window: Window) -> int:
         """About what its seams cost, rather too much than too little."""

@@ -398,18 +398,23 @@ class Window(_WorkedOut):
     def resized(self, start: int, end: int, **values: object) -> Window:
         """The same window over other bytes of its document, with the seams that it needs there; `values` as given."""
         assert self.document is not None
-        seams = tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end)
         return self.changed(
             text=self.document.text(start, end),
             start=start,
             end=end,
             cut_start=goes_on_before(self.document, start),
             cut_end=goes_on_after(self.document, end),
-            seams=seams
-            if self.trail_share is None
-            else _seams_after(self.document, Span(start, end), seams, trail_share=self.trail_share),
+            seams=self.seams_over(start, end),
             **values,
         )
+
+    def seams_over(self, start: int, end: int) -> tuple[Seam, ...]:
+        """The seams that it would need over other bytes of its document."""
+        assert self.document is not None
+        kept = tuple(seam for seam in self.seams if seam.end <= start or seam.start >= end)
+        if self.trail_share is None:
+            return kept
+        return _seams_after(self.document, Span(start, end), kept, trail_share=self.trail_share)
 
     def changed(self, **values: object) -> Window:
         """This window with other values that need no check: filling a budget tries hundreds.

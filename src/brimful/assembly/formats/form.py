@@ -89,6 +89,9 @@ class Form:
     tail: Callable[[Window, Showing], list[Fragment]]
     read: Callable[[Payload], list[Window]]
     payload: Callable[[Sequence[Block], str, Showing], Payload] = lambda _blocks, text, _showing: text
+    # Whether a window's text may be written otherwise than it is, in a format that writes it between lines of its own
+    # in square brackets; None in others.
+    alters: Callable[[str], bool] | None = None
     opening: str = ""
     closing: str = ""
     block_separator: str = ""

@@ -359,8 +359,14 @@ PLAIN = Form(
     tail=_tail,
     read=_read_plain,
     block_separator="\n",
+    alters=_may_look_ours,
 )
 MESSAGES = replace(PLAIN, name="messages", read=_read_messages, payload=_as_messages)
 ANTHROPIC = replace(
-    PLAIN, name="anthropic", head=_source_and_title, read=_read_search_results, payload=_as_search_results
+    PLAIN,
+    name="anthropic",
+    head=_source_and_title,
+    read=_read_search_results,
+    payload=_as_search_results,
+    alters=None,
 )
