@@ -58,7 +58,10 @@ def split_duplicates(
     ranked = sorted(windows, key=lambda window: window.order)
     if len(ranked) < 2:
         return tuple(ranked), ()
-    shingles = _Shingles(twins or Twins(threshold))
+    twins = twins or Twins(threshold)
+    if across_only and twins.are_apart(ranked):
+        return tuple(ranked), ()
+    shingles = _Shingles(twins)
     ranges = _Ranges(threshold)
     by_text: dict[str, Window] = {}
     kept: list[Window] = []
@@ -152,6 +155,12 @@ class Twins:
                 if (known := self._alike[other]) is not None:
                     known[number] = overlap
         return number
+
+    def are_apart(self, windows: Sequence[Window]) -> bool:
+        """Whether no text is there twice or much like any other that was ever compared, as is mostly so."""
+        numbers = {self.number(window.text) for window in windows}
+        alike = (self._alike[number] for number in numbers)
+        return len(numbers) == len(windows) and all(known is not None and len(known) < 2 for known in alike)
 
     def is_crowded(self, number: int) -> bool:
         """Whether a text is much like so many that these are not kept."""

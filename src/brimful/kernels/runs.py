@@ -73,9 +73,11 @@ class RunSets:
         made = library().alike_sets(*self._given, number, at, count, count if most is None else most, *self._out)
         if most is not None and made > most:
             return None
+        if not made:
+            return []
         found, shared = self._found[:made], self._shared[:made]
         shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self.sizes[number])
-        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True)) if made else []
+        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True))
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""
