@@ -14,13 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
+from brimful.kernels.sources import (
+    BLOCK,
+    CHARACTERS,
+    DIRECTIVE,
+    LINE,
+    QUOTED,
+    RAW,
+    REST,
+    SHORT,
+    TRIPLE,
+    mask_source,
+    pair_brackets,
+)
 from brimful.patterns import compiled
 
 # ---- masking: Which bytes of a source are code, and which are strings and comments?
 #
-# One pattern a language jumps from token to token; NumPy then writes the mask. Strings that must end on their line do
-# so even if nothing closes them; what may go on over lines and is never closed reaches to the end. Every pattern is
-# possessive, so the work grows with the text and with nothing else.
+# One pattern a language jumps from token to token; NumPy then writes the mask. Where a kernel knows every piece of a
+# language, it does both. Strings that must end on their line do so even if nothing closes them; what may go on over
+# lines and is never closed reaches to the end. Every pattern is possessive, so the work grows with the text and with
+# nothing else.
 
 _STRING, _BLANK, _DIRECTIVE = 34, 32, 35
 
@@ -90,6 +104,8 @@ _LUA = rb"--\[(?P<level>=*)\[(?:[^\]]++|\](?!(?P=level)\]))*+(?:\](?P=level)\]|\
 _LUA_LONG = rb"\[(?P<equals>=*)\[(?:[^\]]++|\](?!(?P=equals)\]))*+(?:\](?P=equals)\]|\Z)"
 _LISP_CHARACTER = rb"\#\\.|\\."
 
+_BACKQUOTED = rb"`[^`]*+(?:`|\Z)"
+
 _C = (_LINE, _BLOCK, _DOUBLE, _CHARACTERS, _PREPROCESSOR)
 _JAVASCRIPT = (_LINE, _BLOCK, _DOUBLE, _SINGLE, rb"`(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|(?P<template>\$\{))", _SLASH)
 _PATTERNS: dict[str, tuple[bytes, ...]] = {
@@ -110,7 +126,7 @@ _PATTERNS: dict[str, tuple[bytes, ...]] = {
         _HERE_PHP,
     ),
     "javascript": _JAVASCRIPT,
-    "go": (_LINE, _BLOCK, _DOUBLE, _SINGLE, rb"`[^`]*+(?:`|\Z)"),
+    "go": (_LINE, _BLOCK, _DOUBLE, _SINGLE, _BACKQUOTED),
     "rust": (_LINE, _NESTED_BLOCK, _RAW_RUST, _DOUBLE_LONG, _CHARACTER),
     "ruby": (
         rb"=begin(?<=\n=begin)\b(?:[^\n]*+\n(?!=end))*+[^\n]*+(?:\n=end|\Z)", _HASH, _HASHED, _SINGLE, _SLASH,
@@ -138,6 +154,12 @@ _ALIASES = {
     "typescript": "javascript", "tsx": "javascript", "objc": "cpp", "cuda": "cpp", "proto": "java", "groovy": "kotlin",
     "terraform": "hcl", "ocaml_interface": "ocaml", "make": "hash", "dockerfile": "hash", "yaml": "hash",
     "clojure": "lisp", "commonlisp": "lisp", "scheme": "lisp", "racket": "lisp", "fish": "bash",
+}  # fmt: skip
+# The pieces that a kernel reads too, by the byte that each begins with. Of those that begin alike the order is its own.
+_COMPILED = {
+    _LINE: (47, LINE), _BLOCK: (47, BLOCK), _RAW_CPP: (34, RAW), _TRIPLE: (34, TRIPLE), _TRIPLE_SINGLE: (39, TRIPLE),
+    _CHARACTERS: (39, CHARACTERS), _DOUBLE: (34, SHORT), _SINGLE: (39, SHORT), _HASH: (35, REST),
+    _PREPROCESSOR: (35, DIRECTIVE), _BACKQUOTED: (96, QUOTED),
 }  # fmt: skip
 # What opens and closes again inside comments that nest.
 _NESTING = {
@@ -175,6 +197,13 @@ def mask(content: bytes, language: str) -> Masked:
     >>> mask(b"f('{}') # (", "python").code.replace(b'"', b"?")
     b'f(????)    '
     """
+    readers = _readers(language)
+    if readers is not None and (found := mask_source(content, readers, _table_of_kinds(language))) is not None:
+        return Masked(*found)
+    return _masked_by_pattern(content, language)
+
+
+def _masked_by_pattern(content: bytes, language: str) -> Masked:
     pattern = _pattern(language)
     spans: list[int] = []
     if pattern is not None:
@@ -192,8 +221,22 @@ def mask(content: bytes, language: str) -> Masked:
     return Masked(np.where(fill > 0, fill, codes).tobytes(), starts, ends, kinds)
 
 
-def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str) -> NDArray[np.uint8]:
-    """What each token is, by the bytes that it begins with."""
+@lru_cache(maxsize=64)
+def _readers(language: str) -> NDArray[np.uint16] | None:
+    """What the kernel reads at each byte; None for a language of which it does not know every piece."""
+    pieces = _PATTERNS.get(_ALIASES.get(language, language))
+    if pieces is None or not all(piece in _COMPILED for piece in pieces):
+        return None
+    readers = np.zeros(256, np.uint16)
+    for piece in pieces:
+        first, reader = _COMPILED[piece]
+        readers[first] |= reader
+    return readers
+
+
+@lru_cache(maxsize=64)
+def _table_of_kinds(language: str) -> NDArray[np.uint8]:
+    """What a token is, by the byte that it begins with."""
     table = np.full(256, _STRING, np.uint8)
     family = _ALIASES.get(language, language)
     comments = {
@@ -210,6 +253,12 @@ def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str
         table[code] = _BLANK
     if family in ("c", "cpp", "csharp", "swift"):
         table[35] = _DIRECTIVE
+    return table
+
+
+def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str) -> NDArray[np.uint8]:
+    """What each token is, by the bytes that it begins with."""
+    table, family = _table_of_kinds(language), _ALIASES.get(language, language)
     kinds: NDArray[np.uint8] = table[codes[starts]] if len(starts) else np.zeros(0, np.uint8)
     if family in ("javascript", "ruby") and len(starts):  # a slash begins comments here, and regular expressions
         slashes = np.flatnonzero(codes[starts] == 47)
@@ -398,13 +447,12 @@ def _surplus(code: bytes, group: list[int]) -> list[tuple[int, int]]:
 
 _TAB_WIDTH = 8
 _TURN = bytes(1 if code in b"([{" else 255 if code in b")]}" else 0 for code in range(256))  # as signed bytes
-_SHALLOW = 1 << 14
 
 
 class Brackets:
     """The brackets of a masked source, round, square and curly alike.
 
-    A closer closes the opener before it that is as deep, whatever its shape: in a source that is in order this is the
+    A closer closes the last opener that is open, whatever its shape: in a source that is in order this is the
     bracket of its own kind, and in one that is not, nobody knows.
 
     >>> pairs = Brackets(b"f(a[1]) { g(); }")
@@ -417,30 +465,16 @@ class Brackets:
         self._length = len(code)
 
     @cached_property
-    def _turns(self) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]:
-        """Where brackets stand, 1 or -1 for each, and how many are open before each and behind the last."""
-        turns = np.frombuffer(self._code.translate(_TURN), np.int8)
-        places = np.flatnonzero(turns)
-        steps = turns[places]
-        return places, steps, np.concatenate((np.zeros(1, np.int32), np.cumsum(steps, dtype=np.int32)))
+    def _turns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Where brackets stand, how many are open before each and behind the last, and where those that open close."""
+        return pair_brackets(self._code, _TURN)
 
     @cached_property
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
         """Where brackets are opened, where each is closed (or -1), and how deep each is."""
-        places, steps, depths = self._turns
-        depths = depths[1:]
-        levels = np.where(steps > 0, depths, depths + 1)  # of an opener and its closer the same
-        is_shallow = not len(levels) or (levels.max() < _SHALLOW and levels.min() > -_SHALLOW)
-        keys = levels.astype(np.int16) if is_shallow else levels  # short numbers are sorted faster
-        order = np.argsort(keys, kind="stable")
-        ordered = steps[order]
-        pairs = np.flatnonzero((ordered[:-1] > 0) & (ordered[1:] < 0)) if len(order) else np.zeros(0, np.int64)
-        pairs = pairs[levels[order[pairs]] == levels[order[pairs + 1]]]
-        openers, closers = order[pairs], order[pairs + 1]
-        partner = np.full(len(places), -1, np.int64)
-        partner[openers] = places[closers]
-        opening = np.flatnonzero(steps > 0)
-        return places[opening].tolist(), partner[opening].tolist(), depths[opening].tolist()
+        places, depths, closes = self._turns
+        opening = np.flatnonzero(depths[1:] > depths[:-1])
+        return places[opening].tolist(), closes[opening].tolist(), depths[opening + 1].tolist()
 
     @cached_property
     def _by_close(self) -> dict[int, int]:
@@ -474,14 +508,14 @@ class Brackets:
 
     def around(self, position: int) -> int | None:
         """The innermost bracket that is open before a byte."""
-        places, _, depths = self._turns
+        places, depths, _ = self._turns
         opened = self._by_depth.get(int(depths[places.searchsorted(position)]), [])
         at = bisect_left(opened, position) - 1
         return opened[at] if at >= 0 else None
 
     def outermost(self, positions: NDArray[np.int64], *, since: int = 0) -> NDArray[np.int64]:
         """Those of some bytes at which no bracket is open that was opened since, however often others were closed."""
-        places, _, depths = self._turns
+        places, depths, _ = self._turns
         first = int(places.searchsorted(since))
         at = places[first:].searchsorted(positions)
         found: NDArray[np.int64] = positions[depths[first:][at] == np.minimum.accumulate(depths[first:])[at]]
@@ -489,7 +523,7 @@ class Brackets:
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
-        places, _, depths = self._turns
+        places, depths, _ = self._turns
         return depths[places.searchsorted(positions)]
 
 
