@@ -31,7 +31,8 @@ def mask_source(
     starts, ends, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
     code = np.empty(len(text), np.uint8)
     given = (text, len(text), address_of(readers), address_of(kinds_of))
-    count = library().mask_source(*given, *map(address_of, (starts, ends, kinds, code)))
+    made = (address_of(starts), address_of(ends), address_of(kinds), address_of(code))
+    count = library().mask_source(*given, *made)
     if count < 0:
         return None
     return code.tobytes(), starts[:count].copy(), ends[:count].copy(), kinds[:count].copy()
@@ -53,7 +54,8 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
     while True:
         places, depths = np.empty(most, np.int64), np.empty(most + 1, np.int32)
         closes = np.empty(most, np.int64)
-        count = library().pair_brackets(code, len(code), turns, most, *map(address_of, (places, depths, closes)))
+        made = (address_of(places), address_of(depths), address_of(closes))
+        count = library().pair_brackets(code, len(code), turns, most, *made)
         if count <= most:
             return places[:count], depths[: count + 1], closes[:count]
         most = min(len(code), 8 * most)
