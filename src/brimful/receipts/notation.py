@@ -56,17 +56,17 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, 2.0), "a": "é"})
     '{"a":"é","b":[1,2]}'
     """
-    return _JSON.encode(plain(value, where="value"))
+    return _JSON.encode(plain(value, where="value", copied=False))
 
 
-def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
+def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = True) -> object:
     """A value as dicts with their keys in order, lists, str, int, float, bool and None; a FormatError names what can't
-    be written so.
+    be written so. What is written at once need not be `copied`: a tuple of such values stays one.
     """
     if _is_plain(value):
         return value
     if isinstance(value, (list, tuple)) and depth:
-        return _items(value, where, depth)
+        return _items(value, where, depth, copied=copied)
     if isinstance(value, str | bytes):
         return _text(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, where)
     if isinstance(value, int):
@@ -77,11 +77,11 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
         raise FormatError(f"{where} nests deeper than {_DEEPEST}; flatten it")
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)
+            name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1, copied=copied)
             for name, item in written_fields(value)
         }
     if isinstance(value, Mapping):
-        return _mapping(value, where, depth)
+        return _mapping(value, where, depth, copied=copied)
     raise FormatError(
         f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
     )
@@ -248,23 +248,29 @@ def _short(value: object) -> str:
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
-def _items(value: list[object] | tuple[object, ...], where: str, depth: int) -> list[object]:
+def _items(value: list[object] | tuple[object, ...], where: str, depth: int, *, copied: bool) -> list[object]:
     items = list(value)
     if hasattr(value, "_fields"):
         while items and items[-1] is None:
             items.pop()
     for at, item in enumerate(items):
-        if not _is_plain(item):
-            items[at] = plain(item, where=f"{where}[{at}]", depth=depth - 1)
+        if not (_is_plain(item) or (not copied and _is_plain_tuple(item))):
+            items[at] = plain(item, where=f"{where}[{at}]", depth=depth - 1, copied=copied)
     return items
 
 
-def _mapping(value: Mapping[object, object], where: str, depth: int) -> dict[str, object]:
+def _is_plain_tuple(value: object) -> bool:
+    """Whether it is written as it stands, with nothing at its end that would be left out."""
+    return isinstance(value, tuple) and value[-1:] not in ((), (None,)) and all(map(_is_plain, value))
+
+
+def _mapping(value: Mapping[object, object], where: str, depth: int, *, copied: bool) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, item in value.items():
         if not isinstance(name, str):
             raise FormatError(f"{where} has the key {name!r}; keys are text")
-        found[_text(name, where)] = item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1)
+        is_plain, place = _is_plain(item), f"{where}.{name}"
+        found[_text(name, where)] = item if is_plain else plain(item, where=place, depth=depth - 1, copied=copied)
     return {name: found[name] for name in sorted(found)}
 
 
