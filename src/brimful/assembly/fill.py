@@ -119,14 +119,18 @@ class Page:
         available: int,
         empty: tuple[int, int] | None = None,
     ) -> None:
-        """`empty` is a place to leave out for now: it is kept for a window that will be trimmed."""
+        """`empty` is a place to leave out for now: it is kept for a window that will be trimmed.
+
+        A layout that is begun has these blocks already.
+        """
         self._layout, self._available = layout, available
         self._cap = layout.cap_bytes
         places = [
             (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
             for block, windows in enumerate(blocks)
         ]
-        layout.lay_out(places)
+        if not layout.is_begun:
+            layout.lay_out(places)
         self._blocks = [{slot: window for slot, window in enumerate(windows) if window} for _, windows in places]
         self.dropped: list[Window] = []
         self._drop_excess()

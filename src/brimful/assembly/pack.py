@@ -270,7 +270,8 @@ def _filled(
 ) -> tuple[Page, Window | None]:
     """Trim the best window that did not fit into what is left; returns the page and what was trimmed."""
     clusters = clustered(groups)
-    page = Page(selection.blocks(settings, clusters), new_layout(), available=available)
+    laid_out = selection.layout if settings.order == "relevance" else None
+    page = Page(selection.blocks(settings, clusters), laid_out or new_layout(), available=available)
     trimmed: Window | None = None
     if settings.trim and not page.is_full():
         candidates = [out.window for out in selection.rejected if out.reason in ("budget", "stopped")]

@@ -240,6 +240,11 @@ class Layout:
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it has any blocks."""
+        return bool(self._slots)
+
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
@@ -472,6 +477,7 @@ class Selection:
     numbers: list[int] = field(default_factory=list)  # greedy: which group each unit came from
     rejected: list[Rejected] = field(default_factory=list)
     ran_out: bool = False  # the ranking was cut off: the budget was spent with candidates left, none skipped before
+    layout: Layout | None = None  # where every window stands, each in a block of its unit, if none was left out
 
     def blocks(self, settings: PackSettings, clusters: frozenset[str]) -> list[list[Window]]:
         """The windows under each header, in reading order; a cluster's pieces each get their own header."""
@@ -513,7 +519,7 @@ def select(groups: Sequence[Group], settings: PackSettings, *, available: int, n
 
 def _greedy(groups: Sequence[Group], settings: PackSettings, *, available: int, layout: Layout) -> Selection:
     """Group by group, best first; what does not fit is skipped and the next one tried (ruling 6)."""
-    selection = Selection()
+    selection, is_laid_out = Selection(), True
     per_path: dict[str, int] = {}
     for number, group in enumerate(groups):
         if layout.tokens >= available:
@@ -537,6 +543,8 @@ def _greedy(groups: Sequence[Group], settings: PackSettings, *, available: int, 
                 unit = _joined(unit, places, layout, available=available)
             selection.units.append(unit)
             selection.numbers.append(number)
+            is_laid_out = is_laid_out and not group.is_cluster and len(unit) == len(group.windows)
+    selection.layout = layout if is_laid_out and not selection.rejected else None
     return selection
 
 

@@ -190,6 +190,7 @@ class BpeCounter:
         self._lead = "a" if vocabulary in _SPACE_FIRST else ""
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
+        self._measured: tuple[str, _BpeMeasure | None] = ("", None)  # the last one
         # What `run` says, remembered if the text is short.
         self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
@@ -228,9 +229,14 @@ class BpeCounter:
 
     def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
+        before, measure = self._measured
+        if text is before and measure is not None:  # who asks for a bound first asks for all of it then
+            return measure
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
-        return _BpeMeasure.of(self, text)
+        measure = _BpeMeasure.of(self, text)
+        self._measured = text, measure
+        return measure
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)

@@ -234,13 +234,13 @@ def parts_of_python(source: Source, size: int) -> list[int]:
     lines = np.flatnonzero((codes[:-1] == 10) & FILLED[codes[1:]]) + 1
     lines = pairs.outermost(lines)
     lines = lines[pairs.depths_at(lines) == 0]
-    bounds, last = list[int](), 0
-    for line in lines.tolist():
-        if line - last < size or _is_decorated(code, pairs, line):
-            continue
-        if (end := before_blanks(code, line)) > last:
+    bounds, last, at = list[int](), 0, 0
+    while (at := max(at, int(lines.searchsorted(last + size)))) < len(lines):
+        line = int(lines[at])
+        if not _is_decorated(code, pairs, line) and (end := before_blanks(code, line)) > last:
             bounds.append(end)
             last = end
+        at += 1
     return bounds
 
 

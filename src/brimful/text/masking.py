@@ -390,6 +390,7 @@ _SPECIAL: dict[str, Callable[[bytes, re.Match[bytes]], int]] = {
 # ---- preprocessor: Which branch of the preprocessor is read, where each of them opens a brace of its own?
 
 _BRANCH = compiled(rb"\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(?:[ \t]*(0)[ \t]*\r?(?=\n|\Z))?")
+_BEFORE_BRANCH = np.isin(np.arange(256), list(b"ie \t"))  # what may stand behind the sign of one: most are others
 _DEEPEST = 32
 _PAIRS = ((b"{", b"}"), (b"(", b")"))
 
@@ -415,7 +416,9 @@ def _groups(content: bytes, masked: Masked) -> list[list[int]]:
     """For each group of branches where they begin and where the last one ends; the one of `#if 0` is not the first."""
     opened: list[list[int]] = []
     groups: list[list[int]] = []
-    for start, end in zip(*masked.directives, strict=True):
+    starts, ends = masked.starts[masked.kinds == _DIRECTIVE], masked.ends[masked.kinds == _DIRECTIVE]
+    may_branch = _BEFORE_BRANCH[np.frombuffer(content, np.uint8)[np.minimum(starts + 1, len(content) - 1)]]
+    for start, end in zip(starts[may_branch].tolist(), ends[may_branch].tolist(), strict=True):
         found = _BRANCH.match(content, start, end)
         if found is None:
             continue

@@ -97,10 +97,9 @@ class Statements:
                 inside = pairs.outermost(places[places >= begin], since=begin)
                 stops = np.concatenate((stops[stops < begin], inside))
         bounds, last = list[int](), 0
-        for stop in stops.tolist():
-            if stop + 1 - last >= size:
-                last = stop + 1
-                bounds.append(last)
+        while (at := int(stops.searchsorted(last + max(size, 1) - 1))) < len(stops):
+            last = int(stops[at]) + 1
+            bounds.append(last)
         return bounds
 
     def found(self, begin: int = 0, end: int | None = None) -> list[Found]:
@@ -277,7 +276,7 @@ class _Reader:
             if flat.endswith(b"=") or b"=" in flat[: found.start()].replace(b"==", b""):
                 return "", "value"
             return self._type_name(flat, found), _KINDS[found[1].split()[0]]
-        if _VALUE.search(flat):
+        if (b"=" in flat or b"return" in flat or flat.endswith(b",")) and _VALUE.search(flat):
             return "", "value"
         if calls:
             return self._called(flat, calls)
@@ -338,7 +337,7 @@ class _Reader:
     def _called(self, flat: bytes, calls: list[re.Match[bytes]]) -> tuple[str, str]:
         """A function: the name before its list of parameters."""
         first = calls[0]
-        colon = _SINGLE_COLON.search(flat, first.end())
+        colon = _SINGLE_COLON.search(flat, first.end()) if b":" in flat else None
         if colon is not None and self._language != "java":
             calls = [call for call in calls if call.start() < colon.start()]
             if self._is_c and re.search(rb"[\w>\x05]\s*\Z", flat) and not _QUALIFIER.search(flat):
