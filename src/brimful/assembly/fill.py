@@ -381,11 +381,9 @@ def _heading_above(source: Document, start: int) -> int:
     """Where the heading that a window of prose stands under begins, or what it begins with; 0 where there is none."""
     if source.kind != "prose":
         return 0
-    blocks = source.outline.blocks
-    at = bisect_right(blocks, start, key=lambda block: block.start) - 1
-    while at >= 0 and blocks[at].kind != "heading":
-        at -= 1
-    return blocks[at].start if at >= 0 else 0
+    starts = source.outline.nested.starts  # those of headings: prose has no other blocks
+    at = bisect_right(starts, start) - 1
+    return starts[at] if at >= 0 else 0
 
 
 def _link_neighbours(stretches: Iterable[_Stretch]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import cache, cached_property, lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -285,11 +285,16 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     >>> headings[0].title, [(each.kind, each.lead) for each in passages]
     ('Tea', [('list', (7, 16))])
     """
+    titles, found = read_titles(content, form)
+    return sections_of(titles, len(content)), found
+
+
+def read_titles(content: bytes, form: _Format) -> tuple[list[Title], tuple[Passage, ...]]:
+    """The titles of a text as they are found, and its passages in order."""
     reading = Reading(content, b"\n" + content, _items(form))
     position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
     found = _read_marks(reading, _pattern(form), position, len(reading.text))
-    headings = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
-    return sections_of(headings, len(content)), found
+    return _or_page_heads(content, reading.headings) if form == "text" else reading.headings, found
 
 
 def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end: int) -> tuple[Passage, ...]:
@@ -312,8 +317,8 @@ class PartedText:
     over such a place, and no list goes on behind it: what is read from there on is what it finds there.
 
     >>> text = PartedText(b"\nTEA\n\nYou need:\n- a pot\n" + b"\nIt is hot.\n" * 9, part_bytes=40)
-    >>> text.headings[0].title, [each.kind for each in text.passages_at(17)], text.passages_at(90)
-    ('TEA', ['list'], ())
+    >>> text.titles, [each.kind for each in text.passages_at(17)], text.passages_at(90)
+    ([(1, 4, 1, b'TEA')], ['list'], ())
     """
 
     def __init__(self, content: bytes, *, part_bytes: int = 2_000) -> None:
@@ -323,12 +328,11 @@ class PartedText:
         while (found := _PART.search(self._text, self._bounds[-1] + part_bytes)) is not None:
             self._bounds.append(found.end() - 1)
 
-    @cached_property
-    def headings(self) -> tuple[Heading, ...]:
-        """All headings: only parts that have a line which may be one are read for them."""
+    @property
+    def titles(self) -> list[Title]:
+        """All headings as they are found: only parts that have a line which may be one are read for them."""
         parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
-        found = [each for part in parts for each in self._part(part)[0]]
-        return sections_of(_or_page_heads(self._content, found), len(self._content))
+        return _or_page_heads(self._content, [each for part in parts for each in self._part(part)[0]])
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
         """The passages of the part around a byte, in order."""
@@ -375,17 +379,22 @@ def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
 
 def sections_of(found: Iterable[Title], length: int) -> tuple[Heading, ...]:
     """Headings by start, end, level and title: each reaches to the next of its own or a higher rank."""
-    headings = sorted(set(found))
-    ends = [length] * len(headings)
+    titles = sorted(set(found))
+    return tuple(
+        Heading(start, end, level, title.decode(errors="replace"), stop)
+        for (start, end, level, title), stop in zip(titles, section_ends(titles, length), strict=True)
+    )
+
+
+def section_ends(titles: Sequence[Title], length: int) -> list[int]:
+    """Where the section of each title ends, in order: with the next of its own or a higher rank."""
+    ends = [length] * len(titles)
     opened: list[int] = []
-    for number, (start, _, level, _) in enumerate(headings):
-        while opened and headings[opened[-1]][2] >= level:
+    for number, (start, _, level, _) in enumerate(titles):
+        while opened and titles[opened[-1]][2] >= level:
             ends[opened.pop()] = start
         opened.append(number)
-    return tuple(
-        Heading(start, end, level, title.decode(errors="replace"), max(stop, end))
-        for (start, end, level, title), stop in zip(headings, ends, strict=True)
-    )
+    return [max(stop, end) for stop, (_, end, _, _) in zip(ends, titles, strict=True)]
 
 
 _MARKS = {**_OWN_MARKS, **passages.MARKS}

@@ -22,7 +22,7 @@ from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
     from brimful.text.markup import Message, PartedText
-    from brimful.text.passages import Heading, Passage
+    from brimful.text.passages import Heading, Passage, Title
     from brimful.text.structure import Definition, PartedSource, Structure
 
 
@@ -354,13 +354,25 @@ class Outline:
         """The messages of a mail, a mailbox or a chat, in order."""
         return self.structure.messages
 
-    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:  # noqa: ARG002  (likewise)
-        """Blocks, those around a byte among them, and for each the one around it."""
-        return self.blocks, self._parents
+    def first_heading(self, start: int, end: int) -> int | None:
+        """Where the first heading behind `start` begins, if that is before `end`; None where `start` is in one."""
+        starts, ends = self._heading_places
+        at = bisect_right(starts, start)
+        return starts[at] if at < len(starts) and starts[at] < end and not (at and ends[at - 1] > start) else None
 
     @cached_property
-    def _parents(self) -> tuple[int, ...]:
-        return _parents_of(self.blocks)
+    def _heading_places(self) -> tuple[list[int], list[int]]:
+        """Where headings start and end."""
+        return [each.start for each in self.headings], [each.end for each in self.headings]
+
+    @cached_property
+    def nested(self) -> Nested:
+        """All blocks."""
+        return Nested.of(self.blocks)
+
+    def _nested_at(self, position: int) -> Nested:  # noqa: ARG002  (likewise)
+        """Blocks, those around a byte among them."""
+        return self.nested
 
     def unit_at(self, position: int) -> int:
         """The index of the unit that holds the byte at `position` (the nearest one outside the text)."""
@@ -395,25 +407,41 @@ class Outline:
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
-        blocks, parents = self._blocks_at(start)
-        at = bisect_right(blocks, start, key=lambda block: block.start) - 1
+        nested = self._nested_at(start)
+        at = bisect_right(nested.starts, start) - 1
         while at >= 0:
-            block = blocks[at]
-            if block.end >= end and block.end > start:
-                found.append(block)
-            at = parents[at]
+            if nested.ends[at] >= end and nested.ends[at] > start:
+                found.append(nested[at])
+            at = nested.parents[at]
         return tuple(reversed(found))
 
 
-def _parents_of(blocks: Sequence[Block]) -> tuple[int, ...]:
-    """For each of some blocks in order the place of the one that it stands in, or -1."""
-    parents: list[int] = []
-    for number, block in enumerate(blocks):
-        around = number - 1
-        while around >= 0 and blocks[around].end < block.end:
-            around = parents[around]
-        parents.append(around)
-    return tuple(parents)
+class Nested:
+    """Blocks in order, and for each the place of the one that it stands in, or -1.
+
+    Most are never asked for: `made` makes one when it is.
+    """
+
+    def __init__(self, starts: list[int], ends: list[int], made: Callable[[int], Block]) -> None:
+        self.starts, self.ends, self._make = starts, ends, made
+        self._made: dict[int, Block] = {}
+        self.parents: list[int] = []
+        for number, end in enumerate(ends):
+            around = number - 1
+            while around >= 0 and ends[around] < end:
+                around = self.parents[around]
+            self.parents.append(around)
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> Nested:
+        """Those that are there already."""
+        return cls([block.start for block in blocks], [block.end for block in blocks], blocks.__getitem__)
+
+    def __getitem__(self, at: int) -> Block:
+        block = self._made.get(at)
+        if block is None:
+            block = self._made[at] = self._make(at)
+        return block
 
 
 class KnownOutline(Outline):
@@ -435,7 +463,7 @@ class KnownOutline(Outline):
     ) -> None:
         super().__init__(kind, language, len(content), units, sections)
         self._content, self._path, self._heads = content, path, heads
-        self._blocks_of: dict[int, tuple[tuple[Block, ...], tuple[int, ...]]] = {}  # of code, by part
+        self._nested_of: dict[int, Nested] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -447,25 +475,48 @@ class KnownOutline(Outline):
         return structure(self._content, kind=self.kind, language=self.language, path=self._path)
 
     @cached_property
-    def _markup(self) -> PartedText | tuple[tuple[Heading, ...], tuple[Passage, ...]]:
-        """Plain text in parts; the headings and passages of other formats, which are read as a whole."""
-        from brimful.text.markup import PartedText, format_of, read_markup
+    def _markup(self) -> PartedText | tuple[list[Title], tuple[Passage, ...]]:
+        """Plain text in parts; the titles and passages of other formats, which are read as a whole."""
+        from brimful.text.markup import PartedText, format_of, read_titles
 
         if self.kind != "prose" or self.length > LARGEST:
-            return (), ()
+            return [], ()
         form = format_of(self._content, language=self.language, path=self._path)
-        return PartedText(self._content) if form == "text" else read_markup(self._content, form)
+        return PartedText(self._content) if form == "text" else read_titles(self._content, form)
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
         """Those of the part of plain text around the byte."""
         found = self._markup
         return found[1] if isinstance(found, tuple) else found.passages_at(position)
 
-    @property
+    @cached_property
+    def _titles(self) -> list[Title]:
+        """The headings of prose as they are found, in order."""
+        found = self._markup
+        return sorted(set(found[0] if isinstance(found, tuple) else found.titles))
+
+    @cached_property
     def headings(self) -> tuple[Heading, ...]:
         """The headings of prose, in order."""
-        found = self._markup
-        return found[0] if isinstance(found, tuple) else found.headings
+        from brimful.text.markup import sections_of
+
+        return sections_of(self._titles, self.length)
+
+    @cached_property
+    def _heading_places(self) -> tuple[list[int], list[int]]:
+        return [title[0] for title in self._titles], [title[1] for title in self._titles]
+
+    @cached_property
+    def nested(self) -> Nested:
+        """All blocks; those of headings are made when they are asked for."""
+        if self.kind != "prose" or self._heads is not None:
+            return Nested.of(self.blocks)
+        from brimful.text.markup import section_ends
+        from brimful.text.prose import heading_block
+
+        ends = section_ends(self._titles, self.length)
+        kept = [(title, end) for title, end in zip(self._titles, ends, strict=True) if end > title[0]]
+        return Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
@@ -484,17 +535,16 @@ class KnownOutline(Outline):
         """Those of the part of the code around the byte."""
         return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
 
-    def _blocks_at(self, position: int) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+    def _nested_at(self, position: int) -> Nested:
         """Of code only the part around the byte is read."""
         if self.kind != "code":
-            return super()._blocks_at(position)
+            return self.nested
         from brimful.text.layout import definition_blocks
 
         part = self._source.part_of(position)
-        if part not in self._blocks_of:
-            found = definition_blocks(self._content, self._source.definitions(part))
-            self._blocks_of[part] = found, _parents_of(found)
-        return self._blocks_of[part]
+        if part not in self._nested_of:
+            self._nested_of[part] = Nested.of(definition_blocks(self._content, self._source.definitions(part)))
+        return self._nested_of[part]
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

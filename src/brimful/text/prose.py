@@ -11,7 +11,7 @@ import numpy as np
 from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.outline import UNIT_AIM, Block, Cuts, Outline, break_long, divide, line_starts, settle
-from brimful.text.passages import Heading, Passage
+from brimful.text.passages import Heading, Passage, Title
 from brimful.text.spans import Span
 from brimful.text.structure import structure
 
@@ -399,6 +399,12 @@ def _keep_whole(starts: list[int], hard: list[int], *, whole: set[int]) -> list[
         if begin not in whole or hard[min(after, len(hard) - 1)] - begin > UNIT_AIM:
             kept.append(start)
     return kept
+
+
+def heading_block(found: Title, end: int) -> Block:
+    """A title as a block, up to the end of its section."""
+    start, title_end, level, title = found
+    return Block(start, end, "heading", start, title_end, title.decode(errors="replace"), level)
 
 
 def heading_blocks(headings: Iterable[Heading]) -> tuple[Block, ...]:

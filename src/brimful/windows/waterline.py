@@ -453,11 +453,11 @@ def below_heading(document: Document, start: int, end: int) -> int:
 
 
 def _ends_with_heading(document: Document, start: int, end: int) -> bool:
-    blocks = document.outline.blocks
-    at = bisect_left(blocks, end, key=lambda block: block.start) - 1
-    if at < 0 or blocks[at].signature_start < start:
+    nested = document.outline.nested
+    at = bisect_left(nested.starts, end) - 1
+    if at < 0 or nested[at].signature_start < start:
         return False
-    return blocks[at].signature_end >= end or document.content[blocks[at].signature_end : end].isspace()
+    return nested[at].signature_end >= end or document.content[nested[at].signature_end : end].isspace()
 
 
 def _announces(document: Document, end: int) -> bool:
@@ -497,10 +497,7 @@ def without_tail(document: Document, start: int, end: int) -> int:
 def _next_beginning(document: Document, start: int, end: int) -> int | None:
     """Where the first heading begins, or behind the end of a function, below a blank line, the next one or a class."""
     if document.kind == "prose":
-        headings = document.outline.headings
-        at = bisect_right(headings, start, key=lambda heading: heading.start)
-        is_tail = at < len(headings) and headings[at].start < end and not (at and headings[at - 1].end > start)
-        return headings[at].start if is_tail else None
+        return document.outline.first_heading(start, end)
     inside = _defined_at(document, start)[-1:] if document.kind == "code" else []
     if not inside or inside[0].kind != "function" or inside[0].start >= start:
         return None
