@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -456,9 +456,6 @@ class Corpus:
             read=found.read,
             missing=self.snapshot.missing,
         )
-        settings = asdict(ask.settings)
-        if ask.settings.condensing is None:
-            del settings["condensing"]  # it came later: without it, a receipt is what it was before
         # These are named only where there are any.
         rare = {"missing": list(self.snapshot.missing), "reranker": found.read and found.read.reranker}
         receipt = make_receipt(
@@ -466,8 +463,8 @@ class Corpus:
             question=ask.question,
             snapshot=self.snapshot,
             settings={
-                "ask": settings,
-                "field": asdict(ask.field),
+                "ask": ask.settings,
+                "field": ask.field,
                 "vectors": self._readers.model(self.columns),
                 "late": None if found.read is None or found.read.failed else self._readers.name,
                 "described": self.columns.description,
