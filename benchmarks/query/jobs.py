@@ -1,5 +1,6 @@
 """What is measured in a process of its own? Building, the first answer of a new process, and answers of a warm one."""
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -11,7 +12,7 @@ from ingest.jobs import Clock, peak
 
 from query.contenders import CONTENDERS
 
-STAGES = ("search", "read", "inflate", "line", "pack", "receipt")
+STAGES = ("search", "read", "estimate", "inflate", "line", "pack", "receipt", "keep", "collect")
 
 
 def build(*, system: str, folder: str, where: str) -> dict[str, Any]:
@@ -94,12 +95,25 @@ class _Stages:
         for owner, name, stage in (
             (Asked, "found", "search"),
             (WholeDocuments, "one", "read"),
+            (Asked, "_estimate", "estimate"),
             (WindowCache, "windows", "inflate"),
             (Packer, "cost", "line"),
             (Packer, "pack", "pack"),
-            (moment, "make_receipt", "receipt"),
+            (moment.Corpus, "receipted", "receipt"),
+            (moment.Corpus, "_filled", "keep"),
+            (Asked, "fullest", "rest"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))
+        self._collecting = 0.0
+        gc.callbacks.append(self._collected)
+
+    def _collected(self, phase: str, _info: dict[str, int]) -> None:
+        if phase == "start":
+            self._collecting = time.process_time()
+            return
+        spent = time.process_time() - self._collecting
+        self.seconds["collect"] = self.seconds.get("collect", 0.0) + spent
+        self._inner += spent
 
     def _timed(self, function: Callable[..., Any], stage: str) -> Callable[..., Any]:
         @wraps(function)

@@ -142,8 +142,10 @@ def stages_of(stages: Sequence[Stage]) -> Table:
     table = Table(
         "2 Where the time goes",
         ("corpus, budget", *STAGES, "rest", "all"),
-        "Milliseconds of processor time in a warm process, medians of each stage over all kinds of questions. `line` "
-        "is what the tries cost that find out how many hits the budget has room for.",
+        "Milliseconds of processor time in a warm process, medians of each stage over all kinds of questions (which "
+        "is why they do not add up). `estimate` counts the tokens of hits, `line` is what the tries cost that find out "
+        "how many hits the budget has room for, `keep` takes the answer up and lets go of an old one, `collect` is "
+        "Python's collector of garbage, wherever it runs.",
     )
     for stage in stages:
         for budget in BUDGETS:
