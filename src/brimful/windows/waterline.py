@@ -61,9 +61,10 @@ def made_whole(document: Document, span: Span, share: int) -> Span:
         return span
     if document.kind == "data":
         return _between_natural_edges(document, span)
-    share *= _CODE_TIMES if document.kind == "code" else _STEP_TIMES if _is_in_steps(document, span) else 1
+    near = [_around(document.outline, edge) for edge in (span.start, span.end)] if document.kind == "prose" else []
+    share *= _CODE_TIMES if document.kind == "code" else _STEP_TIMES if _has_steps(document, near) else 1
     room = min(max(size * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
-    starts, ends = _edges(document, span, room)
+    starts, ends = _edges(document, span, room, near)
     start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
     room -= span.start - start
     end = max((edge for edge in ends if span.end < edge <= span.end + room), default=span.end)
@@ -91,12 +92,11 @@ def _no_scrap(document: Document, span: Span) -> Span:
     return Span(start, end)
 
 
-def _is_in_steps(document: Document, span: Span) -> bool:
-    """Does a span of prose begin or end in a numbered list?"""
-    if document.kind != "prose":
-        return False
-    near = [*_around(document.outline, span.start), *_around(document.outline, span.end)]
-    return any(each.kind == "list" and _NUMBERED.match(document.content, each.start) for each in near)
+def _has_steps(document: Document, near: Sequence[Sequence[Passage]]) -> bool:
+    """Whether one of the passages that a span of prose begins or ends in is a numbered list."""
+    return any(
+        each.kind == "list" and _NUMBERED.match(document.content, each.start) for passages in near for each in passages
+    )
 
 
 def _between_natural_edges(document: Document, span: Span) -> Span:
@@ -157,8 +157,11 @@ def _head(content: bytes, definition: Definition, room: int, before: int) -> Spa
     return head if len(content[head.start : head.end].split(b"\n")) > 2 else None  # one line is the trail's
 
 
-def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[int]]:
-    """Where the things begin that the span begins in, and where those end that it ends in."""
+def _edges(document: Document, span: Span, room: int, near: Sequence[Sequence[Passage]]) -> tuple[list[int], list[int]]:
+    """Where the things begin that the span begins in, and where those end that it ends in.
+
+    `near` are the passages around the start of a span of prose, and those around its end.
+    """
     outline = document.outline
     if document.kind == "code":
         starts = [block.start for block in outline.enclosing(span.start, span.start + 1)]
@@ -170,9 +173,9 @@ def _edges(document: Document, span: Span, room: int) -> tuple[list[int], list[i
     start, end = outline.sections_around(span.start, span.end)
     starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []
     ends = [end] if end <= span.end + room and _is_line_edge(document, end) else []
-    for passage in _around(outline, span.start):
+    for passage in near[0]:
         starts += [passage.start, *(passage.lead[:1] if passage.lead else ())]
-    for passage in _around(outline, span.end):
+    for passage in near[1]:
         ends.append(_line_end(document, passage.end))
     return starts, ends
 
@@ -526,4 +529,5 @@ def with_words(content: bytes, start: int, end: int) -> int:
 
 def _cut(document: Document, run: Run) -> Cut:
     span, hits = Span(*run[:2]), tuple(run[2])
-    return Cut(document, span, span, hits, max(hit.score for hit in hits))
+    score = hits[0].score if len(hits) == 1 else max(hit.score for hit in hits)
+    return Cut(document, span, span, hits, score)
