@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -427,8 +426,10 @@ class Window(_WorkedOut):
             setattr(window, name, value)
         for name, value_of in _LEFT:
             if name not in values:
-                with suppress(AttributeError):  # where it was left for later, it still is
+                try:  # noqa: SIM105  (a context takes as long as the rest)
                     setattr(window, name, value_of(self))
+                except AttributeError:
+                    pass  # where it was left for later, it still is
         window.__class__ = Window
         changed: Window = window
         return changed
