@@ -44,8 +44,7 @@ _ATOMS = frozenset((int, bool, type(None)))
 _HASH = compiled(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
 
-# What `plain` gives has its keys in order, and ends.
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+_RECORDS: set[type] = set()
 
 T = TypeVar("T")
 
@@ -56,14 +55,30 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, 2.0), "a": "é"})
     '{"a":"é","b":[1,2]}'
     """
-    return _JSON.encode(plain(value, where="value", copied=False))
+    text = _JSON.encode(plain(value, where="value", copied=False))
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        plain(value, where="value")  # says where
+        raise
+    return text
+
+
+def recorded(kind: type[T]) -> type[T]:
+    """Note a dataclass all of whose values are JSON as they stand: text, whole numbers, None, and tuples of such.
+
+    What is written at once need not be copied for it.
+    """
+    _RECORDS.add(kind)
+    return kind
 
 
 def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = True) -> object:
     """A value as dicts with their keys in order, lists, str, int, float, bool and None; a FormatError names what can't
-    be written so. What is written at once need not be `copied`: a tuple of such values stays one.
+    be written so. What is written at once need not be `copied`: a tuple of such values stays one, and what is
+    `recorded` stays what it is.
     """
-    if _is_plain(value):
+    if _is_plain(value) or (not copied and type(value) in _RECORDS):
         return value
     if isinstance(value, (list, tuple)) and depth:
         return _items(value, where, depth, copied=copied)
@@ -100,6 +115,16 @@ def _written(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
     """The fields of a dataclass that are written down, and whether only where they hold something."""
     named = sorted((each for each in fields(kind) if not each.name.startswith("_")), key=lambda each: each.name)
     return tuple((each.name, each.metadata == UNLESS_EMPTY) for each in named)
+
+
+def _fields_of(value: DataclassInstance) -> dict[str, object]:
+    return dict(written_fields(value))
+
+
+# What `plain` gives has its keys in order, and ends.
+_JSON = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=_fields_of
+)
 
 
 def parsed(text: str | bytes) -> object:
