@@ -148,7 +148,7 @@ class FieldSettings:
     late: float = _weight(0.5, "The same where a model reads the best places when they are asked for.")
     late_around: float = _weight(0.8, "Of `near` and `wide`, how much counts beside such a model.")
     late_document: float = _weight(0.8, "What such a model adds to the order of documents.")
-    late_candidates: int = _weight(140, "How many of the best places it reads.", unit="units")
+    late_candidates: int = _weight(220, "How many of the best places it reads.", unit="units")
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
     full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
     rerank_candidates: int = _weight(60, "Best places that a reranker reads again, where one is named.", unit="units")
