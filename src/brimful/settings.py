@@ -134,14 +134,14 @@ class FieldSettings:
     runs: float = _weight(0.5, "Four words of the question in a row.")
     frame: float = _weight(1.0, "A line that a pasted traceback points at.")
     priors: bool = choice(
-        True, "Tests, examples, change logs, lock files, generated text and repeated lines count less."
+        True, "Tests, examples, code of others, change logs, generated text and repeated lines count less."
     )
     asking: float = _weight(0.2, "Words that only ask, against a word's one.")
     part: float = _weight(0.7, "Parts of longer words, against a word's one.")
     repeated: float = _weight(4.0, "BM25's k3: how much more a word counts that a question repeats; 0 counts it once.")
     common: float = _weight(0.5, "To which power a word counts that is common in general; 0 leaves it to the corpus.")
     phrase: float = _weight(2.0, "Words in quotation marks that stand together.")
-    quoted: float = _weight(1.0, "The words of such a phrase one by one.")
+    quoted: float = _weight(1.0, "The same in a question, where they only raise; options and messages of errors too.")
     meaning: float = _weight(0.1, "Likeness in meaning, for each standard deviation; 0 leaves it out.")
     document_meaning: float = _weight(4.0, "The same of whole documents.")
     model_meaning: float = _weight(0.4, "The same where a model has read units and question.")

@@ -209,6 +209,59 @@ def test_a_frame_of_a_traceback_is_a_hit_on_its_line(ask):
     assert "step_230 = advance(step_229)" in ask(texts)(question, budget=150).text
 
 
+SESSIONS = {
+    "docs/reference.md": "Each session has a name of its own. A closed door is a closed door, as is a shop.\n\n" * 90
+    + "".join(f"{name} raises RuntimeError where it is not started.\n\n" for name in ("send", "ping", "close", "read")),
+    "client.py": "def request(self, url, data=None):\n"
+    "    # The timeout of a request clamps those of the connection, which are never longer than what was asked for at\n"
+    "    # the beginning; None is how somebody says that it takes as long as it takes, for all requests from here on.\n"
+    '    if self.done:\n        raise RuntimeError("Session is closed")\n    return self.connect(url, data)\n\n\n'
+    + "value = 1\n"
+    * 60,
+}
+
+
+@pytest.mark.parametrize("question", ["RuntimeError: Session is closed", "app.py: ClientError: Session is closed"])
+def test_what_an_error_says_is_looked_for_word_for_word(ask, question):
+    """The line that raises it comes before all that has the name of the error, or its words apart."""
+    context = ask(SESSIONS)(question, budget=200)
+    assert max(context.windows, key=lambda window: window.score).path == "client.py"
+    assert "Session is closed" in context.text
+
+
+OPTIONS = {
+    "install.md": f"{FILLER * 40}\n\n" + "So do it with --no-deps.\n\nThen pip --no-deps does.\n\n" * 3,
+    "deps.py": "def check(deps):\n    return missing_deps or conflicting_deps\n\n\n" + "value = 1\n" * 99,
+}
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        'partial(\n    Option,\n    "--no-deps",\n    help="Leaves out what others need.",\n)',
+        'parser.add_argument("-n", "--no-deps", help="Leaves out what others need.")',
+        "\\fB\\-\\-no-deps\\fR\nLeaves out what others need.",
+        "-n, --no-deps     Leaves out what others need.",
+    ],
+)
+def test_the_line_that_lists_an_option_stands_above_those_that_use_it(ask, listed):
+    """Man pages, help texts and the code that reads a command line begin a line with it."""
+    documents = {**OPTIONS, "listed.txt": f"{FILLER * 3}\n\n{listed}\n\n{FILLER * 3}"}
+    context = ask(documents)("what does --no-deps do", budget=200)
+    assert "Leaves out what others need" in context.text
+    assert max(context.windows, key=lambda window: window.score).path == "listed.txt"
+
+
+def test_code_of_others_counts_less_unless_it_is_asked_for(ask):
+    """A question about a program is answered from its own manual, not from a library that it carries along."""
+    said = "# {} chooses a proxy for each request\n" + "value = 1\n" * 40
+    vendored, own = "src/_vendor/pool.py", "src/pool.py"
+    context = ask({vendored: said.format("The manager"), own: said.format("The session")})
+    for question, first in (("what chooses a proxy", own), ("what chooses a proxy in vendored code", vendored)):
+        best = max(context(question, budget=500).windows, key=lambda window: window.score)
+        assert best.path == first
+
+
 def test_words_that_no_document_has_are_named_and_decide(ask):
     """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
     texts = {

@@ -1,4 +1,4 @@
-"""Which kinds of files seldom hold the answer? Tests, examples, change logs, lock files, minified and generated text.
+"""Which kinds of files seldom hold the answer? Tests, examples, code of others, change logs, generated text.
 
 They repeat the words of what they serve, often more densely than the text that explains it. So they count for less,
 unless the question asks for them. So do translations of what is there in the question's own language. Told by paths
@@ -57,6 +57,14 @@ _PRIORS: Final = (
         r"(?:^|/)(?:examples?|samples?|demos?|tutorials?)/",
         "example examples sample samples demo demos tutorial",
         hints="example sample demo tutorial",
+    ),
+    _prior(
+        "vendored",
+        700,
+        r"(?:^|/)(?:_?vendor(?:ed)?|third[-_]?party|externals?|node_modules|bower_components)/.*"
+        r"\.(?:py|[cm]?[jt]sx?|go|rs|rb|php|c|h|cc|cpp|hpp|java|kt|cs|swift|lua|pl|pm|css|scss)$",
+        "vendor vendored vendoring third party",
+        hints="vendor third-party third_party thirdparty external node_modules bower_components",
     ),
     _prior(
         "change log",
