@@ -4,6 +4,7 @@ import pytest
 
 import brimful
 from brimful.errors import BrimfulError
+from brimful.settings import FieldSettings
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk beside the brass lamp. "
 
@@ -260,6 +261,32 @@ def test_code_of_others_counts_less_unless_it_is_asked_for(ask):
     for question, first in (("what chooses a proxy", own), ("what chooses a proxy in vendored code", vendored)):
         best = max(context(question, budget=500).windows, key=lambda window: window.score)
         assert best.path == first
+
+
+def test_sources_count_less_where_somebody_asks_how(tmp_path):
+    """They keep .88, and manuals all; not where code is asked for, or named as code does, and not with priors off."""
+    told = "Set the timeout of a request where the options are, before anything is done by hand.\n"
+    code = "def request(url):\n    # Set the timeout of a request.\n" + "    value = 1\n" * 40
+    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+        engine.add_documents(
+            [brimful.Document("a.py", code), brimful.Document("b.md", f"# Use\n\n{told}\n{FILLER * 9}")]
+        )
+
+        def worth(question, *, priors):
+            found = engine.context(question, budget=700, field=FieldSettings(priors=priors)).windows
+            return {path: max(each.score for each in found if each.path == path) for path in ("a.py", "b.md")}
+
+        how = "how do I set the timeout of a request?"
+        less, whole = worth(how, priors=True), worth(how, priors=False)
+        assert less["b.md"] == whole["b.md"]
+        assert less["a.py"] == pytest.approx(0.88 * whole["a.py"], abs=1e-5)
+        for question in (
+            "how does request() set the timeout?",
+            "how do I find the function with a timeout of a request",
+        ):
+            assert worth(question, priors=True) == worth(question, priors=False)
+        lines = str(engine.explain(how, budget=700)).splitlines()
+        assert [line.split()[1] for line in lines if "source code, beside manuals: counts 0.88" in line] == ["a.py"]
 
 
 def test_words_that_no_document_has_are_named_and_decide(ask):

@@ -554,6 +554,12 @@ class CorpusColumns:
         return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
 
     @cached_property
+    def sources(self) -> NDArray[np.bool_]:
+        """Which documents are source code, by row; none where the corpus has nothing else."""
+        found = np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
+        return found & ("prose" in self.documents.kinds)
+
+    @cached_property
     def records(self) -> NDArray[np.bool_]:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)

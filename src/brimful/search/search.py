@@ -33,7 +33,7 @@ from brimful.search.meaning import (
     wording,
 )
 from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
-from brimful.search.priors import TRANSLATION
+from brimful.search.priors import SOURCE, TRANSLATION, asks_how
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
@@ -163,6 +163,7 @@ class Found:
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: Read | None = None  # what a model made of the best places; None where none was asked
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
+    sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
 
     @property
@@ -310,6 +311,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
+        sources_less=asked.settings.priors and bool(columns.sources.any()) and _asks_how(query),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -559,10 +561,17 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
+    if _asks_how(query):
+        kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
     others, _ = _translations(columns, query)
     if len(others):
         kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
+
+
+def _asks_how(query: Query) -> bool:
+    """Whether a question asks what manuals tell: it names nothing as code does."""
+    return asks_how(query.text) and not _written_as_names(query)
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
