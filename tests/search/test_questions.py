@@ -462,6 +462,23 @@ def test_an_explanation_names_translations(tmp_path):
     assert [line.split()[1] for line in told if "translation: counts 0.5" in line] == ["manual/de/raid.md"]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what happens with unknown options",
+        "please explain unknown options",
+        "was passiert mit unbekannten: unknown options",
+    ],
+)
+def test_words_with_which_people_ask_decide_nothing(ask, question):
+    """A manual need not say `happens` in order to answer what happens; it is neither missed nor named."""
+    context = ask({"a.md": f"Unknown options end the program with an error.\n\n{FILLER * 6}", "b.md": FILLER * 9})(
+        question
+    )
+    assert "end the program with an error" in context.text
+    assert not {"happens", "explain", "passiert"} & set(context.missing)
+
+
 def test_how_long_and_how_many_are_not_missed(ask):
     """Words that only ask for a measure are not named as missing; the same word by itself is."""
     notes = ask({"trip.md": FILLER * 300 + "The ferry takes forty minutes.\n"})

@@ -242,7 +242,7 @@ def test_what_was_found_comes_before_heads(tmp_path):
 def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
     """Blank lines belong to the unit above them; that a function begins behind them is no reason to leave it away."""
     body = "".join(f"    if step == {number}:\n        prepare(step, {number})\n\n" for number in range(30))
-    tail = '    for message in accepted:\n        warn(message)\n    raise Unidentified("cannot identify the walrus")\n\n\n'
+    tail = '    for each in accepted:\n        warn(each)\n    raise Unidentified("cannot identify the walrus")\n\n\n'
     source = f"def open_file(step, accepted):\n{body}{tail}def close_file():\n    return None\n"
     with open_store(tmp_path, vectors=False) as engine:
         engine.add_documents([Document("image.py", source)])
