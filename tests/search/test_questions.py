@@ -183,9 +183,9 @@ def test_what_a_name_says_its_passages_need_not_say_again(ask):
 def test_letters_and_digits_that_no_text_writes_together_are_looked_for_apart(ask):
     """`FY2021` where only the year stands is no missing word, and answers; an unknown code is still named."""
     texts = {"report.txt": f"{FILLER * 3}The fiscal year (FY) 2021 had a tax rate of nine percent. {FILLER * 3}"}
-    context = ask(texts)("How does the rate in FY2021 compare?", budget=60)
+    context = ask(texts)("How does the rate in FY2021 wobble?", budget=60)
     assert "nine percent" in context.text
-    assert context.relevance.missing == ("compare",)  # and not fy
+    assert context.relevance.missing == ("wobble",)  # and not fy
     assert ask(texts)("what is the rate in E2021?", budget=60).relevance.missing == ("e2021",)
 
 
@@ -467,7 +467,7 @@ def test_an_explanation_names_translations(tmp_path):
     [
         "what happens with unknown options",
         "please explain unknown options",
-        "was passiert mit unbekannten: unknown options",
+        "was passiert hier: unknown options",
     ],
 )
 def test_words_with_which_people_ask_decide_nothing(ask, question):

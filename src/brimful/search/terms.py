@@ -175,14 +175,12 @@ _MEASURES: Final = {
     b"how": frozenset(b"long many much often far big large fast old soon deep high wide tall heavy".split()),
     b"wie": frozenset("lange viel viele oft weit gro\u00df hoch alt schnell bald schwer".encode().split()),
 }
-
-
 _ASKS: Final = frozenset(
     """
-    happen happens happened happening mean means meant explain explains describe tell works working possible way ways best
-    difference differ differs differently compare compared recommended correct correctly properly actually exactly really
-    anyone somebody someone help please want wants wanted need needed try tried trying know understand supposed able cause
-    causes caused reason purpose
+    happen happens happened happening mean means meant explain explains describe tell works working possible way ways
+    best difference differ differs differently compare compared recommended correct correctly properly actually exactly
+    really anyone somebody someone help please want wants wanted need needed try tried trying know understand supposed
+    able cause causes caused reason purpose
     passiert passieren bedeutet bedeuten heißt erklären erkläre zeigen funktioniert funktionieren möglich
     unterschied bitte richtig eigentlich genau grund ursache
     signifie fonctionne marche différence expliquer arrive passe raison
