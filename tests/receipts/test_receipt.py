@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brimful import Document, FormatError, Hit, Window, pack
 from brimful.errors import DocumentError
-from brimful.receipts.notation import canonical
+from brimful.receipts.notation import canonical, plain
 from brimful.receipts.receipt import VERSION, Receipt, make_receipt
 from brimful.search.spelling import Correction
 from brimful.settings import FORMATS, WindowSettings
@@ -98,6 +98,15 @@ def test_round_trip(state, form, metadata):
     assert back == made
     assert back.to_json() == made.to_json()
     assert Receipt.from_json(json.dumps(json.loads(made.to_json()), indent=2).encode()) == made
+
+
+def test_what_is_cited_is_written_as_a_copy_of_it_would_be(state, receipt):
+    """Receipts are written without a copy in dicts and lists, and have the bytes of one; what is no text is named."""
+    for made in (receipt, receipt_of(state, context_of(documents()))):
+        assert made.to_json() == json.dumps(plain(made, where=""), ensure_ascii=False, separators=(",", ":"))
+    broken = replace(receipt, documents=(replace(receipt.documents[0], path="\ud800"),))
+    with pytest.raises(FormatError, match=r"documents\[0\]\.path has a lone surrogate"):
+        broken.to_json()
 
 
 def test_the_run_is_outside_the_hash(state):
