@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast, overload
+from typing import cast, overload
 
+from brimful.classes import NamedTuple
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings

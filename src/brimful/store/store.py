@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import Closing, dataclass
+from brimful.classes import Closing, NamedTuple, dataclass
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
