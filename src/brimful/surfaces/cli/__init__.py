@@ -51,7 +51,10 @@ def run() -> None:
 
     warnings.formatwarning = _plainly
 
+    codes: list[int] = []
+    _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
+    _undocumented("numpy._core._add_newdocs")
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
@@ -64,7 +67,47 @@ def run() -> None:
         sys.stderr.write("brimful: this is a bug; please report it with the lines above\n")
         code = 70
     gc.freeze()  # the interpreter looks for no garbage in what ends with it
+    codes.append(code)
     sys.exit(code)
+
+
+def _undocumented(name: str) -> None:
+    """Let a module that only writes docstrings into others wait until somebody asks for something in it.
+
+    NumPy's takes a tenth of its import, and nobody reads it here.
+    """
+
+    class Later(type(sys)):  # type: ignore[misc]
+        def __getattr__(self, wanted: str) -> object:
+            if wanted.startswith("__"):
+                raise AttributeError(wanted)
+            from importlib import import_module
+
+            del sys.modules[name]
+            return getattr(import_module(name), wanted)
+
+    sys.modules.setdefault(name, Later(name))
+
+
+def _end_at_once(codes: list[int]) -> None:
+    """End behind everything that waits for the end, without taking each object apart, by the code that is there then.
+
+    Threads have been waited for, and functions of `atexit` called: ours is the first and so the last. Where another was
+    there before, or what was said can't be written, Python ends as ever.
+    """
+    import atexit
+
+    def leave() -> None:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError, AttributeError):  # full, closed or none
+            return
+        for code in codes:
+            os._exit(code)
+
+    if getattr(atexit, "_ncallbacks", lambda: 1)() == 0:
+        atexit.register(leave)
 
 
 def _shown(words: list[str]) -> str | None:

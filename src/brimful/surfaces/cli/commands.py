@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -103,7 +102,8 @@ def context(
         copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:
             written = None if receipt is None else Path(receipt)
-            views.show_context(engine, made, receipt=written, against=_sources(store, paths))
+            against = "" if written is None else _sources(store, paths)
+            views.show_context(engine, made, receipt=written, against=against)
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
@@ -111,9 +111,11 @@ def context(
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
     """What `verify` is told to compare a receipt with, so that the hint can be run as it stands where that is known."""
+    from shlex import quote
+
     if len(paths) == 1 and Path(paths[0]).is_dir():
-        return f"--files {shlex.quote(paths[0])}"
-    return "--files FOLDER" if store is None else f"--store {shlex.quote(store)}"
+        return f"--files {quote(paths[0])}"
+    return "--files FOLDER" if store is None else f"--store {quote(store)}"
 
 
 def search(
