@@ -55,6 +55,7 @@ def run() -> None:
     _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
     _undocumented("numpy._core._add_newdocs")
+    _undocumented("numpy._core._add_newdocs_scalars")
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
