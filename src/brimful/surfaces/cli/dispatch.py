@@ -302,9 +302,19 @@ _ONE_QUESTION, _SELDOM = {"context", "search"}, 100_000
 """What ends with its answer looks for garbage each time that it has made so many objects more than it let go of."""
 
 
+def _keep_patterns() -> None:
+    from brimful.patterns import keep_in
+    from brimful.text.token_tables import folder
+
+    if (place := folder()) is not None:
+        keep_in(os.fspath(place))
+
+
 def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
+    if command.name in _ONE_QUESTION:
+        _keep_patterns()
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
         if command.name in _ONE_QUESTION:
