@@ -367,7 +367,8 @@ class _Naming(NamedTuple):
         stored = known.get(found.path)
         if stored is None or stored.stamp != stamp_of(found):
             return False
-        return all(path.startswith(self.folder + found.path) for path in stored.paths)
+        name = self.folder + found.path
+        return not [path for path in stored.paths if not path.startswith(name)]
 
 
 def _named(store: Store, root: Root, label: str | None) -> _Naming:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, is_time
@@ -17,6 +16,9 @@ from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
 from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -148,6 +150,8 @@ def taken_in(
     if not threads:
         yield from (index_batch(batch, settings, embedder, parts=parts) for batch in batches)
         return
+    from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
+
     waiting: deque[tuple[list[Outcome], Future[Prepared] | None]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")
     try:

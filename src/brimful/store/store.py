@@ -426,7 +426,11 @@ class Store(Closing, ABC):
         statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
         with self._reading() as cursor:
             for origin, stamp, path in cursor.fetch(statement, (prefix, prefix[:-1] + "0")):
-                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
+                name = origin.removeprefix(prefix)
+                if name in found:
+                    found[name].paths.append(path)
+                else:
+                    found[name] = Origins(stamp, [path])
         return found
 
     def owner(self, path: str) -> str | None:
