@@ -387,9 +387,9 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
         if path != STDIN:
             root_of(path)
             if Path(path).is_file() and is_store(Path(path)):
-                raise InputError(
-                    f"{path!r} is a Brimful store, not a document; it is asked with --store {shlex.quote(path)}"
-                )
+                from shlex import quote
+
+                raise InputError(f"{path!r} is a Brimful store, not a document; it is asked with --store {quote(path)}")
     return paths
 
 
