@@ -54,8 +54,8 @@ def run() -> None:
     codes: list[int] = []
     _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
-    _undocumented("numpy._core._add_newdocs")
-    _undocumented("numpy._core._add_newdocs_scalars")
+    for name in _UNUSED:
+        _load_later(name)
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
@@ -72,22 +72,29 @@ def run() -> None:
     sys.exit(code)
 
 
-def _undocumented(name: str) -> None:
-    """Let a module that only writes docstrings into others wait until somebody asks for something in it.
+_UNUSED = (
+    *("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars"),  # write docstrings, and nobody reads them here
+    *("pickle", "platform"),  # are imported by NumPy for functions that nobody calls here
+)
 
-    NumPy's takes a tenth of its import, and nobody reads it here.
-    """
+
+def _load_later(name: str) -> None:
+    """Let a module wait until somebody asks for something in it; whoever imports it before gets what stands for it."""
 
     class Later(type(sys)):  # type: ignore[misc]
         def __getattr__(self, wanted: str) -> object:
-            if wanted.startswith("__"):
+            if wanted == "__path__":  # which only packages have
                 raise AttributeError(wanted)
             from importlib import import_module
 
-            del sys.modules[name]
-            return getattr(import_module(name), wanted)
+            if sys.modules.get(name) is self:
+                del sys.modules[name]
+            found = import_module(name)
+            self.__dict__.update(vars(found))
+            return getattr(found, wanted)
 
-    sys.modules.setdefault(name, Later(name))
+    if name not in sys.modules:
+        sys.modules[name] = Later(name)
 
 
 def _end_at_once(codes: list[int]) -> None:
