@@ -114,5 +114,5 @@ def test_modules_that_wait_are_there_for_whoever_asks():
         "cli.main = main\n"
         "cli.run()"
     )
-    done = start(program=("-c", program))
+    done = start("context", program=("-c", program))
     assert (done.err, done.out.strip()) == ("", f"(None, False) False [0, 1, 2] {platform.system()} True")

@@ -17,6 +17,9 @@ TYPE_CHECKING = False  # `typing` itself takes a while to load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+ONE_QUESTION = frozenset({"context", "search"})
+"""The commands that end with an answer: they begin and end as fast as they can."""
+
 _WIDTH = 80  # of the help that is written ahead
 
 
@@ -54,7 +57,7 @@ def run() -> None:
     codes: list[int] = []
     _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
-    for name in _UNUSED:
+    for name in _UNUSED if ONE_QUESTION.intersection(sys.argv[1:2]) else ():
         _load_later(name)
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
@@ -75,6 +78,7 @@ def run() -> None:
 _UNUSED = (
     *("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars"),  # write docstrings, and nobody reads them here
     *("pickle", "platform"),  # are imported by NumPy for functions that nobody calls here
+    *("ipaddress", "linecache", "tokenize"),  # likewise by parts of Python
 )
 
 

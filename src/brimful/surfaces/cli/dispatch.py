@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
-from brimful.surfaces.cli import columns
+from brimful.surfaces.cli import ONE_QUESTION, columns
 from brimful.surfaces.cli.table import (
     ABOUT,
     ANSWER,
@@ -298,7 +298,7 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 
 _MODELS = {"embedder", "reranker"}
-_ONE_QUESTION, _SELDOM = {"context", "search"}, 100_000
+_SELDOM = 100_000
 """What ends with its answer looks for garbage each time that it has made so many objects more than it let go of."""
 
 
@@ -313,11 +313,11 @@ def _keep_patterns() -> None:
 def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
-    if command.name in _ONE_QUESTION:
+    if command.name in ONE_QUESTION:
         _keep_patterns()
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
-        if command.name in _ONE_QUESTION:
+        if command.name in ONE_QUESTION:
             gc.set_threshold(_SELDOM)
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
