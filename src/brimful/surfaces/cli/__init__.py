@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 ONE_QUESTION = frozenset({"context", "search"})
 """The commands that end with an answer: they begin and end as fast as they can."""
 
+is_own_process = False
+"""Whether this process is the program's alone, so that it may say how memory is kept, and where."""
+
 _WIDTH = 80  # of the help that is written ahead
 
 
@@ -49,12 +52,13 @@ def _plainly(message: Warning | str, *_: object, **__: object) -> str:
 
 def run() -> None:
     """The entry point of the installed program."""
+    global is_own_process
     import gc
     import warnings
 
     warnings.formatwarning = _plainly
 
-    codes: list[int] = []
+    is_own_process, codes = True, list[int]()
     _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
     for name in _UNUSED if ONE_QUESTION.intersection(sys.argv[1:2]) else ():

@@ -21,9 +21,9 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
-from brimful.store.format import is_store, share_memory
+from brimful.store.format import is_store, keep_memory, share_memory
 from brimful.store.opening import rebuild as index_again
-from brimful.surfaces import records
+from brimful.surfaces import cli, records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import (
     STORE_NAME,
@@ -92,6 +92,8 @@ def context(
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=asked(question))
     corpus = corpus_of(store, paths)
+    if cli.is_own_process:
+        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine, engine.one_state(partial=True) if settings.partial else nullcontext():
         made = engine.context(chosen)
         if receipt is not None:
@@ -137,6 +139,8 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
+    if cli.is_own_process:
+        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine, engine.one_state(partial=bool(ask.get("partial"))) as state:
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
+from brimful.surfaces import cli
 from brimful.surfaces.cli import ONE_QUESTION, columns
 from brimful.surfaces.cli.table import (
     ABOUT,
@@ -313,7 +314,7 @@ def _keep_patterns() -> None:
 def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
-    if command.name in ONE_QUESTION:
+    if cli.is_own_process and command.name in ONE_QUESTION:
         _keep_patterns()
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
