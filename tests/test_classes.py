@@ -253,6 +253,7 @@ def test_named_tuples_are_what_the_standard_library_makes():
     assert (one.length, one.wood, one.is_long, Spoon(30).is_long) == (12, "beech", False, True)
     assert Spoon._fields == StandardSpoon._fields == Spoon.__match_args__
     assert Spoon._field_defaults == StandardSpoon._field_defaults
+    assert typing.get_type_hints(Spoon) == typing.get_type_hints(StandardSpoon)
     assert one._replace(wood="ash") == same._replace(wood="ash") == Spoon._make([12, "ash"])
     assert one._asdict() == same._asdict()
     assert Spoon.__doc__ == "One with a default and a method."

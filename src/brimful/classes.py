@@ -91,7 +91,8 @@ class _NamedTuple(tuple[Any, ...]):
     """What all named tuples can do."""
 
     __slots__ = ()
-    _fields: tuple[str, ...] = ()
+    if TYPE_CHECKING:  # who reads the hints of a named tuple finds its own only
+        _fields: tuple[str, ...] = ()
 
     @classmethod
     def _make(cls, values: Iterable[Any]) -> Self:
