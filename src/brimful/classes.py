@@ -75,7 +75,8 @@ else:
         """Makes named tuples; what makes an instance of one is compiled when the first is made."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
-            names = tuple(body.get("__annotations__", ()))
+            hints = body["__annotations__"] if "__annotations__" in body else type(name, (), dict(body)).__annotations__
+            names = tuple(hints)  # from 3.14 on a class makes its annotations when it is asked
             defaults = {each: body.pop(each) for each in names if each in body}
             getters = {each: _tuplegetter(at, f"Alias for field number {at}") for at, each in enumerate(names)}
             known = {"__slots__": (), "_fields": names, "_field_defaults": defaults, "__match_args__": names}
