@@ -117,6 +117,8 @@ class _NamedTuple(tuple[Any, ...]):
             raise ValueError(f"Got unexpected field names: {list(values)!r}")
         return made
 
+    __replace__ = _replace  # of `copy.replace`, from 3.13 on
+
     def _asdict(self) -> dict[str, Any]:
         """The values by name."""
         return dict(zip(self._fields, self, strict=True))
