@@ -115,9 +115,9 @@ def test_threads_share_a_heap_unless_the_environment_says_otherwise(monkeypatch,
     assert asked == asked_for
 
 
-@pytest.mark.parametrize(("said", "asked_for"), [(None, [(-1, 1 << 30), (-3, 1 << 30), (-8, 1)]), ("4096", [])])
+@pytest.mark.parametrize(("said", "asked_for"), [(None, [(-1, 256 * MB), (-3, 32 * MB), (-8, 1)]), ("4096", [])])
 def test_a_process_of_one_answer_keeps_its_memory(monkeypatch, said, asked_for):
-    """Nothing is given back from then on, not behind the question either; what the environment says holds."""
+    """Little is given back from then on, and nothing behind the question; what the environment says holds."""
     asked = []
 
     class Allocator:

@@ -483,7 +483,7 @@ class Room:
 
 
 _MOST_HEAPS = -8  # M_ARENA_MAX of glibc
-_GIVE_BACK_FROM, _NEVER = (-1, -3), 1 << 30  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+_GIVE_BACK_FROM = ((-1, 256 << 20), (-3, 32 << 20))  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
 _FREE_BYTES = 32 << 20
 """So much that is free is worth the milliseconds that it takes to give it back."""
 _FREE_SHARE = 5
@@ -534,16 +534,16 @@ def share_memory() -> None:
 
 
 def keep_memory() -> None:
-    """Let nothing that is free be given back, whatever its size: it is used again without being cleared.
+    """Let little that is free be given back: only the largest arrays. The rest is used again without being cleared.
 
     For a process that ends with one answer, which is for a program to say. Where the C library is another than
     glibc, nothing happens.
     """
     if (system := _allocator()) is not None and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
-        for option in _GIVE_BACK_FROM:
-            system.mallopt(option, _NEVER)
+        for option, size in _GIVE_BACK_FROM:
+            system.mallopt(option, size)
         share_memory()
-        _resident[0] = _NEVER
+        _resident[0] = 1 << 62
 
 
 class _Allocated(ctypes.Structure):
