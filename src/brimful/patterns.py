@@ -1,16 +1,12 @@
 """Which patterns has a module, without compiling them before one is used, and which characters does nobody see?
 
 Every start of the program reads some hundred modules with some 350 patterns, and a question needs a few dozen of them:
-compiling all took longer than the question itself. A pattern from here is compiled when something is first asked of it;
-the program keeps what was compiled for its next start (`keep_in`).
+compiling all took longer than the question itself. A pattern from here is compiled when something is first asked of it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import sys
 from typing import Any, AnyStr
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split", "scanner")
@@ -26,7 +22,7 @@ class _Later:
     def __getattr__(self, name: str) -> Any:
         if name not in _METHODS and name not in _FACTS:
             raise AttributeError(f"a pattern has no {name!r}")
-        made = _kept.made(self._source, self._flags) if _kept is not None else re.compile(self._source, self._flags)
+        made = re.compile(self._source, self._flags)
         for each in (*_METHODS, *_FACTS):  # so that nobody comes here twice
             setattr(self, each, getattr(made, each))
         return getattr(made, name)
@@ -40,100 +36,6 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """
     made: Any = _Later(source, int(flags))
     return made  # type: ignore[no-any-return]
-
-
-# ---- kept: What has an earlier process compiled? Python reads a pattern in Python, which takes fifty times as long as
-# to hand what came of it to the machine that runs it.
-
-_Code = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
-"""What that machine is given beside the pattern: flags, instructions, groups and their names."""
-
-
-class _Kept:
-    """Patterns as they were compiled, in a file that is named by this very Python."""
-
-    def __init__(self, folder: str) -> None:
-        from zlib import crc32
-
-        self._path = os.path.join(folder, f"patterns-{_machine().MAGIC}-{crc32(sys.version.encode()):08x}.table")  # noqa: PTH118
-        self._known, self._is_new = self._read(), False
-
-    def _read(self) -> dict[tuple[str | bytes, int], _Code]:
-        """What is in the file; nothing where it is not whole."""
-        from marshal import loads
-
-        from blake3 import blake3
-
-        with contextlib.suppress(OSError), open(self._path, "rb") as file:  # noqa: PTH123  (a path object takes as long)
-            digest, content = file.read(32), file.read()
-            if blake3(content).digest() == digest:
-                found: dict[tuple[str | bytes, int], _Code] = loads(content)  # noqa: S302  (as Python reads its own modules)
-                return found
-        return {}
-
-    def made(self, source: str | bytes, flags: int) -> re.Pattern[Any]:
-        """A pattern as `re.compile` makes it."""
-        try:
-            if (source, flags) not in self._known:
-                self._known[source, flags], self._is_new = _read_pattern(source, flags), True
-            every, code, *names = self._known[source, flags]
-            made: re.Pattern[Any] = _machine().compile(source, every, memoryview(code).cast("I").tolist(), *names)
-        except (AttributeError, ImportError, TypeError):  # a Python that does it in another way
-            return re.compile(source, flags)
-        return made
-
-    def write(self) -> None:
-        """Keep what is new, beside what others have kept meanwhile; left undone where there is no room."""
-        if not self._is_new:
-            return
-        from marshal import dumps
-
-        from blake3 import blake3
-
-        content, fresh = dumps({**self._read(), **self._known}), f"{self._path}.{os.getpid()}"
-        with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)  # noqa: PTH103, PTH120
-            try:
-                with open(fresh, "wb") as file:  # noqa: PTH123
-                    file.write(blake3(content).digest() + content)
-                os.replace(fresh, self._path)  # noqa: PTH105
-            except OSError:
-                os.remove(fresh)  # noqa: PTH107
-
-
-def _machine() -> Any:
-    """What runs patterns; a type checker does not know it."""
-    import _sre  # type: ignore[import-not-found]
-
-    return _sre
-
-
-def _read_pattern(source: str | bytes, flags: int) -> _Code:
-    """What `re.compile` finds out about a pattern, by the same functions."""
-    from array import array
-    from re import _compiler, _parser  # type: ignore[attr-defined]
-
-    found = _parser.parse(source, flags)
-    code = array("I", _compiler._code(found, flags))  # noqa: SLF001  (there is no other way to it)
-    names, named = found.state.groupdict, [None] * found.state.groups
-    for name, number in names.items():
-        named[number] = name
-    return flags | found.state.flags, code.tobytes(), found.state.groups - 1, names, tuple(named)
-
-
-_kept: _Kept | None = None
-
-
-def keep_in(folder: str) -> None:
-    """Take patterns from this folder that an earlier process has compiled, and keep there what this one compiles.
-
-    It takes effect at the end of the process, so a program says it, no library.
-    """
-    global _kept  # noqa: PLW0603  (one for all patterns of a process)
-    import atexit
-
-    _kept = _Kept(folder)
-    atexit.register(_kept.write)
 
 
 # ---- unseen: Which characters does nobody see? Bodies of character classes, for patterns that must judge a text as a

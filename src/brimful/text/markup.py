@@ -476,12 +476,12 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
     if form == "html":
         return re.compile(b"|".join(_HTML), re.IGNORECASE)
     marks = _PATTERNS[form]
-    return _of_lines(marks) if all(mark.startswith(rb"\n") for mark in marks) else compiled(b"|".join(marks))
+    return _of_lines(marks) if all(mark.startswith(rb"\n") for mark in marks) else re.compile(b"|".join(marks))
 
 
 def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
     """The newline before marks is written once, so that the engine jumps from line to line."""
-    return compiled(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+    return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
 
 
 @cache
@@ -496,7 +496,7 @@ def _items(form: _Format) -> re.Pattern[bytes]:
     Whatever else may begin a line in them begins with other signs, so no other mark is passed over.
     """
     item = next((mark for mark in _PATTERNS[form] if b"(?P<item>" in mark), rb"(?!)")
-    return compiled(item + passages.REST)
+    return re.compile(item + passages.REST)
 
 
 # ---- messages: Who said what, and when? The messages of mails, mailboxes and chats.

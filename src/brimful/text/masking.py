@@ -161,7 +161,7 @@ _CLOSERS = {b"[": b"]", b"(": b")", b"{": b"}", b"<": b">"}
 @lru_cache(maxsize=64)
 def _pattern(language: str) -> re.Pattern[bytes] | None:
     pieces = _PATTERNS.get(_ALIASES.get(language, language))
-    return compiled(b"|".join(pieces), re.DOTALL) if pieces is not None else None
+    return re.compile(b"|".join(pieces), re.DOTALL) if pieces is not None else None
 
 
 def is_known(language: str | None) -> bool:

@@ -137,7 +137,7 @@ class _Reader:
         self._signs: list[int] = np.flatnonzero((codes == _SEMICOLON) | (codes == _OPEN) | (codes == _CLOSE)).tolist()
         self._places = np.array(self._signs, np.int64)
         words = _TYPE.get(source.language, _C_TYPE)
-        self._type = compiled(rb"(" + words + rb")(?![\w.])")
+        self._type = re.compile(rb"(" + words + rb")(?![\w.])")
         self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
         self._inner = (-1, 0)  # where a statement begins, and how many braces were passed inside of it
         self.is_c = self._is_c = source.language not in _TYPE

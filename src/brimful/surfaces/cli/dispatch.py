@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
-from brimful.surfaces import cli
 from brimful.surfaces.cli import ONE_QUESTION, columns
 from brimful.surfaces.cli.table import (
     ABOUT,
@@ -303,19 +302,9 @@ _SELDOM = 100_000
 """What ends with its answer looks for garbage each time that it has made so many objects more than it let go of."""
 
 
-def _keep_patterns() -> None:
-    from brimful.patterns import keep_in
-    from brimful.text.token_tables import folder
-
-    if (place := folder()) is not None:
-        keep_in(os.fspath(place))
-
-
 def run(command: Command, values: Mapping[str, Any]) -> int:
     """Call what a command stands for with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
-    if cli.is_own_process and command.name in ONE_QUESTION:
-        _keep_patterns()
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
         if command.name in ONE_QUESTION:
