@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels.codes import WeighedUnits, order_units
-from brimful.kernels.columns import HeadingsAbove
-from brimful.search.columns import CorpusColumns, Ids, headings_above, union
+from brimful.kernels.codes import Shares, WeighedUnits, order_units
+from brimful.kernels.columns import Columns, HeadingsAbove
+from brimful.search.columns import CorpusColumns, Ids, headings_above
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 from brimful.text.outline import merged
@@ -82,7 +82,7 @@ class TermHits:
 
     word: bytes
     weight: float
-    places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
+    places: tuple[tuple[int, Columns], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
     is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
     is_name: bool = False  # it is written as names are in code
@@ -90,7 +90,7 @@ class TermHits:
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
-        census = sum(len(positions) for _, places in self.places[-1:] for positions in places)
+        census = sum(places.total for _, places in self.places[-1:])
         object.__setattr__(self, "census", census)
 
 
@@ -103,9 +103,14 @@ class Field:
     scores: Numbers
     lexical: Numbers
     semantic: Numbers
-    has: NDArray[np.bool_]  # for each word, whether the unit itself has it
+    words: NDArray[np.bool_]  # for each word, which of the units that were looked at have it themselves
+    places: Numbers  # of each unit among these
     documents: Numbers  # what each document is worth by itself and by its best unit, by row
     covered: int  # how much of what the question says the best place has, in millionths
+
+    def has(self, limit: int) -> NDArray[np.bool_]:
+        """For each word, whether the best so many units have it."""
+        return self.words.take(self.places[:limit], axis=1)
 
 
 def in_order(field: Field) -> Field:
@@ -122,7 +127,7 @@ def taken(field: Field, order: Numbers) -> Field:
         scores=field.scores[order],
         lexical=field.lexical[order],
         semantic=field.semantic[order],
-        has=field.has.take(order, axis=1),
+        places=field.places[order],
     )
 
 
@@ -152,7 +157,7 @@ def relevance(
     if not (present or len(extra)) or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
-        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), no_documents, 0)
+        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
     documents = _documents(columns, term_hits, settings)
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
@@ -170,23 +175,34 @@ def relevance(
         weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, weighed, meaning, settings)
+    defined = None
     if settings.definition:
         defined = _defined(columns, chosen, above, term_hits, np.rint(lexical * MILLION).astype(np.int64))
-        lexical = lexical + settings.definition * near.below(defined, _BELOW)
-    if settings.runs:
-        in_a_row = runs(chosen, term_hits, sequence)
-        lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
-    if pointed_at and settings.frame:
-        lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
-    lexical = lexical + settings.called * named[rows]
-    lexical = lexical * _known_share(columns, term_hits, lacking)
-    total = lexical + alike
-    total = np.where(is_record, total, near.spread(total, settings.spread))
-    best = np.zeros(len(documents))
-    np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
-    whole = documents + _to_one(best)
+    settled = weighed.settled(
+        lexical,
+        alike,
+        rows=rows,
+        is_record=is_record,
+        defined=defined,
+        below=_BELOW,
+        in_a_row=runs(chosen, term_hits, sequence) if settings.runs else None,
+        pointed=_pointed(chosen, pointed_at) if pointed_at and settings.frame else None,
+        named=named,
+        favour=None if favour is None else favour / THOUSAND,
+        shares=Shares(
+            settings.definition,
+            settings.runs,
+            settings.frame,
+            settings.called,
+            _known_share(columns, term_hits, lacking),
+            settings.document_meaning,
+            settings.spread,
+        ),
+    )
+    lexical, total = settled.lexical, settled.total
+    whole = documents + _to_one(settled.best)
     if favour is not None:
-        total, whole = total * (favour / THOUSAND)[rows], whole * (favour / THOUSAND)
+        whole = whole * (favour / THOUSAND)
     if allowed is not None:
         whole = np.where(allowed, whole, 0.0)
     scores = np.rint(total * MILLION).astype(np.int64)
@@ -205,7 +221,8 @@ def relevance(
         scores[order],
         np.rint(lexical[order] * MILLION).astype(np.int64),
         np.rint(alike[order] * MILLION).astype(np.int64),
-        has.take(order, axis=1),
+        has,
+        order,
         np.rint(whole * MILLION).astype(np.int64),
         _covered(columns, term_hits, weighed, lacking, settings),
     )
@@ -273,7 +290,7 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in np.flatnonzero(columns.tables & (np.bincount(chosen.rows, minlength=len(columns.tables)) > 0)).tolist():
+    for row in merged(chosen.rows[columns.tables[chosen.rows]]).tolist():
         header = columns.header_of(row)
         if header is None:
             continue
@@ -288,25 +305,18 @@ def _tell_columns(
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
-    scores = np.zeros(len(columns.documents))
-    for each in term_hits:
-        rows, counts = _document_counts(columns, each, settings)
-        worth = each.weight * plain_rarity(len(rows), len(scores))
-        scores[rows] += worth * _saturated(counts, columns.document_sizes[rows], settings)
-    return _to_one(scores)
-
-
-def _document_counts(columns: CorpusColumns, term_hits: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
-    """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
-    counts = np.zeros(len(columns.document_sizes), np.int64)
-    for weight, places in term_hits.places:
-        if weight:
-            columns.add_document_counts(counts, places, weight=weight)
+    scores, counted = np.zeros(len(columns.documents)), columns.counted_documents()
     name = round(settings.name * THOUSAND)
-    if name:
-        np.add.at(counts, columns.titled(term_hits.names), name)
-    present = np.flatnonzero(counts)
-    return present, counts[present]
+    for each in term_hits:
+        for weight, places in each.places:
+            if weight:
+                counted.add(places, weight=weight)
+        if name and len(called := columns.titled(each.names)):
+            counted.add_rows(called, weight=name)
+        worth = each.weight * plain_rarity(len(counted), len(scores))
+        sizes, k1, b = columns.document_sizes, settings.saturation, settings.length
+        counted.weigh(sizes, worth, saturation=k1, length=b, scores=scores)
+    return _to_one(scores)
 
 
 def _promising(
@@ -319,26 +329,23 @@ def _promising(
     allowed: NDArray[np.bool_] | None,
 ) -> Ids:
     """The blocks that have most of the rare words, ascending."""
-    found: list[tuple[float, Ids]] = []
-    read = 0
+    worth, read = np.zeros(columns.blocks.count), 0
     for each in sorted(term_hits, key=lambda each: (each.is_minor, each.census, each.word)):
         if read and (read + each.census > MOST_PLACES or each.is_minor):
             continue
         read += each.census
-        parts = (
-            [columns.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(columns, each)]
-        )
-        found.append((each.weight * idf(each.census, len(columns)), union(parts)))
-    blocks = union([each for _, each in found])
-    worth = np.zeros(len(blocks))
-    for gain, having in found:
-        worth[blocks.searchsorted(having)] += gain
+        gain = each.weight * idf(each.census, len(columns))
+        for _, places in each.places[-1:] if each.census else ():
+            columns.blocks.add(places, gain, worth=worth)
+        if not each.census:
+            worth[_named(columns, each)] += gain
+    blocks = np.flatnonzero(worth != 0)
     rows = columns.block_rows[blocks]
-    kept = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
+    kept = slice(None) if allowed is None else np.flatnonzero(allowed[rows])
     chosen = blocks[kept]
     if len(chosen) > most:
         rows = rows[kept]
-        ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows]) * MILLION).astype(np.int64)
+        ranks = np.rint((worth[chosen] / worth.max() + settings.document * documents[rows]) * MILLION).astype(np.int64)
         ordered = (ranks, rows, columns.block_offsets[chosen])
         best = _best(*ordered, most=most)
         if settings.priors:
@@ -451,8 +458,8 @@ def _defined(
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
-        found += worth / most * defines
+    for worth, defining in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
+        found[defining] += worth / most
     return found
 
 
@@ -501,13 +508,6 @@ def standing_out(values: Numbers) -> Scores:
     return np.maximum(values * count - total, 0) / max(spread, 1)
 
 
-def _saturated(counts: Numbers, size: Scores, settings: FieldSettings) -> Scores:
-    """BM25's measure of how much so many thousandths of a word in a text of some size say."""
-    k1, b = settings.saturation, settings.length
-    times = counts / THOUSAND
-    return times * (k1 + 1) / (times + k1 * (1 - b + b * size))
-
-
 def _to_one(scores: Scores) -> Scores:
     most = float(scores.max(initial=0.0))
     return scores / most if most > 0 else scores
@@ -527,17 +527,3 @@ class _Surroundings:
         sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
         by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
         return order_units(scores, by_place[kept[by_place]])
-
-    def below(self, values: Scores, shares: Sequence[float]) -> Scores:
-        """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
-        found = values
-        for step, share in enumerate(shares, start=1):
-            above = self._at - step
-            found = np.maximum(found, np.where(above >= self.firsts, share * values[np.maximum(above, 0)], 0.0))
-        return found
-
-    def spread(self, values: Scores, share: float) -> Scores:
-        """Each value with a share of both neighbours'."""
-        before = np.where(self._at > self.firsts, np.roll(values, 1), 0.0)
-        after = np.where(self._at < self.lasts, np.roll(values, -1), 0.0)
-        return values + share * (before + after)
