@@ -56,11 +56,6 @@ typedef struct {
     int64_t extents;
 } tree;
 
-static inline int64_t ones_in(uint64_t bits)
-{
-    return __builtin_popcountll(bits);
-}
-
 /* The headings above units: those of segment s are bounds[s] to bounds[s + 1] - 1. A unit [begins[i], behind[i]), and
  * these ascend in a segment, stands under the last heading that ends before it if that belongs to its extent. A heading
  * that begins in the unit is its own, and it stands under that one's parent. `chains` gets `deepest` numbers a unit, the

@@ -55,9 +55,9 @@ EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters,
 {
     int64_t made = 0;
     for (int64_t at = first; at < last; at++) {
-        int64_t shared = 0, either = trigrams + __builtin_popcountll(signatures[at]);
+        int64_t shared = 0, either = trigrams + ones_in(signatures[at]);
         for (int64_t time = 0; time < times; time++)
-            shared += __builtin_popcountll(signatures[at] & masks[time]);
+            shared += ones_in(signatures[at] & masks[time]);
         if (shared * (whole + part) < either * part)
             continue;
         if (word && offsets[at + 1] - offsets[at] == size &&
