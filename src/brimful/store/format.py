@@ -546,7 +546,7 @@ _TIMES, _FLOOR_BYTES = 64, 64 << 20
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
 _MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _BLOBS_AT_ONCE = 256
-_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 40 << 20
+_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
 """Of blocks, pages, sections and codes together, unpacked as they are read."""
 
 
@@ -554,9 +554,9 @@ def kept_bytes_of(store_bytes: int) -> int:
     """What a reader of a store of this size keeps: a large one has more that must stay, so less is kept beside it.
 
     >>> [kept_bytes_of(size << 20) >> 20 for size in (1, 100, 700)]
-    [39, 33, 20]
+    [63, 51, 20]
     """
-    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 16)
+    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 8)
 
 
 Cuts = NDArray[np.int64] | NDArray[np.uint32]
