@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
 from brimful.patterns import compiled
-from brimful.search.columns import CorpusColumns, Ids, following, literal
+from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
@@ -32,8 +32,8 @@ from brimful.search.meaning import (
     read_late,
     wording,
 )
-from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
-from brimful.search.priors import TRANSLATION
+from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
+from brimful.search.priors import SOURCE, TRANSLATION, asks_how
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
@@ -163,6 +163,7 @@ class Found:
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: Read | None = None  # what a model made of the best places; None where none was asked
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
+    sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
 
     @property
@@ -310,6 +311,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
+        sources_less=asked.settings.priors and bool(columns.sources.any()) and _asks_how(query),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -559,10 +561,17 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
+    if _asks_how(query):
+        kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
     others, _ = _translations(columns, query)
     if len(others):
         kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
+
+
+def _asks_how(query: Query) -> bool:
+    """Whether a question asks what manuals tell: it names nothing as code does."""
+    return asks_how(query.text) and not _written_as_names(query)
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
@@ -640,13 +649,26 @@ def _term_hits(
             for terms in query.quoted
             if len(terms) > 1
         ),
+        *_verbatim(columns, query, settings),
     ]
 
 
+def _verbatim(columns: CorpusColumns, query: Query, settings: FieldSettings) -> Iterator[TermHits]:
+    """Options and messages of the question that stand somewhere word for word: each is one more word of it."""
+    named = [(text, True) for text in options_in(query.text)]
+    for text, is_option in (*named, *((text, False) for text in messages_in(query.text))):
+        terms = tuple(term.term for term in query_terms(text) if not term.is_part)
+        if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
+            places = following(columns, terms, gap=NO_WORD)
+            hits = TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, places),), is_name=is_option)
+            if hits.census:
+                yield hits
+
+
 def _written_as_names(query: Query) -> set[bytes]:
-    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`."""
+    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`, `--all`."""
     content = query.text.encode("utf-8", "replace")
-    found = set()
+    found = {option.lower().encode() for option in options_in(query.text)}
     for asked in query.terms:
         text = content[asked.start : asked.end]
         is_mixed = b"_" in text.strip(b"_") or _CAMEL.search(text) is not None
