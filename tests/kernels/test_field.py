@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from brimful.kernels.codes import Shares, WeighedUnits, order_units
+from brimful.kernels.codes import WeighedUnits, order_units
 
 WORTHS = st.floats(0, 40)
 
@@ -87,57 +87,6 @@ def test_what_does_not_belong_together_is_refused():
             units.covered(worths, reach=reach)
 
 
-@given(weighed(), st.data())
-def test_what_else_speaks_for_a_place_adds_up_to_the_last_bit(given_all, data):
-    """Definitions and what is below them, runs, names, favour, neighbours: as one formula after the other says."""
-    counts, told, (firsts, lasts), sizes, _ = given_all
-    units, rows_there = len(sizes), 3
-    numbers = st.floats(0, 9)
-    lexical, alike = (data.draw(arrays(np.float64, units, elements=numbers)) for _ in range(2))
-    rows = data.draw(arrays(np.int64, units, elements=st.integers(0, rows_there - 1)))
-    is_record = data.draw(arrays(np.bool_, units))
-    defined, pointed, in_a_row = (
-        data.draw(st.none() | arrays(kind, units, elements=each))
-        for kind, each in ((np.float64, numbers), (np.float64, numbers), (np.int64, st.integers(0, 9)))
-    )
-    named = data.draw(arrays(np.float64, rows_there, elements=numbers))
-    favour = data.draw(st.none() | arrays(np.float64, rows_there, elements=numbers))
-    shares = Shares(*data.draw(st.lists(numbers, min_size=7, max_size=7)))
-    settled = WeighedUnits(counts, told, firsts, lasts, sizes).settled(
-        lexical,
-        alike,
-        rows=rows,
-        is_record=is_record,
-        defined=defined,
-        below=(0.8, 0.5),
-        in_a_row=in_a_row,
-        pointed=pointed,
-        named=named,
-        favour=favour,
-        shares=shares,
-    )
-    at, wanted = np.arange(units), lexical
-    if defined is not None:
-        below = defined
-        for step, share in ((1, 0.8), (2, 0.5)):
-            above = at - step
-            below = np.maximum(below, np.where(above >= firsts, share * defined[np.maximum(above, 0)], 0.0))
-        wanted = wanted + shares.definition * below
-    if in_a_row is not None:
-        wanted = wanted + shares.runs * in_a_row / (in_a_row + 6)
-    if pointed is not None:
-        wanted = wanted + shares.pointed * pointed
-    wanted = (wanted + shares.called * named[rows]) * shares.known
-    total = wanted + alike
-    before, after = np.where(at > firsts, np.roll(total, 1), 0.0), np.where(at < lasts, np.roll(total, -1), 0.0)
-    total = np.where(is_record, total, total + shares.spread * (before + after))
-    best = np.zeros(rows_there)
-    np.maximum.at(best, rows, wanted + shares.meaning * alike)
-    assert settled.lexical.tolist() == wanted.tolist()
-    assert settled.total.tolist() == (total if favour is None else total * favour[rows]).tolist()
-    assert settled.best.tolist() == best.tolist()
-
-
 @given(st.lists(st.one_of(st.integers(0, 5), st.integers(-(2**61), 2**61)), max_size=60), st.data())
 def test_units_are_ordered_as_numpy_orders_them(scores, data):
     """The highest score first, and equal ones as they stood, for scores of any size."""
@@ -146,38 +95,6 @@ def test_units_are_ordered_as_numpy_orders_them(scores, data):
     wanted = given_units[np.argsort(-given_scores[given_units], kind="stable")]
     assert order_units(given_scores, given_units).tolist() == wanted.tolist()
     assert given_units.tolist() == units
-
-
-def test_what_speaks_for_other_places_is_refused():
-    """Every unit has its row, every row its name: no kernel is called with less."""
-    four, ones = np.arange(4), np.ones(4)
-    weighed_units = WeighedUnits(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64), four, four, four)
-    fitting = {
-        "rows": four,
-        "is_record": four > 1,
-        "defined": ones,
-        "below": (0.8, 0.5),
-        "in_a_row": four,
-        "pointed": ones,
-        "named": ones,
-        "favour": ones,
-        "shares": Shares(*range(7)),
-    }
-    weighed_units.settled(ones, ones, **fitting)
-    for wrong in (
-        {"rows": four[1:]},
-        {"rows": four + 1},
-        {"is_record": four[1:] > 1},
-        {"defined": ones[1:]},
-        {"in_a_row": four[1:]},
-        {"pointed": ones[1:]},
-        {"named": ones[1:]},
-        {"favour": ones[1:]},
-    ):
-        with pytest.raises(ValueError, match="row"):
-            weighed_units.settled(ones, ones, **fitting | wrong)
-    with pytest.raises(ValueError, match="unit"):
-        weighed_units.settled(ones[1:], ones, **fitting)
 
 
 def test_scores_that_are_not_there_are_refused():

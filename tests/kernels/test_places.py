@@ -35,9 +35,6 @@ def test_positions_in_stretches_are_those_of_a_sorted_lookup(given_all):
     weighed = given_ones.count(Columns(columns), weight=7, counts=np.arange(len(starts)))
     assert weighed.tolist() == (np.arange(len(starts)) + 7 * counts).tolist()
     found, stretches, behind = given_ones.find(Columns(columns))
-    weighed = np.arange(len(starts))
-    given_ones.find(Columns(columns), weight=7, counts=weighed)
-    assert weighed.tolist() == (np.arange(len(starts)) + 7 * counts).tolist()
     for number, column in enumerate(columns):
         low, high = bounds[number : number + 2]
         part = slice(*behind[number : number + 2])
@@ -254,8 +251,6 @@ def test_sizes_that_do_not_fit_are_refused():
             Stretches(starts, some, bounds).count(column)
     with pytest.raises(ValueError, match="stretch"):
         Stretches(some, some, [0, 3]).count(column, counts=np.zeros(2, np.int64))
-    with pytest.raises(ValueError, match="stretch"):
-        Stretches(some, some, [0, 3]).find(column, counts=np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="extent"):
         CountedRows(column, Columns([some[:2]]), count=3)
     counted, scores = CountedRows(column, column, count=3), np.zeros(3)

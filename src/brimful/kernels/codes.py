@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, Reals, address_of, in_halves, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
@@ -130,26 +130,6 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     return scores
 
 
-class Shares(NamedTuple):
-    """What counts of all that speaks for a place beside its words."""
-
-    definition: float
-    runs: float
-    pointed: float
-    called: float
-    known: float  # of the words themselves
-    meaning: float  # for a document
-    spread: float  # of what a neighbour is worth
-
-
-class _Settled(NamedTuple):
-    """What places are worth in the end, and the most that one of each row is."""
-
-    lexical: Reals
-    total: Reals
-    best: Reals
-
-
 class WeighedUnits:
     """Units in runs, with how often words stand in each and what is said of them above it, in thousandths.
 
@@ -195,45 +175,6 @@ class WeighedUnits:
             raise ValueError(f"{self._units} units need as many values, and a reach from 0 on")
         runs = (address_of(self._firsts), address_of(self._lasts))
         library().mean_around(address_of(values), self._units, *runs, reach, address_of(made))
-        return made
-
-    def settled(
-        self,
-        lexical: Reals,
-        alike: Reals,
-        *,
-        rows: Numbers,
-        is_record: NDArray[np.bool_],
-        defined: Reals | None,
-        below: tuple[float, float],
-        in_a_row: Numbers | None,
-        pointed: Reals | None,
-        named: Reals,
-        favour: Reals | None,
-        shares: Shares,
-    ) -> _Settled:
-        """What places are worth by words, with all else that speaks for them, and by meaning; and all together.
-
-        `defined` is what a definition there is worth, of which the two units below it in its run have two shares;
-        `in_a_row` how many runs of words begin there, `pointed` whether the question points at it. `named` and `favour`
-        are by row: how clearly it is named, and how much it counts. Records have nothing of their neighbours.
-        """
-        units = (rows, is_record, alike, *(each for each in (defined, in_a_row, pointed) if each is not None))
-        if lexical.shape != (self._units,) or any(each.shape != (self._units,) for each in units):
-            raise ValueError("every unit needs its row, and what speaks for it")
-        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(named):
-            raise ValueError(f"there are {len(named)} rows, and others were named")
-        if favour is not None and favour.shape != named.shape:
-            raise ValueError("every row needs to be favoured, or none")
-        kinds = (np.int64, np.uint8, np.float64, np.float64, np.int64, *(np.float64,) * 5)
-        given = (rows, is_record.view(np.uint8), defined, np.array(below), in_a_row, pointed, named, favour, alike)
-        kept = [
-            None if each is None else np.ascontiguousarray(each, kind) for each, kind in zip(given, kinds, strict=False)
-        ]
-        made = _Settled(np.array(lexical, np.float64), np.empty(self._units), np.zeros(len(named)))
-        at = [0 if each is None else address_of(each) for each in kept]
-        runs, measures = (address_of(self._firsts), address_of(self._lasts)), np.array(shares, np.float64)
-        library().settle_units(self._units, at[0], *runs, *at[1:], address_of(measures), *map(address_of, made))
         return made
 
     @property

@@ -289,38 +289,30 @@ class Stretches:
     def count(self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
         """How many positions lie in each, as so much each; added to the counts that there are."""
         positions = Columns.of(columns)
-        counts = np.zeros(self._size, np.int64) if counts is None else self._checked(counts)
-        if len(positions) != self._segments:
-            raise ValueError("every segment needs its stretches")
+        counts = np.zeros(self._size, np.int64) if counts is None else counts
+        if len(positions) != self._segments or counts.dtype != np.int64 or counts.shape != (self._size,):
+            raise ValueError("every segment needs its stretches, and every stretch its count")
+        if not counts.flags.c_contiguous:
+            raise ValueError("the counts of stretches must lie one after the other")
         library().count_inside(*positions.given, *self._given, weight, address_of(counts))
         return counts
 
-    def find(
-        self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None
-    ) -> tuple[Numbers, Numbers, list[int]]:
+    def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
         """The positions that lie in one, the number of its stretch for each, and where each segment's end.
 
-        No stretch overlaps another. Where there are counts, each position is added to them as so much.
+        No stretch overlaps another.
         """
         positions = Columns.of(columns)
         if len(positions) != self._segments:
             raise ValueError("every segment needs its stretches")
-        counted = 0 if counts is None else address_of(self._checked(counts))
         if len(self._room) < 2 * positions.total:
             self._room = np.empty(2 * positions.total, np.int64)
         at, behind = address_of(self._room), np.zeros(self._segments + 1, np.int64)
         room = (at, at + 8 * positions.total, address_of(behind) + 8)
-        library().find_inside(*positions.given, *self._given, weight, counted, *room)
+        library().find_inside(*positions.given, *self._given, *room)
         count = int(behind[-1])
         stretches = self._room[positions.total : positions.total + count].copy()
         return self._room[:count].copy(), stretches, behind.tolist()
-
-    def _checked(self, counts: Numbers) -> Numbers:
-        if counts.dtype != np.int64 or counts.shape != (self._size,):
-            raise ValueError("every stretch needs its count")
-        if not counts.flags.c_contiguous:
-            raise ValueError("the counts of stretches must lie one after the other")
-        return counts
 
 
 class _PlacedUnits(NamedTuple):

@@ -114,51 +114,6 @@ EXPORT double most_covered(const int64_t *counts, const int64_t *told, int64_t w
     return most;
 }
 
-/* What each place is worth in the end: lexical[i], which gets what else speaks for it, and `alike`; `total` gets both, and
- * a share of what its neighbours have unless it is a record. Each of these may be none: `defined`, of which units below
- * one in its run have `below[0]` and `below[1]`; `in_a_row`, runs of words; `pointed`; `favour`, by row. `named` says for
- * each row how clearly it is named. `best` gets the most that a unit of each row is worth, from what it has on.
- * `shares` are what counts of: definitions, runs, what is pointed at, names, words at all, meaning for a document, and
- * neighbours. */
-enum { DEFINITION, RUNS, POINTED, CALLED, KNOWN, MEANING, SPREAD };
-EXPORT void settle_units(int64_t units, const int64_t *rows, const int64_t *firsts, const int64_t *lasts,
-                         const uint8_t *is_record, const double *defined, const double *below, const int64_t *in_a_row,
-                         const double *pointed, const double *named, const double *favour, const double *alike,
-                         const double *shares, double *lexical, double *total, double *best)
-{
-    for (int64_t at = 0; at < units; at++) {
-        double worth = lexical[at];
-        if (defined) {
-            double most = defined[at];
-            for (int step = 1; step <= 2 && at - step >= firsts[at]; step++) {
-                double above = below[step - 1] * defined[at - step];
-                most = above > most ? above : most;
-            }
-            worth += shares[DEFINITION] * most;
-        }
-        if (in_a_row)
-            worth += shares[RUNS] * (double)in_a_row[at] / (double)(in_a_row[at] + 6);
-        if (pointed)
-            worth += shares[POINTED] * pointed[at];
-        worth += shares[CALLED] * named[rows[at]];
-        worth *= shares[KNOWN];
-        lexical[at] = worth;
-        total[at] = worth + alike[at];
-        worth += shares[MEANING] * alike[at];
-        if (worth > best[rows[at]])
-            best[rows[at]] = worth;
-    }
-    double before = 0.0;
-    for (int64_t at = 0; at < units; at++) {
-        double own = total[at];
-        if (!is_record[at])
-            total[at] = own + shares[SPREAD] * ((at > firsts[at] ? before : 0.0) + (at < lasts[at] ? total[at + 1] : 0.0));
-        before = own;
-        if (favour)
-            total[at] *= favour[rows[at]];
-    }
-}
-
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
 /* Some units by their scores, the highest first; equal ones stay as they stand. `units` are `count` places of `scores`,

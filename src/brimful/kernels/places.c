@@ -136,11 +136,9 @@ EXPORT void tell_above(const int32_t *chains, int64_t units, int64_t deepest, co
 }
 
 /* The positions that lie in a stretch, segment after segment, with the number of their stretch; `out` and `stretches`
- * have room for all. `behind` gets how many there are up to the end of each segment. Where there are `counts`, a stretch
- * gets `weight` for each. */
+ * have room for all. `behind` gets how many there are up to the end of each segment. */
 EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
-                        const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts, int64_t *out,
-                        int64_t *stretches, int64_t *behind)
+                        const int64_t *ends, const int64_t *bounds, int64_t *out, int64_t *stretches, int64_t *behind)
 {
     int64_t count = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
@@ -151,13 +149,10 @@ EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, i
             if (stretch >= last)
                 break;
             at = not_below(column, size, at, starts[stretch]);
-            int64_t before = count;
             for (; at < size && column[at] < ends[stretch]; at++) {
                 out[count] = column[at];
                 stretches[count++] = stretch;
             }
-            if (counts)
-                counts[stretch] += weight * (count - before);
         }
         behind[segment] = count;
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels.codes import Shares, WeighedUnits, order_units
+from brimful.kernels.codes import WeighedUnits, order_units
 from brimful.kernels.columns import Columns, HeadingsAbove
 from brimful.search.columns import CorpusColumns, Ids, headings_above
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
@@ -175,34 +175,23 @@ def relevance(
         weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
         lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
     alike = _semantic(columns, chosen.units, weighed, meaning, settings)
-    defined = None
     if settings.definition:
         defined = _defined(columns, chosen, above, term_hits, np.rint(lexical * MILLION).astype(np.int64))
-    settled = weighed.settled(
-        lexical,
-        alike,
-        rows=rows,
-        is_record=is_record,
-        defined=defined,
-        below=_BELOW,
-        in_a_row=runs(chosen, term_hits, sequence) if settings.runs else None,
-        pointed=_pointed(chosen, pointed_at) if pointed_at and settings.frame else None,
-        named=named,
-        favour=None if favour is None else favour / THOUSAND,
-        shares=Shares(
-            settings.definition,
-            settings.runs,
-            settings.frame,
-            settings.called,
-            _known_share(columns, term_hits, lacking),
-            settings.document_meaning,
-            settings.spread,
-        ),
-    )
-    lexical, total = settled.lexical, settled.total
-    whole = documents + _to_one(settled.best)
+        lexical = lexical + settings.definition * near.below(defined, _BELOW)
+    if settings.runs:
+        in_a_row = runs(chosen, term_hits, sequence)
+        lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
+    if pointed_at and settings.frame:
+        lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
+    lexical = lexical + settings.called * named[rows]
+    lexical = lexical * _known_share(columns, term_hits, lacking)
+    total = lexical + alike
+    total = np.where(is_record, total, near.spread(total, settings.spread))
+    best = np.zeros(len(documents))
+    np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
+    whole = documents + _to_one(best)
     if favour is not None:
-        whole = whole * (favour / THOUSAND)
+        total, whole = total * (favour / THOUSAND)[rows], whole * (favour / THOUSAND)
     if allowed is not None:
         whole = np.where(allowed, whole, 0.0)
     scores = np.rint(total * MILLION).astype(np.int64)
@@ -527,3 +516,17 @@ class _Surroundings:
         sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
         by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
         return order_units(scores, by_place[kept[by_place]])
+
+    def below(self, values: Scores, shares: Sequence[float]) -> Scores:
+        """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
+        found = values
+        for step, share in enumerate(shares, start=1):
+            above = self._at - step
+            found = np.maximum(found, np.where(above >= self.firsts, share * values[np.maximum(above, 0)], 0.0))
+        return found
+
+    def spread(self, values: Scores, share: float) -> Scores:
+        """Each value with a share of both neighbours'."""
+        before = np.where(self._at > self.firsts, np.roll(values, 1), 0.0)
+        after = np.where(self._at < self.lasts, np.roll(values, -1), 0.0)
+        return values + share * (before + after)

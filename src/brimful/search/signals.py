@@ -84,13 +84,15 @@ class Candidates:
         return self._stretches.count(places)
 
     def add_counts(self, counts: Numbers, places: Columns, *, weight: int) -> None:
-        """Add so much for each of the positions to the count of its unit, and keep which these are."""
-        self._found[id(places)] = places, self._stretches.find(places, weight=weight, counts=counts)
+        """Add so much for each of the positions to the count of its unit."""
+        self._stretches.count(places, weight=weight, counts=counts)
 
     def find(self, places: Columns) -> tuple[Numbers, Numbers, list[int]]:
         """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
         known = self._found.get(id(places))
-        return self._stretches.find(places) if known is None else known[1]
+        if known is None:
+            known = self._found[id(places)] = places, self._stretches.find(places)
+        return known[1]
 
     def inside(self, places: Columns) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
@@ -299,7 +301,10 @@ _LEADS = compiled(
     re.DOTALL,
 )
 
-_LEADING_SIGN = compiled(rb"\]\(|`|\.{4}|(?:\. ){4}|::")  # each line that leads elsewhere has one of them
+
+def _may_lead(text: bytes) -> bool:
+    """Whether a line has one of the signs that each line has which leads elsewhere."""
+    return b"`" in text or b"](" in text or b"::" in text or b"...." in text or b". . . . " in text
 
 
 _LONGEST_ENTRY = 200
@@ -315,7 +320,7 @@ def _leads_elsewhere(text: bytes) -> bool:
     >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
-    return _LEADING_SIGN.search(text) is not None and _LEADS.fullmatch(text) is not None
+    return _may_lead(text) and _LEADS.fullmatch(text) is not None
 
 
 def words_of_title(text: bytes) -> tuple[bytes, ...]:
