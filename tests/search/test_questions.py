@@ -289,6 +289,19 @@ def test_sources_count_less_where_somebody_asks_how(tmp_path):
         assert [line.split()[1] for line in lines if "source code, beside manuals: counts 0.88" in line] == ["a.py"]
 
 
+@pytest.mark.parametrize(
+    "question", ["where is evolve() defined", "which file is evolve implemented in", "definition of evolve"]
+)
+def test_who_asks_where_something_is_defined_gets_its_definition(ask, question):
+    """It stands above texts that are all about it, and about what is defined."""
+    uses = "Use evolve to change what was defined; evolve copies it.\n\n"
+    documents = {
+        "api.md": f"# Copies\n\n{uses}{FILLER * 20}",
+        "make.py": "value = 1\n" * 60 + "\n\ndef evolve(inst, **changes):\n    return inst\n\n\n" + "value = 2\n" * 60,
+    }
+    assert max(ask(documents)(question, budget=300).windows, key=lambda window: window.score).path == "make.py"
+
+
 def test_words_that_no_document_has_are_named_and_decide(ask):
     """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
     texts = {

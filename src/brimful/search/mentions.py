@@ -1,4 +1,4 @@
-"""What does a question name beside words? Days, options of commands, messages of errors, lines of files."""
+"""What does a question name beside words? Days, options, messages of errors, definitions, lines of files."""
 
 from __future__ import annotations
 
@@ -177,6 +177,27 @@ def messages_in(text: str) -> tuple[str, ...]:
         least = 2 if len([part for part in parts if part]) == 1 else _LEAST_SAID
         found.update(dict.fromkeys(part for part in parts if len(part.split()) >= least))
     return tuple(found)[-_MOST_MESSAGES:]
+
+
+# ---- definitions: Does a question ask where something is defined?
+
+_WHERE = compiled(
+    r"(?s:\b(?:where|wo|où|dónde|donde|dove|waar|which (?:file|module|package))\b.{1,200}?)"
+    r"\b(defined|implemented|declared|definiert|implementiert|deklariert|défini|implémenté|define|definid[oa]|definit[oa]"
+    r"|gedefinieerd)\b|\b(definition|implementation|declaration|source) of\b",
+    re.IGNORECASE,
+)
+_LONGEST_WHERE = 300
+
+
+def asking_where(text: str) -> bytes:
+    """The word by which a question asks where something is defined, as a term; nothing if it does not.
+
+    >>> [asking_where(text) for text in ("where is evolve() defined", "Wo wird das Limit definiert?", "where is it")]
+    [b'defined', b'definiert', b'']
+    """
+    found = _WHERE.search(text) if len(text) <= _LONGEST_WHERE else None
+    return b"" if found is None else (found[1] or found[2]).lower().encode()
 
 
 # ---- frames: Which lines of which files does a pasted traceback or log point at?

@@ -32,7 +32,7 @@ from brimful.search.meaning import (
     read_late,
     wording,
 )
-from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
+from brimful.search.mentions import DateAsked, asking_where, dates_in, frames_in, messages_in, options_in, places_of
 from brimful.search.priors import SOURCE, TRANSLATION, asks_how
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf, repeats
@@ -335,7 +335,9 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
 
 
 def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
-    """Every place of so many blocks with its worth by words and static codes."""
+    """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
+    if asking_where(asked.query.text):
+        settings = replace(settings, definition=3 * settings.definition)
     return relevance(
         asked.columns,
         asked.term_hits,
@@ -612,7 +614,7 @@ def _term_hits(
     for each in repairs:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
     glued = _glued_names(columns, query)
-    written = _written_as_names(query)
+    written, where = _written_as_names(query), asking_where(query.text)
     found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
@@ -622,7 +624,8 @@ def _term_hits(
         if key in seen or not (whole or asked in glued or len(columns.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
-        weight = settings.asking if is_stop_word(asked, columns.languages) else 1.0
+        only_asks = is_stop_word(asked, columns.languages) or asked == where
+        weight = settings.asking if only_asks else 1.0
         if asked in parts:
             weight *= settings.part
         if asked in scraps:  # two letters of a longer word mean something else elsewhere
@@ -633,8 +636,10 @@ def _term_hits(
             weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or is_stop_word(asked, columns.languages)
-        found.append(TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written))
+        minor = asked in parts or only_asks
+        found.append(
+            TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written or bool(where))
+        )
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
         found.append(TermHits(asked, 1.0, columns.places_of(tuple(whole)), names))
