@@ -61,6 +61,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add_to_rows": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT, _AT, _SIZE)),
     "add_rows": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE)),
     "add_to_blocks": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _REAL, _AT)),
+    "mark_runs": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "weigh_rows": (None, (_AT, _SIZE, _AT, _AT, _REAL, _AT, _AT)),
     "sum_rows": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _SIZE)),
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),

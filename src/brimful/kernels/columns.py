@@ -460,6 +460,8 @@ class HeadingsAbove:
         if told.dtype != np.int64 or told.shape != (len(self.chains),) or not told.flags.c_contiguous:
             raise ValueError("every unit needs its number, one after the other")
         marks = self._heads.count(columns)
+        if not marks.any():  # as it is for most words
+            return
         units, deepest = self.chains.shape
         library().tell_above(address_of(self.chains), units, deepest, address_of(marks), share, address_of(told))
 

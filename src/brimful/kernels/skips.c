@@ -161,19 +161,26 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
             continue;
         const uint8_t *packed = (const uint8_t *)(uintptr_t)pages[at].packed;
         int64_t size = (int64_t)pages[at].bytes, made = 0;
-        uint64_t total = 0, value = 0;
-        unsigned shift = 0;
-        for (int64_t byte = begin_of(packed, size, before[at]); byte < size && made < counts[at]; byte++) {
-            if (shift < 64)
-                value |= (uint64_t)(packed[byte] & 0x7F) << shift;
-            if (packed[byte] > 0x7F) {
-                shift += 7;
-                continue;
+        uint64_t total = 0;
+        for (int64_t byte = begin_of(packed, size, before[at]); byte < size && made < counts[at];) {
+            uint64_t value = packed[byte++];
+            if (value > 0x7F) { /* most differences have one byte or two */
+                value &= 0x7F;
+                unsigned shift = 7;
+                while (byte < size && packed[byte] > 0x7F) {
+                    if (shift < 64)
+                        value |= (uint64_t)(packed[byte] & 0x7F) << shift;
+                    shift += 7;
+                    byte++;
+                }
+                if (byte == size)
+                    break; /* a number that does not end is none */
+                if (shift < 64)
+                    value |= (uint64_t)packed[byte] << shift;
+                byte++;
             }
             total += value;
             out[made++] = (int64_t)total;
-            value = 0;
-            shift = 0;
         }
         out += made;
     }
