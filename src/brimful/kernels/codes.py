@@ -159,7 +159,7 @@ class WeighedUnits:
         given, scores = self._worths(worths, reach), np.empty(self._units)
         measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
         room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
-        units = [*map(address_of, (self._has, self._lasts, self._sizes))]
+        units = (address_of(self._has), address_of(self._lasts), address_of(self._sizes))
         library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
         return scores
 
