@@ -42,13 +42,13 @@ from brimful.search.terms import (
     LANGUAGES,
     Form,
     WordForms,
-    asks_measure,
     forms_of,
     is_inflection,
     is_stop_word,
     joined_forms,
     longest_run,
     most_little_words,
+    only_asks,
     tells,
 )
 from brimful.settings import FieldSettings, Filters
@@ -455,7 +455,7 @@ def _missing(
     """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
     known = {word.words[0] for word in forms if word.forms}
     known |= {word for each in repairs for word in each.word.split()} | set(_glued_names(columns, query))
-    rare, measures = idf(1, max(len(columns), 1)), _measures(query)
+    rare, asking = idf(1, max(len(columns), 1)), _only_asking(query)
     return tuple(
         _Missing(asked.term, rare * tells(asked.term))
         for asked in query.terms
@@ -463,15 +463,15 @@ def _missing(
         and asked.term not in known
         and not asked.term[:1].isdigit()
         and not is_stop_word(asked.term, (*columns.languages, "en"))
-        and asked.term not in measures
+        and asked.term not in asking
         and not len(columns.titles.of(asked.term))
     )
 
 
-def _measures(query: Query) -> set[bytes]:
-    """The words that only ask, since they stand behind `how`: how long, how many."""
-    words = [query.terms[at].term if at >= 0 else b"" for at in query.sequence]
-    return {term for before, term in pairwise(words) if asks_measure(before, term)}
+def _only_asking(query: Query) -> set[bytes]:
+    """The words that only ask: what happens, how long, how many."""
+    words = [b"", *(query.terms[at].term if at >= 0 else b"" for at in query.sequence)]
+    return {term for before, term in pairwise(words) if only_asks(before, term)}
 
 
 def _named(
@@ -482,7 +482,7 @@ def _named(
     `parental` where there are `parents`: what is found may speak of something else, though it decides nothing. So may
     a part of a name.
     """
-    lost, measures = {each.word for each in missing}, _measures(query)
+    lost, asking = {each.word for each in missing}, _only_asking(query)
     lost |= {
         word.words[0]
         for word in forms
@@ -495,7 +495,7 @@ def _named(
             for word in forms
             if word.forms
             and not is_stop_word(word.words[0], columns.languages)
-            and word.words[0] not in measures
+            and word.words[0] not in asking
             and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
         }
     named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
@@ -624,8 +624,8 @@ def _term_hits(
         if key in seen or not (whole or asked in glued or len(columns.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
-        only_asks = is_stop_word(asked, columns.languages) or asked == where
-        weight = settings.asking if only_asks else 1.0
+        is_asking = is_stop_word(asked, columns.languages) or asked == where
+        weight = settings.asking if is_asking else 1.0
         if asked in parts:
             weight *= settings.part
         if asked in scraps:  # two letters of a longer word mean something else elsewhere
@@ -636,7 +636,7 @@ def _term_hits(
             weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or only_asks
+        minor = asked in parts or is_asking
         found.append(
             TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written or bool(where))
         )
