@@ -238,3 +238,30 @@ def test_what_words_stand_in_is_checked():
     ):
         with pytest.raises(ValueError, match=why):
             kernels.smallest_words(names, np.array(offsets), some, rows=rows, ends=np.array([9]))
+
+
+@given(st.lists(st.integers(0, 6), max_size=40))
+def test_things_are_grouped_by_their_row(rows):
+    """Of every row the things that it has, ascending, also where it has none."""
+    bounds, order = kernels.group_by_row(np.array(rows, np.int32), count=7)
+    for row in range(7):
+        assert order[bounds[row] : bounds[row + 1]].tolist() == [at for at, own in enumerate(rows) if own == row]
+
+
+@given(st.sets(st.binary(min_size=1, max_size=5).filter(lambda name: b"\n" not in name)), st.binary(max_size=5))
+def test_a_name_is_found_among_sorted_ones(names, other):
+    """Every name has its place, and none that is not among them."""
+    ordered = sorted(names)
+    known = Names.of(ordered)
+    for name in (*ordered, other):
+        assert known.place(name) == (ordered.index(name) if name in names else -1)
+
+
+def test_rows_and_names_that_do_not_fit_are_refused():
+    """No kernel is called with a row or a bound that is not there."""
+    for rows in ([0, 3], [-1]):
+        with pytest.raises(ValueError, match="3 rows"):
+            kernels.group_by_row(np.array(rows), count=3)
+    for bounds in ([0, 5], [1, 4], []):
+        with pytest.raises(ValueError, match="inside"):
+            kernels.place_name(b"tea\n", np.array(bounds, np.int32), b"tea")

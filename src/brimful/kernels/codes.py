@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ class WeighedUnits:
             raise ValueError("a unit must lie inside of its run")
         self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
         self._damped = np.empty(self._units)
+        self._has = np.empty(self.counts.shape, np.uint8)
+        library().mark_runs(*self._given, address_of(self._lasts), address_of(self._has))
 
     def scores(
         self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
@@ -156,7 +159,7 @@ class WeighedUnits:
         given, scores = self._worths(worths, reach), np.empty(self._units)
         measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
         room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
-        units = [*map(address_of, (self._firsts, self._lasts, self._sizes))]
+        units = (address_of(self._has), address_of(self._lasts), address_of(self._sizes))
         library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
         return scores
 
@@ -164,7 +167,7 @@ class WeighedUnits:
         """What the words are worth that the unit with most of them has around it."""
         given = self._worths(worths, reach)
         room = [*map(address_of, (given, self._around, self._covered))]
-        runs = (address_of(self._firsts), address_of(self._lasts))
+        runs = (address_of(self._has), address_of(self._lasts))
         return float(library().most_covered(*self._given, *runs, reach, *room))
 
     def means(self, values: Numbers, *, reach: int) -> Numbers:
@@ -258,7 +261,13 @@ class Planes:
 
 def _is_wide(*, wide: bool) -> int:
     """Whether wide instructions are wanted, and there."""
-    return int(wide and library().can_be_wide() != 0)
+    return int(wide and _can_be_wide())
+
+
+@cache
+def _can_be_wide() -> bool:
+    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
+    return bool(library().can_be_wide())
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.kernels import MOST_BYTES, Numbers, Places, library, numbers_of, places_of
+from brimful.kernels import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
 
 ROOM = bytes(8)
 """What must stand behind a text of strings: they are read eight bytes at a time."""
@@ -245,6 +245,21 @@ def smallest_words(
     return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
 
 
+def group_by_row(rows: Places, *, count: int) -> tuple[Places, Places]:
+    """Which things each of so many rows has, of each of which the row is given: where they begin, and their numbers.
+
+    >>> bounds, order = group_by_row(np.array([2, 0, 2]), count=3)
+    >>> bounds.tolist(), order.tolist()
+    ([0, 1, 1, 3], [1, 0, 2])
+    """
+    rows = places_of(rows)
+    if count < 0 or len(rows) > MOST_BYTES or (len(rows) and not 0 <= rows.min() <= rows.max() < count):
+        raise ValueError(f"there are {count} rows, and others were named")
+    bounds, order = np.zeros(count + 1, np.int32), np.empty(len(rows), np.int32)
+    library().group_by_row(rows.ctypes.data, len(rows), count, bounds.ctypes.data, order.ctypes.data)
+    return bounds, order
+
+
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
 
@@ -267,6 +282,18 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
+
+
+def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
+    """Which of some sorted names one is, from 0 on; -1 for none of them. `find_names` says what is given of them.
+
+    >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
+    [1, -1]
+    """
+    if bounds.dtype != np.int32 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(lines):
+        raise ValueError("every name must lie inside its text")
+    place: int = library().place_name(lines, address_of(bounds), len(bounds) - 1, name, len(name))
+    return place
 
 
 def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:

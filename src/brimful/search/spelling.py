@@ -167,9 +167,14 @@ class Spellings:
     def __len__(self) -> int:
         return self._size
 
-    def may_have(self, word: str) -> bool:
-        """Whether a word of 3 to 24 letters may be among these: it is not where this says no."""
-        return not word.isascii() or self._words.has(word.encode())
+    def lacks(self, term: bytes) -> bool:
+        """Whether a term is a word of 3 to 24 plain letters, and none of these.
+
+        >>> spellings = Spellings([b"tea", b"teapot"])
+        >>> [spellings.lacks(term) for term in (b"teas", b"tea", b"te", b"tea2")]
+        [True, False, False, False]
+        """
+        return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.has(term)
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
@@ -437,7 +442,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     """
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
-        if spellings.may_have(name) and words.census(name.encode()):
+        if not spellings.lacks(name.encode()) and words.census(name.encode()):
             yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)

@@ -577,7 +577,7 @@ _BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and ag
 _WHOLE_CODES = BLOB_CODES * CODE_BYTES
 _STORED_HEAD = zstd.stored(bytes(_WHOLE_CODES))[:-_WHOLE_CODES]
 _STORED_CODES = len(_STORED_HEAD) + _WHOLE_CODES
-_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 40 << 20
+_KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
 """Of blocks, pages, sections and codes together, unpacked as they are read."""
 
 
@@ -585,9 +585,9 @@ def kept_bytes_of(store_bytes: int) -> int:
     """What a reader of a store of this size keeps: a large one has more that must stay, so less is kept beside it.
 
     >>> [kept_bytes_of(size << 20) >> 20 for size in (1, 100, 700)]
-    [39, 33, 20]
+    [63, 51, 20]
     """
-    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 16)
+    return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 8)
 
 
 Cuts = NDArray[np.int64] | NDArray[np.uint32]

@@ -160,6 +160,10 @@ class Names(Sequence[bytes]):
         """How many of these, which are sorted, stand before each of the wanted ones, and which of those are here."""
         return kernels.find_names(self.lines, self.bounds, wanted.lines, wanted.bounds)
 
+    def place(self, name: bytes) -> int:
+        """Which of these, which are sorted, a name is; -1 for none of them."""
+        return kernels.place_name(self.lines, self.bounds, name)
+
     def joined(self, first: int, last: int) -> bytes:
         """The names from one to before another, at least one, a newline between."""
         return self.lines[self.bounds[first] : self.bounds[last] - 1]
