@@ -21,7 +21,7 @@ from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
-from brimful.text.markup import titles_in
+from brimful.text.markup import titles_of
 from brimful.text.outline import (
     SECTION_AIM,
     UNIT_AIM,
@@ -195,13 +195,8 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
 
 def _with_titles(axis: _Axis, heads: Heads, solid: Cuts) -> Heads:
     """The headings, and those that texts have which are neither Markdown nor reStructuredText."""
-    found = []
-    for text in np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown).tolist():
-        base = int(axis.bases[text])
-        found += [
-            (base + start, base + end, level)
-            for start, end, level in titles_in(axis.content[base : int(axis.ends[text])])
-        ]
+    others = np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown)
+    found = titles_of(axis.content, axis.bases[others], axis.ends[others])
     if not found:
         return heads
     starts, ends, levels = np.array(found, np.int64).T
@@ -400,9 +395,9 @@ def outline_extents(extents: list[Extent]) -> Outlined:
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
-def index_terms(outlined: Outlined) -> Segment:
-    """Find the terms of what is laid on an axis."""
-    terms = indexed_terms(outlined.padded)
+def index_terms(outlined: Outlined, *, multiplier: int | None = None) -> Segment:
+    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with."""
+    terms = indexed_terms(outlined.padded, multiplier=multiplier)
     return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
 
 

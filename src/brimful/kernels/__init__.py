@@ -50,6 +50,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "gather_cuts": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_speech": (None, (_AT, _SIZE, _AT)),
+    "find_alone": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
+    "find_macros": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
     "find_above": (None, (_AT, _SIZE, *(_AT,) * 3, _SIZE, *(_AT,) * 6)),
     "find_heads": (None, (_AT, _SIZE, *(_AT,) * 3)),

@@ -35,8 +35,11 @@ class Clumps:
     strings: Strings
 
 
-def _multiplier(text: bytes) -> int:
-    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide."""
+def multiplier_of(text: bytes) -> int:
+    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide.
+
+    Hashes of all parts of a text tell it as well as the text itself, and take no time.
+    """
     return int.from_bytes(blake3(text).digest(8), "little") | 1
 
 
@@ -48,7 +51,7 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     most = size // 2 + 1
     starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
     state = np.zeros(3, np.int64)
-    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
     bits = max((size // 64).bit_length(), 4)
     given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
     while True:
@@ -72,7 +75,7 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     count = len(starts)
     bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
-    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
     made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
     given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
     while True:

@@ -28,6 +28,7 @@ from brimful.index.build import (
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
 from brimful.index.vectors import Codes
+from brimful.kernels.terms import multiplier_of
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
@@ -141,14 +142,14 @@ def _outline(group: list[Laid]) -> _Outline:
     return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
 
 
-def _pack_outline(given: _Outline, embedder: Embedder | None) -> Packed:
+def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
     """Find the terms of a segment and what its units mean; pack and compress all that it holds.
 
-    Its text is let go of when it was read for the last time.
+    Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
     texts, ends, starts, _, blocks = given
     del given
-    segment = index_terms(texts)
+    segment = index_terms(texts, multiplier=multiplier)
     if embedder is None or embedder.kind == "static":
         segment = replace(segment, padded=b"")
     length, bases = int(ends[-1]), texts.bases
@@ -392,7 +393,8 @@ def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
     segments = []
     while given.segments:
         documents = given.segments[0].documents
-        segments.append((_pack_outline(given.segments.pop(0), embedder), documents))
+        multiplier = multiplier_of(b"".join(given.rows[at].content_hash for at in documents.tolist()))
+        segments.append((_pack_outline(given.segments.pop(0), embedder, multiplier=multiplier), documents))
     return Prepared(given.rows, given.maps, segments, model_of(embedder))
 
 

@@ -63,8 +63,8 @@ _FLAGS = bytes(
 )
 
 
-def clumps_of(padded: bytes) -> Clumps:
-    """Find the clumps of a text that has room behind it.
+def clumps_of(padded: bytes, *, multiplier: int | None = None) -> Clumps:
+    """Find the clumps of a text that has room behind it; of what they are hashed with only the time depends.
 
     >>> text = b"She didn't like 'C++', v1.5 (or c), she didn't." + kernels.ROOM
     >>> clumps = clumps_of(text)
@@ -73,7 +73,7 @@ def clumps_of(padded: bytes) -> Clumps:
     >>> [different[number] for number in clumps.strings.numbers], len(different)
     (['She', "didn't", 'like', 'C++', 'v1.5', 'or', 'c', 'she', "didn't"], 8)
     """
-    return kernels.find_clumps(padded, _FLAGS)
+    return kernels.find_clumps(padded, _FLAGS, multiplier=multiplier)
 
 
 # ---- terms: Which words stand where?
@@ -195,15 +195,17 @@ def terms_of(content: bytes) -> Terms:
     return Terms(found.names[:], found.offsets, found.starts)
 
 
-def indexed_terms(padded: bytes) -> Terms:
+def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
     """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
+
+    Whoever has hashed the text already may say what its strings are hashed with: only the time depends on it.
 
     >>> terms = indexed_terms("café".encode() + ROOM)
     >>> [name.decode() for name in terms.names], terms.starts.tolist()
     (['cafe', 'café'], [0, 0])
     """
-    clumps, text, bounds = _clumped(padded)
-    return _placed(clumps, bounds, _with_plain_forms(_named(text)))
+    clumps, text, bounds = _clumped(padded, multiplier)
+    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)))
 
 
 def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
@@ -214,9 +216,9 @@ def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
 # What only one step needs is let go of behind it: a segment's text is long.
 
 
-def _clumped(padded: bytes) -> tuple[Clumps, bytes, Places]:
+def _clumped(padded: bytes, multiplier: int | None = None) -> tuple[Clumps, bytes, Places]:
     """The clumps of a text, the different ones as one text, and where each of those begins in it."""
-    clumps = clumps_of(padded)
+    clumps = clumps_of(padded, multiplier=multiplier)
     different = clumps.strings
     return clumps, *kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
 
@@ -229,9 +231,9 @@ class _Named(NamedTuple):
     origins: Places
 
 
-def _named(text: bytes) -> _Named:
+def _named(text: bytes, multiplier: int | None = None) -> _Named:
     folded, starts, lengths, origins = _terms_in(text)
-    terms = kernels.number_strings(folded, starts, lengths)
+    terms = kernels.number_strings(folded, starts, lengths, multiplier=multiplier)
     order = kernels.sort_strings(folded, terms.firsts, terms.lengths)
     lines, bounds = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
     rank = np.empty(len(order), np.int32)
