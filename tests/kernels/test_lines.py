@@ -239,7 +239,7 @@ def test_titles_of_texts_on_an_axis_are_those_of_each(texts):
         for first, last, level in titles.titles_in(text)
     ]
     found = titles_of(b"\n".join(texts), np.array(starts, np.int64), np.array(ends, np.int64))
-    assert found == sorted(wanted)
+    assert sorted(zip(*(column.tolist() for column in found), strict=True)) == sorted(wanted)
 
 
 def test_texts_that_lie_outside_of_their_axis_are_refused():

@@ -142,7 +142,7 @@ def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes],
             refuse(content)
         if len(content) < size:
             content = b"".join([content, *_blocks(descriptor, size - len(content))])
-        if len(content) < size or Place.of(os.fstat(descriptor)) != before:
+        if len(content) < size or not before.is_of(os.fstat(descriptor)):
             raise _ChangedError
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error

@@ -196,10 +196,11 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
 def _with_titles(axis: _Axis, heads: Heads, solid: Cuts) -> Heads:
     """The headings, and those that texts have which are neither Markdown nor reStructuredText."""
     others = np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown)
-    found = titles_of(axis.content, axis.bases[others], axis.ends[others])
-    if not found:
+    starts, ends, levels = titles_of(axis.content, axis.bases[others], axis.ends[others])
+    if not len(starts):
         return heads
-    starts, ends, levels = np.array(found, np.int64).T
+    order = np.argsort(starts, kind="stable")
+    starts, ends, levels = starts[order], ends[order], levels[order]
     others = merged(heads.starts, heads.ends)
     apart = _outside(solid, starts) & _outside(others, starts) & _outside(others, ends)
     return joined([heads, Heads(starts[apart], ends[apart], levels[apart])])

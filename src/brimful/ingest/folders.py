@@ -97,8 +97,8 @@ def _ingest(
     gone = {name: known[name] for name in known if name not in kept}
     left = _rename(store, prefix, fresh, gone, report) if gone else fresh
     reading = _Reading(store, gone, prefix, naming, settings, report, progress)
-    batches = [_Waiting(root, batch) for batch in batches_of(found for found in left if found.size <= LONG_BYTES)]
-    long = [found for found in left if found.size > LONG_BYTES]
+    long: list[Found] = []
+    batches = [_Waiting(root, batch) for batch in batches_of(_without_long(left, long))]
     del fresh, left
     reading.take_in(batches)
     for found in long:
@@ -112,6 +112,15 @@ def _ingest(
     if vanished:
         store.remove_of(prefix, vanished)
     return report
+
+
+def _without_long(found: Iterable[Found], long: list[Found]) -> Iterator[Found]:
+    """Files that can be held; those that can't are put into the list."""
+    for each in found:
+        if each.size <= LONG_BYTES:
+            yield each
+        else:
+            long.append(each)
 
 
 def preview(
@@ -295,6 +304,7 @@ class _Batches(Sequence[list[File]]):
 
     def __init__(self, found: list[_Waiting], file: Callable[[Found], File]) -> None:
         self._found, self._file = found, file
+        self._made: dict[int, list[File]] = {}  # those that are being taken in: they are asked for twice
 
     def __len__(self) -> int:
         return len(self._found)
@@ -308,11 +318,14 @@ class _Batches(Sequence[list[File]]):
     def __getitem__(self, at: int | slice) -> list[File] | list[list[File]]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
-        return [self._file(each) for each in self._found[at]]
+        if at not in self._made:
+            self._made[at] = [self._file(each) for each in self._found[at]]
+        return self._made[at]
 
     def forget(self, at: int) -> None:
         """Let go of a batch that was written."""
         self._found[at].clear()
+        self._made.pop(at, None)
 
 
 def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:

@@ -257,9 +257,10 @@ class Store(Closing, ABC):
             cursor.take_turn()
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
+            known = list(_named(cursor, paths))
             if own is not None:
-                _check_taken(cursor, paths, own)
-            self._forget(cursor, paths)
+                _check_taken(known, own)
+            _drop(cursor, [number for number, _, _ in known])
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
                 publish(cursor, number, packed, numbers[owners], cards=map(card_of, numbers.tolist(), prepared.rows))
@@ -393,10 +394,7 @@ class Store(Closing, ABC):
             for number, path, origin in _named(cursor, paths)
             if only is None or (origin or "").startswith(only)  # else it has become another's since it was listed
         }
-        cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in gone])
-        cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in gone])
-        if gone:
-            mask(cursor, list(gone))
+        _drop(cursor, list(gone))
         return list(gone.values())
 
     def _finish(self, cursor: Cursor, *, touched: Iterable[int], own: bool = True) -> None:
@@ -698,8 +696,16 @@ def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
     return found
 
 
-def _check_taken(cursor: Cursor, paths: Iterable[str], own: Sequence[str]) -> None:
-    taken = [path for _, path, origin in _named(cursor, paths) if not (origin or "").startswith(tuple(own))]
+def _drop(cursor: Cursor, numbers: Sequence[int]) -> None:
+    """Forget documents by their numbers."""
+    if numbers:
+        cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in numbers])
+        cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in numbers])
+        mask(cursor, numbers)
+
+
+def _check_taken(known: Iterable[tuple[int, str, str | None]], own: Sequence[str]) -> None:
+    taken = [path for _, path, origin in known if not (origin or "").startswith(tuple(own))]
     if taken:
         raise TakenError(taken)
 

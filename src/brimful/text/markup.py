@@ -361,11 +361,12 @@ def titles_in(content: bytes) -> list[tuple[int, int, int]]:
     >>> titles_in(b".TH GREP 1\n.SH \"EXIT STATUS\"\nIt is 0.\n")
     [(11, 28, 1)]
     """
-    return titles_of(content, np.zeros(1, np.int64), np.array([len(content)]))
+    columns = titles_of(content, np.zeros(1, np.int64), np.array([len(content)]))
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> list[tuple[int, int, int]]:
-    """The same of several texts on an axis, each from its beginning to its end."""
+def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The same of several texts on an axis, each from its beginning to its end, in columns and any order."""
     spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
     forms = np.array(
         [_FORMS.index(format_of(content[begin : min(end, begin + _SHOWN)], language="text")) for begin, end in spans],
@@ -373,7 +374,7 @@ def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> list[tuple[int,
     )
     roff, plain = (np.flatnonzero(forms == number) for number in range(2))
     macros = kernels.find_macros(content, begins[roff], ends[roff], longest=LONGEST_TITLE)
-    found = list(zip(*(column.tolist() for column in macros), strict=True))
+    found: list[tuple[int, int, int]] = []
     flags, of, lines = kernels.find_alone(
         content, begins[plain], ends[plain], words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=_LEAST_PAGES - 1
     )
@@ -387,7 +388,9 @@ def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> list[tuple[int,
         begin, end = spans[text]
         own = _titles_of_one(content[begin:end], _FORMS[forms[text]])
         found += [(begin + start, begin + stop, level) for start, stop, level in own]
-    return sorted(found)
+    others = np.array(found, np.int64).reshape(-1, 3).T
+    starts, stops, levels = (np.concatenate(both) for both in zip(macros, others, strict=True))
+    return starts, stops, levels
 
 
 def _titles_of_one(content: bytes, form: _Format) -> list[tuple[int, int, int]]:
