@@ -130,7 +130,7 @@ def gathered(cuts, aim, forced):
 def test_gathered_cuts_are_those_of_numpy(cuts, aim, forced):
     """The same neighbours are joined, doubled cuts and walls outside of all included."""
     column = np.sort(np.array(cuts, np.int64))
-    walls = np.array(forced, np.int64)
+    walls = np.sort(np.array(forced, np.int64))
     assert gather(column, aim=aim, forced=walls).tolist() == gathered(column, aim, walls).tolist()
     assert gather(column, aim=aim).tolist() == gathered(column, aim, walls[:0]).tolist()
 

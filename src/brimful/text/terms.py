@@ -309,7 +309,9 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 _MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
-_ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
+_ACCENTS = compiled(
+    "(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+"
+)
 
 
 def plain_form(name: bytes) -> bytes:
@@ -318,29 +320,38 @@ def plain_form(name: bytes) -> bytes:
     >>> [plain_form(name.encode()).decode() for name in ("häuser", "ᾅδης", "йод", "ガ")]
     ['hauser', 'αδης', 'йод', 'ガ']
     """
-    if _MAY_HAVE_ACCENTS.search(name) is None:
-        return name
-    parts = unicodedata.normalize("NFD", name.decode())
-    plain, count = _ACCENTED.subn(r"\1", parts)
-    return unicodedata.normalize("NFC", plain).encode() if count else name
+    return _plain_forms([name])[0]
 
 
-def _perhaps_accented(names: Names) -> list[int]:
+def _plain_forms(names: Sequence[bytes]) -> list[bytes]:
+    """The same of many, as one text: no accent stands on a newline."""
+    parts = unicodedata.normalize("NFD", b"\n".join(names).decode())
+    plain = _ACCENTS.sub("", parts)
+    forms = unicodedata.normalize("NFC", plain).encode().split(b"\n")
+    same = map(str.__eq__, parts.split("\n"), plain.split("\n"))
+    return [name if is_same else form for name, form, is_same in zip(names, forms, same, strict=True)]
+
+
+def _perhaps_accented(names: Names) -> NDArray[np.int64]:
     """Which names have a byte that accented letters begin with."""
     if names.lines.isascii():
-        return []
+        return np.zeros(0, np.int64)
     codes = np.frombuffer(names.lines, np.uint8)
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
     rows = names.bounds.searchsorted(places.astype(np.int32), side="right") - 1
-    found: list[int] = rows[np.diff(rows, prepend=-1) > 0].tolist()
+    found: NDArray[np.int64] = rows[np.diff(rows, prepend=-1) > 0]
     return found
 
 
 def _with_plain_forms(named: _Named) -> _Named:
     """The same with a plain term wherever one with accents stands, each place of it once."""
     names = named.names
-    plain = {row: form for row in _perhaps_accented(names) if (form := plain_form(name := names[row])) != name}
+    rows = _perhaps_accented(names)
+    edges = zip(names.bounds[rows].tolist(), names.bounds[rows + 1].tolist(), strict=True)
+    accented = [names.lines[start : end - 1] for start, end in edges]
+    forms_of = zip(rows.tolist(), accented, _plain_forms(accented), strict=True) if accented else ()
+    plain = {row: form for row, name, form in forms_of if form != name}
     if not plain:
         return named
     forms = sorted(set(plain.values()))
