@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from brimful.classes import dataclass
@@ -16,7 +17,18 @@ from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
-from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
+from brimful.store.writing import (
+    SEGMENT_BYTES,
+    WHOLE,
+    Entry,
+    Parts,
+    Prepared,
+    Scattered,
+    index,
+    lay_out,
+    split,
+    together,
+)
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -46,16 +58,7 @@ class Taken:
 
 def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
     """Files together up to about the size of a segment."""
-    batch: list[Found] = []
-    size = 0
-    for each in found:
-        batch.append(each)
-        size += each.size
-        if size >= SEGMENT_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
 
 
 def index_batch(

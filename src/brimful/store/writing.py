@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from blake3 import blake3
@@ -65,6 +65,7 @@ from brimful.zstd import packer, stored
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
 
+T = TypeVar("T")
 
 # ---- laying: How is a segment written down, masked and dropped?
 
@@ -75,6 +76,7 @@ _LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
 _WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _MORE_BEYOND = 3
+_LEAST_PART = 8
 _CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
 
 
@@ -88,16 +90,32 @@ class Laid(NamedTuple):
 
 def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
     """Extents in groups of about a segment's size."""
-    group: list[Laid] = []
+    return together(laid, lambda each: _weight(each.extent.content), limit=SEGMENT_BYTES)
+
+
+def together(given: Iterable[T], size_of: Callable[[T], int], *, limit: int) -> Iterator[list[T]]:
+    """What is given in groups of so many bytes, each the first that reaches it.
+
+    Less than an eighth of that at the end goes with the group before: a question looks into every segment.
+
+    >>> list(together([5, 6, 9, 1], int, limit=10)), list(together([5, 6, 1], int, limit=10))
+    ([[5, 6], [9, 1]], [[5, 6, 1]])
+    """
+    group: list[T] = []
+    full: list[T] = []
     size = 0
-    for each in laid:
+    for each in given:
         group.append(each)
-        size += _weight(each.extent.content)
-        if size >= SEGMENT_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        size += size_of(each)
+        if full and size * _LEAST_PART >= limit:
+            yield full
+            full = []
+        if size >= limit:
+            full, group, size = group, [], 0
+    full += group
+    del group  # whoever takes a group may empty it
+    if full:
+        yield full
 
 
 def _weight(content: bytes) -> int:

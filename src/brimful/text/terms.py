@@ -309,9 +309,7 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 _MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
-_ACCENTS = compiled(
-    "(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+"
-)
+_ACCENTS = compiled("(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
 def plain_form(name: bytes) -> bytes:
