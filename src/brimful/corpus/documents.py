@@ -107,8 +107,9 @@ class Document(_WorkedOut):
         True
         """
         name = check_path(path)
-        hashed = blake3(b"".join((len(name).to_bytes(8, "big"), name, content))).hexdigest()  # one call, most are short
-        return Document.known(path, content, id=hashed, time=time, kind=kind, language=language)
+        hasher = blake3(len(name).to_bytes(8, "big") + name)
+        hasher.update(content)
+        return Document.known(path, content, id=hasher.hexdigest(), time=time, kind=kind, language=language)
 
     @staticmethod
     def known(
