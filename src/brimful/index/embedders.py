@@ -184,7 +184,7 @@ def check_same_model(stored: str, asked: str) -> None:
 
 @cache
 def _may_have_capital() -> NDArray[np.bool_]:
-    """By its first byte in UTF-8, whether a character beyond ASCII may have a capital: none of Chinese or Hangul has."""
+    """By its first byte in UTF-8, whether a character beyond ASCII may have a capital; no Chinese or Hangul one has."""
     leads = [(0xC2, 0xE0, 0x1F, 6), (0xE0, 0xF0, 0x0F, 12)]
     found = np.zeros(256, np.bool_)
     found[0xF0:] = True
