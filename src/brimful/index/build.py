@@ -18,6 +18,7 @@ from brimful.index.segments import Numbers, Postings
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
+from brimful.kernels.terms import Members
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
@@ -344,6 +345,7 @@ class Segment:
     sections: Numbers
     heads: Heads
     postings: Postings
+    members: Members | None = None  # the terms of each unit
 
     @property
     def length(self) -> int:
@@ -396,10 +398,13 @@ def outline_extents(extents: list[Extent]) -> Outlined:
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
-def index_terms(outlined: Outlined, *, multiplier: int | None = None) -> Segment:
-    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with."""
-    terms = indexed_terms(outlined.padded, multiplier=multiplier)
-    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
+def index_terms(outlined: Outlined, *, multiplier: int | None = None, coded: bool = False) -> Segment:
+    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with.
+
+    For units that will be coded also which terms each of them has.
+    """
+    terms = indexed_terms(outlined.padded, multiplier=multiplier, units=outlined.units if coded else None)
+    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts), terms.members)
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
@@ -425,7 +430,7 @@ def default_embedder() -> Embedder | None:
 def code_units(segment: Segment, embedder: Embedder) -> Codes:
     """The code of every unit, 32 bytes each: from the postings where vectors of terms add up, else from the text."""
     if embedder.kind == "static":
-        return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder))
+        return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder), members=segment.members)
     codes = np.zeros((len(segment.units), CODE_BYTES), np.uint8)
     # A unit ends with its extent, one byte before the next one begins; what stands between is no text.
     ends = np.append(segment.units[1:], segment.length).tolist()

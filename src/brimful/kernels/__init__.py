@@ -89,6 +89,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "place_members": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4, _SIZE, *(_AT,) * 3)),
     "add_twins": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 5)),
     "find_names": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "find_rows": (None, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),

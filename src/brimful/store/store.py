@@ -41,7 +41,6 @@ from brimful.store.snapshot import (
     COLUMNS,
     StoredSegment,
     StoredSnapshot,
-    bucket_roots,
     check_rules,
     checked_leaves,
     checked_roots,
@@ -399,7 +398,7 @@ class Store(Closing, ABC):
 
     def _finish(self, cursor: Cursor, *, touched: Iterable[int], own: bool = True) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
-        checked_roots(cursor, sealed_meta(cursor, "root"))
+        roots = checked_roots(cursor, sealed_meta(cursor, "root"))
         buckets = sorted(set(touched))
         if own and buckets and (claim := claim_of(cursor)) is not None and not claim.settled.issuperset(buckets):
             raise StoreBusyError(
@@ -410,7 +409,9 @@ class Store(Closing, ABC):
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
         fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
         cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
-        roots = bucket_roots(cursor)
+        for bucket in buckets:
+            roots.pop(bucket, None)
+        roots.update(fresh)
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
             write_meta(cursor, key, value)

@@ -167,12 +167,14 @@ def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int
     """
     texts, ends, starts, _, blocks = given
     del given
-    segment = index_terms(texts, multiplier=multiplier)
-    if embedder is None or embedder.kind == "static":
+    is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
+    segment = index_terms(texts, multiplier=multiplier, coded=is_static)
+    if embedder is None or is_static:
         segment = replace(segment, padded=b"")
     length, bases = int(ends[-1]), texts.bases
     del texts
     codes = code_units(segment, embedder) if embedder is not None else None
+    segment = replace(segment, members=None)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
-from brimful.kernels import Places
+from brimful.kernels import Numbers, Places
 from brimful.kernels import terms as kernels
-from brimful.kernels.terms import ROOM, Clumps
+from brimful.kernels.terms import ROOM, Clumps, Members
 from brimful.patterns import compiled
 from brimful.text.characters import (
     APOSTROPHE,
@@ -172,6 +172,7 @@ class Terms:
     names: Sequence[bytes]  # distinct terms as UTF-8, sorted bytewise
     offsets: NDArray[np.int64]  # one more than names: the rows of term i are [offsets[i], offsets[i + 1])
     starts: NDArray[np.int32]  # where each occurrence starts in the content, ascending within a term
+    members: Members | None = None  # the terms of each unit, where somebody asked for them
 
 
 class QueryTerm(NamedTuple):
@@ -195,8 +196,10 @@ def terms_of(content: bytes) -> Terms:
     return Terms(found.names[:], found.offsets, found.starts)
 
 
-def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
+def indexed_terms(padded: bytes, *, multiplier: int | None = None, units: Numbers | None = None) -> Terms:
     """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
+
+    With units, by where each begins, also which terms each of them has.
 
     Whoever has hashed the text already may say what its strings are hashed with: only the time depends on it.
 
@@ -205,12 +208,12 @@ def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
     (['cafe', 'café'], [0, 0])
     """
     clumps, text, bounds = _clumped(padded, multiplier)
-    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)))
+    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)), units)
 
 
-def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
-    offsets, places = kernels.place_terms(clumps, bounds, named.origins, named.numbers, named=len(named.names))
-    return Terms(named.names, offsets, places)
+def _placed(clumps: Clumps, bounds: Places, named: _Named, units: Numbers | None = None) -> Terms:
+    given = (clumps, bounds, named.origins, named.numbers)
+    return Terms(named.names, *kernels.place_terms(*given, named=len(named.names), units=units))
 
 
 # What only one step needs is let go of behind it: a segment's text is long.
