@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast, overload
 
@@ -35,7 +34,8 @@ from brimful.store.writing import Entry, Prepared
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
-_PACKED_FILES = 1_024
+_OPEN_FILES = 16_384
+"""So many that wait may be objects."""
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -98,7 +98,8 @@ def _ingest(
     left = _rename(store, prefix, fresh, gone, report) if gone else fresh
     reading = _Reading(store, gone, prefix, naming, settings, report, progress)
     long: list[Found] = []
-    batches = [_Waiting(root, batch) for batch in batches_of(_without_long(left, long))]
+    is_many = len(left) > _OPEN_FILES
+    batches = [_Waiting(root, batch, packed=is_many) for batch in batches_of(_without_long(left, long))]
     del fresh, left
     reading.take_in(batches)
     for found in long:
@@ -269,34 +270,46 @@ class _Reading:
 
 
 class _Waiting:
-    """Files that wait to be read, packed: as objects a million of them would take half a gigabyte."""
+    """Files that wait to be read; many are packed: as objects a million of them would take half a gigabyte."""
 
-    def __init__(self, root: Root, found: Iterable[Found] = ()) -> None:
+    def __init__(self, root: Root, found: Iterable[Found] = (), *, packed: bool = False) -> None:
         self._above = f"{root.path.as_posix().rstrip('/')}/"
         self._packed: list[bytes] = []
-        self._open: list[tuple[str, str | None, int, int, int, int]] = []
+        self._open: list[Found] = []
+        self._count = 0
         self.size = 0  # of all of them, in bytes
         for each in found:
             self.append(each)
+        if packed:
+            self._pack()
 
     def append(self, found: Found) -> None:
         """Let one more wait."""
-        location = None if found.location == self._above + found.path else found.location
-        self._open.append((found.path, location, *found[2:]))
+        self._open.append(found)
+        self._count += 1
         self.size += found.size
-        if len(self._open) == _PACKED_FILES:
-            self._packed.append(marshal.dumps(self._open))
-            self._open = []
+        if len(self._open) == _OPEN_FILES:
+            self._pack()
+
+    def _pack(self) -> None:
+        above = self._above
+        some = [(path, None if place == above + path else place, *stat) for path, place, *stat in self._open]
+        self._packed.append(marshal.dumps(some))
+        self._open = []
 
     def clear(self) -> None:
         """Let none wait any more."""
         self._packed, self._open = [], []
 
+    def __len__(self) -> int:
+        return self._count
+
     def __iter__(self) -> Iterator[Found]:
         above = self._above
-        for some in chain(map(marshal.loads, self._packed), (self._open,)):  # some at a time
+        for some in map(marshal.loads, self._packed):  # some at a time
             for path, location, *stat in some:
                 yield Found(path, above + path if location is None else location, *stat)
+        yield from self._open
 
 
 class _Batches(Sequence[list[File]]):
