@@ -192,7 +192,7 @@ def place_terms(
     made = library().place_members(*clumped, inside.ctypes.data, *given_units)
     if made < 0:
         raise ValueError("clumps and the terms in them must ascend")
-    return offsets, places, Members(ends, members[:made].copy())
+    return offsets, places, Members(ends, members[:made])  # what is behind them was never written to
 
 
 def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
