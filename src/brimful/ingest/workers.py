@@ -8,6 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from blake3 import blake3
+
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
@@ -105,6 +107,7 @@ def _entry_of(loaded: Loaded, file: File) -> Entry:
         origin=file.origin,
         stamp=stamp_of(file.found),
         source_map=loaded.source_map,
+        content_hash=blake3(loaded.content).digest(),  # while it is in the processor's cache
     )
 
 

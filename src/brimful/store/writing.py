@@ -326,6 +326,7 @@ class Entry:
     origin: str | None = None  # the file that it was read from
     stamp: str | None = None  # that file's size and time of change
     source_map: SourceMap | None = None  # the way back to the original
+    content_hash: bytes | None = None  # where somebody has hashed the content already
 
 
 class Row(NamedTuple):
@@ -454,7 +455,9 @@ def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
 def row_of(entry: Entry) -> Row:
     """What is kept of a document."""
     document = entry.document
-    content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
+    content_hash = entry.content_hash or (
+        blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
+    )
     return Row(
         document.path,
         bytes.fromhex(document.id),
