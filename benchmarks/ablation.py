@@ -93,7 +93,7 @@ WITHOUT = {
     "no definitions": Part({"definition": 0.0}),
     "no runs of words": Part({"runs": 0.0}),
     "frames of tracebacks as text": Part({"frame": 0.0}),
-    "quotations as text": Part({"quoted": 0.0}),
+    "quotations, options and messages of errors as text": Part({"quoted": 0.0}),
     "no priors of files": Part({"priors": False}),
     "tests and examples in full": _of_files("test", "example"),
     "lock, minified, generated files in full": _of_files("lock file", "minified", "generated"),

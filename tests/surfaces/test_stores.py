@@ -41,6 +41,17 @@ def test_a_folder_that_was_asked_is_known_below_it(brimful, own, monkeypatch):
     assert str(own) in brimful("status").out
 
 
+def test_a_store_in_the_place_of_a_path_is_named_with_its_option(brimful, own, tmp_path):
+    """`brimful context … notes.db` says how a store is asked, and does not look for text in it."""
+    place = tmp_path / "notes.db"
+    assert brimful("add", own, "--store", place).code == 0
+    for command in (("context", "medicine", place), ("search", "medicine", place), ("add", place)):
+        done = brimful(*command)
+        assert done.code == 2
+        assert f"is a Brimful store, not a document; it is asked with --store {place}" in done.err
+    assert "sold as medicine" in brimful("context", "medicine", "--store", place).out
+
+
 def test_status_tells_what_a_store_holds(brimful, own):
     """Documents, bytes, kinds, root, what was added; and what is left out, when asked."""
     (own / ".env").write_text("KEY=1\n", encoding="utf-8")

@@ -239,6 +239,17 @@ def test_what_was_found_comes_before_heads(tmp_path):
             assert "step_100 = self.move(cups, 100)" in engine.context("step_100", budget=budget).text
 
 
+def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
+    """Blank lines belong to the unit above them; that a function begins behind them is no reason to leave it away."""
+    body = "".join(f"    if step == {number}:\n        prepare(step, {number})\n\n" for number in range(30))
+    tail = '    for each in accepted:\n        warn(each)\n    raise Unidentified("cannot identify the walrus")\n\n\n'
+    source = f"def open_file(step, accepted):\n{body}{tail}def close_file():\n    return None\n"
+    with open_store(tmp_path, vectors=False) as engine:
+        engine.add_documents([Document("image.py", source)])
+        for budget in (80, 120, 200):
+            assert "cannot identify the walrus" in engine.context("identify walrus", budget=budget).text
+
+
 def test_nothing_is_added_to_data_and_chats():
     """A record is whole, and so is a message; what others said is another thing."""
     table = Document("a.csv", "a,b\n1,2\n3,4\n")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from brimful.assembly.context import Context, Omitted
 from brimful.classes import dataclass
-from brimful.search.priors import TRANSLATION, Prior, prior_for
+from brimful.search.priors import SOURCE, TRANSLATION, Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window
 
@@ -29,7 +29,10 @@ class Explanation:
         if not self.counts_kinds:
             return None
         kind = prior_for(window.path, (each.term for each in self.found.query.terms))
-        return kind or (TRANSLATION if window.path in self.found.translations else None)
+        if kind is None and window.path in self.found.translations:
+            return TRANSLATION
+        is_source = window.document is not None and window.document.kind == "code"
+        return SOURCE if kind is None and is_source and self.found.sources_less else kind
 
     def __str__(self) -> str:
         return "\n".join([*self._words(), *self._windows(), *self._omitted()])

@@ -554,6 +554,12 @@ class CorpusColumns:
         return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
 
     @cached_property
+    def sources(self) -> NDArray[np.bool_]:
+        """Which documents are source code, by row; none where the corpus has nothing else."""
+        found = np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
+        return found & ("prose" in self.documents.kinds)
+
+    @cached_property
     def records(self) -> NDArray[np.bool_]:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
@@ -665,7 +671,7 @@ def headings_above(columns: CorpusColumns, chosen: Candidates) -> HeadingsAbove:
 # ---- phrases: Where do words stand side by side?
 
 _GAP = 8  # bytes between two words that follow each other
-_NO_WORD = 2  # in so few no other word has room
+NO_WORD = 2  # in so few no other word has room
 _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
 
@@ -696,7 +702,7 @@ def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ..
     found = []
     size = sum(map(len, terms)) + _GAP * len(terms)
     for segment, near, loose in zip(
-        columns.segments, following(columns, terms, gap=_NO_WORD), following(columns, terms), strict=True
+        columns.segments, following(columns, terms, gap=NO_WORD), following(columns, terms), strict=True
     ):
         bases, ends, *_ = segment.view.extents
         wide = np.setdiff1d(loose, near, assume_unique=True)

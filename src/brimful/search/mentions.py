@@ -1,4 +1,4 @@
-"""Which day does a question name, and which lines of which files does a pasted traceback point at?"""
+"""What does a question name beside words? Days, options, messages of errors, definitions, lines of files."""
 
 from __future__ import annotations
 
@@ -137,6 +137,67 @@ def _digits(number: int) -> tuple[str, ...]:
 
 def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+# ---- verbatim: What of a question stands word for word in the texts that it is about?
+#
+# An option of a command (`--no-deps`), and what an error says (`RuntimeError: Session is closed`), without the names
+# and numbers in it that differ each time.
+
+_MOST_MESSAGES: Final = 8
+_LEAST_SAID = 3  # words of a part of a message; a whole one says something with two
+_OPTION = compiled(r"(?<![\w-])(?:--[A-Za-z]\w*(?:-\w+)*|-[A-Za-z]\w*(?:-\w+)+)(?![\w-])")
+_MESSAGE = compiled(
+    r"(?<!\w)\w{0,100}(?:Error|Exception|Warning|error|ERROR|warning|fatal|panic)(?:\[\w{1,20}\])?:[ \t]+"
+    r"(\S[^\n]{2,300})"
+)
+_VARIES = compiled(r"[\"'`\u2018-\u201f\u00ab\u00bb()\[\]{}<>:;,=/\\|]|\.(?=\s|$)|\S*\d\S*")
+
+
+def options_in(text: str) -> tuple[str, ...]:
+    """The options of commands that a text names, each once, without their dashes.
+
+    >>> options_in("what do --no-deps, -fno-builtin and --verbose mean -- and well-known words?")
+    ('no-deps', 'fno-builtin', 'verbose')
+    """
+    return tuple(dict.fromkeys(found[0].lstrip("-") for found in _OPTION.finditer(text)))
+
+
+def messages_in(text: str) -> tuple[str, ...]:
+    """What errors in a text say, between the parts that differ each time; of very many the last.
+
+    >>> messages_in("TypeError: unsupported operand type(s) for +: 'int' and 'str'")
+    ('unsupported operand type',)
+    >>> messages_in("RuntimeError: Session is closed\\nfatal: bad revision")
+    ('Session is closed', 'bad revision')
+    """
+    found: dict[str, None] = {}
+    for message in _MESSAGE.findall(text):
+        parts = [part.strip() for part in _VARIES.split(message)]
+        least = 2 if len([part for part in parts if part]) == 1 else _LEAST_SAID
+        found.update(dict.fromkeys(part for part in parts if len(part.split()) >= least))
+    return tuple(found)[-_MOST_MESSAGES:]
+
+
+# ---- definitions: Does a question ask where something is defined?
+
+_WHERE = compiled(
+    r"(?s:\b(?:where|wo|où|dónde|donde|dove|waar|which (?:file|module|package))\b.{1,200}?)"
+    r"\b(defined|implemented|declared|definiert|implementiert|deklariert|défini|implémenté|define|definid[oa]|definit[oa]"
+    r"|gedefinieerd)\b|\b(definition|implementation|declaration|source) of\b",
+    re.IGNORECASE,
+)
+_LONGEST_WHERE = 300
+
+
+def asking_where(text: str) -> bytes:
+    """The word by which a question asks where something is defined, as a term; nothing if it does not.
+
+    >>> [asking_where(text) for text in ("where is evolve() defined", "Wo wird das Limit definiert?", "where is it")]
+    [b'defined', b'definiert', b'']
+    """
+    found = _WHERE.search(text) if len(text) <= _LONGEST_WHERE else None
+    return b"" if found is None else (found[1] or found[2]).lower().encode()
 
 
 # ---- frames: Which lines of which files does a pasted traceback or log point at?

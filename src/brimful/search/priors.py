@@ -1,4 +1,4 @@
-"""Which kinds of files seldom hold the answer? Tests, examples, change logs, lock files, minified and generated text.
+"""Which kinds of files seldom hold the answer? Tests, examples, code of others, change logs, generated text.
 
 They repeat the words of what they serve, often more densely than the text that explains it. So they count for less,
 unless the question asks for them. So do translations of what is there in the question's own language. Told by paths
@@ -59,6 +59,14 @@ _PRIORS: Final = (
         hints="example sample demo tutorial",
     ),
     _prior(
+        "vendored",
+        700,
+        r"(?:^|/)(?:_?vendor(?:ed)?|third[-_]?party|externals?|node_modules|bower_components)/.*"
+        r"\.(?:py|[cm]?[jt]sx?|go|rs|rb|php|c|h|cc|cpp|hpp|java|kt|cs|swift|lua|pl|pm|css|scss)$",
+        "vendor vendored vendoring third party",
+        hints="vendor third-party third_party thirdparty external node_modules bower_components",
+    ),
+    _prior(
         "change log",
         700,
         r"(?:^|/)(?:change[-_]?logs?|changes|history|news|rel(?:ease)?[-_]?notes?|whats[-_]?new|upgrading|releases?)"
@@ -89,6 +97,34 @@ _PRIORS: Final = (
         hints="_pb2 .pb. generated .g.dart .designer.cs",
     ),
 )
+
+
+SOURCE: Final = Prior("source code, beside manuals", 880, compiled(r"(?!)"), frozenset(), ())
+"""A source, where a question asks how something is done or what it is, and the corpus has prose that may tell it."""
+
+_ASKS_HOW = compiled(
+    r"\W*(?:(?:how (?:do|can|to|should|could|would)|can i|is (?:it possible|there a way)|what (?:is|are)"
+    r"|wie (?:kann|mache?|geht|lasse|lässt|stelle|bekomme|werden|wird)|kann ich|gibt es|was (?:ist|sind)"
+    r"|comment|peut-on|qu.est-ce|c[oó]mo|se puede|qu[eé] (?:es|son)|come (?:si|posso)|(?:che )?cosa|o que"
+    r"|hoe|wat (?:is|zijn)|как|что такое|можно ли)\b|如何|怎么|怎样|什么是)",
+    re.IGNORECASE,
+)
+_ABOUT_CODE = compiled(
+    r"\b(?:functions?|class(?:es)?|methods?|code|sources?|implement\w*|defined?|definition|call(?:s|ed)|raises?d?"
+    r"|Funktion|Klasse|Methode|Quelltext|fonction|classe|méthode|función|clase|método|funzione|metodo|função)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_how(text: str) -> bool:
+    """Whether a question asks how something is done, or what it is, and not for code.
+
+    >>> [asks_how(text) for text in ("How do I set a timeout?", "What is a session", "Wie kann ich das Log drehen?")]
+    [True, True, True]
+    >>> [asks_how(text) for text in ("how to call the parse function", "session timeout", "how does it merge?")]
+    [False, False, False]
+    """
+    return _ASKS_HOW.match(text) is not None and _ABOUT_CODE.search(text) is None
 
 
 TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), ())

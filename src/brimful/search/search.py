@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors
 from brimful.patterns import compiled
-from brimful.search.columns import CorpusColumns, Ids, following, literal
+from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
@@ -32,8 +32,8 @@ from brimful.search.meaning import (
     read_late,
     wording,
 )
-from brimful.search.mentions import DateAsked, dates_in, frames_in, places_of
-from brimful.search.priors import TRANSLATION
+from brimful.search.mentions import DateAsked, asking_where, dates_in, frames_in, messages_in, options_in, places_of
+from brimful.search.priors import SOURCE, TRANSLATION, asks_how
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
@@ -42,13 +42,13 @@ from brimful.search.terms import (
     LANGUAGES,
     Form,
     WordForms,
-    asks_measure,
     forms_of,
     is_inflection,
     is_stop_word,
     joined_forms,
     longest_run,
     most_little_words,
+    only_asks,
     tells,
 )
 from brimful.settings import FieldSettings, Filters
@@ -163,6 +163,7 @@ class Found:
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: Read | None = None  # what a model made of the best places; None where none was asked
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
+    sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
 
     @property
@@ -310,6 +311,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
+        sources_less=asked.settings.priors and bool(columns.sources.any()) and _asks_how(query),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -333,7 +335,9 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
 
 
 def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
-    """Every place of so many blocks with its worth by words and static codes."""
+    """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
+    if asking_where(asked.query.text):
+        settings = replace(settings, definition=3 * settings.definition)
     return relevance(
         asked.columns,
         asked.term_hits,
@@ -451,7 +455,7 @@ def _missing(
     """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
     known = {word.words[0] for word in forms if word.forms}
     known |= {word for each in repairs for word in each.word.split()} | set(_glued_names(columns, query))
-    rare, measures = idf(1, max(len(columns), 1)), _measures(query)
+    rare, asking = idf(1, max(len(columns), 1)), _only_asking(query)
     return tuple(
         _Missing(asked.term, rare * tells(asked.term))
         for asked in query.terms
@@ -459,15 +463,15 @@ def _missing(
         and asked.term not in known
         and not asked.term[:1].isdigit()
         and not is_stop_word(asked.term, (*columns.languages, "en"))
-        and asked.term not in measures
+        and asked.term not in asking
         and not len(columns.titles.of(asked.term))
     )
 
 
-def _measures(query: Query) -> set[bytes]:
-    """The words that only ask, since they stand behind `how`: how long, how many."""
-    words = [query.terms[at].term if at >= 0 else b"" for at in query.sequence]
-    return {term for before, term in pairwise(words) if asks_measure(before, term)}
+def _only_asking(query: Query) -> set[bytes]:
+    """The words that only ask: what happens, how long, how many."""
+    words = [b"", *(query.terms[at].term if at >= 0 else b"" for at in query.sequence)]
+    return {term for before, term in pairwise(words) if only_asks(before, term)}
 
 
 def _named(
@@ -478,7 +482,7 @@ def _named(
     `parental` where there are `parents`: what is found may speak of something else, though it decides nothing. So may
     a part of a name.
     """
-    lost, measures = {each.word for each in missing}, _measures(query)
+    lost, asking = {each.word for each in missing}, _only_asking(query)
     lost |= {
         word.words[0]
         for word in forms
@@ -491,7 +495,7 @@ def _named(
             for word in forms
             if word.forms
             and not is_stop_word(word.words[0], columns.languages)
-            and word.words[0] not in measures
+            and word.words[0] not in asking
             and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
         }
     named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
@@ -559,10 +563,17 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
+    if _asks_how(query):
+        kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
     others, _ = _translations(columns, query)
     if len(others):
         kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
+
+
+def _asks_how(query: Query) -> bool:
+    """Whether a question asks what manuals tell: it names nothing as code does."""
+    return asks_how(query.text) and not _written_as_names(query)
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
@@ -603,7 +614,7 @@ def _term_hits(
     for each in repairs:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
     glued = _glued_names(columns, query)
-    written = _written_as_names(query)
+    written, where = _written_as_names(query), asking_where(query.text)
     found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
@@ -613,7 +624,8 @@ def _term_hits(
         if key in seen or not (whole or asked in glued or len(columns.titles.of(asked))):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
-        weight = settings.asking if is_stop_word(asked, columns.languages) else 1.0
+        is_asking = is_stop_word(asked, columns.languages) or asked == where
+        weight = settings.asking if is_asking else 1.0
         if asked in parts:
             weight *= settings.part
         if asked in scraps:  # two letters of a longer word mean something else elsewhere
@@ -624,8 +636,10 @@ def _term_hits(
             weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or is_stop_word(asked, columns.languages)
-        found.append(TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written))
+        minor = asked in parts or is_asking
+        found.append(
+            TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written or bool(where))
+        )
     for asked, whole in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in whole)
         found.append(TermHits(asked, 1.0, columns.places_of(tuple(whole)), names))
@@ -640,13 +654,26 @@ def _term_hits(
             for terms in query.quoted
             if len(terms) > 1
         ),
+        *_verbatim(columns, query, settings),
     ]
 
 
+def _verbatim(columns: CorpusColumns, query: Query, settings: FieldSettings) -> Iterator[TermHits]:
+    """Options and messages of the question that stand somewhere word for word: each is one more word of it."""
+    named = [(text, True) for text in options_in(query.text)]
+    for text, is_option in (*named, *((text, False) for text in messages_in(query.text))):
+        terms = tuple(term.term for term in query_terms(text) if not term.is_part)
+        if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
+            places = following(columns, terms, gap=NO_WORD)
+            hits = TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, places),), is_name=is_option)
+            if hits.census:
+                yield hits
+
+
 def _written_as_names(query: Query) -> set[bytes]:
-    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`."""
+    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`, `--all`."""
     content = query.text.encode("utf-8", "replace")
-    found = set()
+    found = {option.lower().encode() for option in options_in(query.text)}
     for asked in query.terms:
         text = content[asked.start : asked.end]
         is_mixed = b"_" in text.strip(b"_") or _CAMEL.search(text) is not None

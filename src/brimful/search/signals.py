@@ -120,6 +120,13 @@ _DEFINED = compiled(
     rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
     rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
 )
+# What stands before an option in a line that says what it does: nothing but markup, its short form, or the call of
+# a library that reads command lines. The signs of manual pages are taken out first.
+_LISTED = compiled(
+    rb"(?:.*\b(?i:add_argument|add_option|option|flag|arg)(?:\(|::))?[^A-Za-z0-9]*"
+    rb"(?:-\w(?:[ =][^A-Za-z0-9\s]?[A-Z]+)?[^A-Za-z0-9]+)?"
+)
+_ROFF = compiled(rb"\A\.\w+ (?:(?:Fl|Op|Ic) )*|\\f.")
 # What may stand before a name that a line defines: types, modifiers, the object it is put on.
 _TYPED = compiled(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
 _CALLED = compiled(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
@@ -254,8 +261,12 @@ def _begins_definition(text: bytes, at: int, size: int) -> bool:
     (True, False)
     >>> _begins_definition(b"res.redirect = function redirect(url) {", 4, 8)
     True
+    >>> _begins_definition(b"  -r, --recursive  Read all files", 8, 9), _begins_definition(b"grep --all x", 7, 3)
+    (True, False)
     """
     before = text[text.rfind(b"\n", 0, at) + 1 : at]
+    if before.endswith(b"-"):
+        return _LISTED.fullmatch(_ROFF.sub(b"", before)) is not None
     if _CALLED.search(before) is not None or not _TYPED.fullmatch(before):
         return False
     return _VALUE.match(text, at + size) is not None or (

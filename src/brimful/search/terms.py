@@ -175,15 +175,30 @@ _MEASURES: Final = {
     b"how": frozenset(b"long many much often far big large fast old soon deep high wide tall heavy".split()),
     b"wie": frozenset("lange viel viele oft weit gro\u00df hoch alt schnell bald schwer".encode().split()),
 }
-
-
-def asks_measure(before: bytes, term: bytes) -> bool:
-    """Whether a word only asks, by the one before it.
-
-    >>> asks_measure(b"how", b"long"), asks_measure(b"a", b"long"), asks_measure(b"how", b"tea")
-    (True, False, False)
+_ASKS: Final = frozenset(
     """
-    return term in _MEASURES.get(before, ())
+    happen happens happened happening mean means meant explain explains describe tell works working possible way ways
+    best difference differ differs differently compare compared recommended correct correctly properly actually exactly
+    really anyone somebody someone help please want wants wanted need needed try tried trying know understand supposed
+    able cause causes caused reason purpose
+    passiert passieren bedeutet bedeuten heißt erklären erkläre zeigen funktioniert funktionieren möglich
+    unterschied bitte richtig eigentlich genau grund ursache
+    signifie fonctionne marche différence expliquer arrive passe raison
+    significa funciona posible diferencia explicar pasa ocurre sucede razón funziona possibile differenza spiegare
+    succede motivo possível diferença acontece betekent werkt mogelijk verschil gebeurt reden
+    значит работает возможно разница происходит причина
+    """.encode().split()
+)
+"""Words with which people ask, and which no text has to have in order to answer."""
+
+
+def only_asks(before: bytes, term: bytes) -> bool:
+    """Whether a word only asks, by itself or by the one before it: that no document has it says nothing.
+
+    >>> only_asks(b"how", b"long"), only_asks(b"a", b"long"), only_asks(b"what", b"happens"), only_asks(b"how", b"tea")
+    (True, False, True, False)
+    """
+    return term in _ASKS or term in _MEASURES.get(before, ())
 
 
 # ---- forms: Which known words does a word of the question stand for?

@@ -42,6 +42,7 @@ Value = None | int | str | bytes
 
 VERSION = 2
 APPLICATION_ID = 0x4252_494D  # "BRIM"
+_APPLICATION_ID_AT = 68  # in the header of an SQLite file
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID;
@@ -78,6 +79,17 @@ CREATE TABLE segments (
 CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
 """
+
+
+def is_store(file: Path) -> bool:
+    """Whether a file is a store, by its header; one that can't be read is none."""
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(_APPLICATION_ID_AT + 4)
+    except OSError:
+        return False
+    return header.startswith(b"SQLite format 3\0") and header[_APPLICATION_ID_AT:] == APPLICATION_ID.to_bytes(4, "big")
+
 
 _VECTOR_TABLES = """
 CREATE TABLE IF NOT EXISTS vector_models (

@@ -479,8 +479,9 @@ def _well_begun(document: Document, run: Run) -> Run:
     start, end, hits = run
     start = with_words(document.content, start, end)
     edge = _next_beginning(document, start, min(end, start + _MOST_ABOVE_BYTES)) if start else None
-    if edge is None:
+    if edge is None or not document.content[edge:end].strip():  # blank lines, behind which the next one begins
         return start, end, hits
+    edge = with_words(document.content, edge, end)
     above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
     size = len(document.content[start:edge].strip())
     new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}

@@ -22,7 +22,7 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
-from brimful.store.format import share_memory
+from brimful.store.format import is_store, share_memory
 from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
@@ -378,12 +378,16 @@ def _passing_store() -> Engine:
 
 
 def checked_paths(paths: Sequence[str]) -> Sequence[str]:
-    """The same paths, all of them there."""
+    """The same paths, all of them there, and none of them a store."""
     from brimful.corpus.sources import root_of
 
     for path in paths:
         if path != STDIN:
             root_of(path)
+            if Path(path).is_file() and is_store(Path(path)):
+                raise InputError(
+                    f"{path!r} is a Brimful store, not a document; it is asked with --store {shlex.quote(path)}"
+                )
     return paths
 
 
