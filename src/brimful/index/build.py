@@ -125,9 +125,9 @@ def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | Non
     sizes = np.array([size for size, _, _ in texts], np.int64)
     first = np.append(lines.starts.searchsorted(bases), len(lines.starts))
     bounds = np.stack((first[:-1], first[1:]), axis=1)
-    owner = np.repeat(np.arange(len(texts)), bounds[:, 1] - bounds[:, 0])
+    counts = bounds[:, 1] - bounds[:, 0]
     kinds = np.array([_kind(kind, language) for _, kind, language in texts], np.int8)
-    inside = lines.starts < (bases + sizes)[owner]
+    inside = lines.starts < np.repeat(bases + sizes, counts)
     after_blank = ~lines.blank
     after_blank[1:] &= lines.blank[:-1]
     after_blank[:1] = False
@@ -141,8 +141,8 @@ def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | Non
         np.array([language == "markdown" for _, _, language in texts], np.bool_),
         lines,
         bounds,
-        owner,
-        np.where(inside, kinds[owner], np.int8(-1)),
+        np.repeat(np.arange(len(texts)), counts),
+        np.where(inside, np.repeat(kinds, counts), np.int8(-1)),
         after_blank,
     )
 
