@@ -116,14 +116,6 @@ def _check_layout(cursor: Cursor, generation: int) -> None:
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
-def bucket_roots(cursor: Cursor) -> dict[int, bytes]:
-    """The root of each bucket that holds documents."""
-    found = cursor.fetch("SELECT number, root FROM buckets")
-    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
-        raise CorruptError(_NO_PATH)
-    return dict(found)
-
-
 def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """The leaves of documents, where they are hashes at all."""
     found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
@@ -133,11 +125,17 @@ def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
 
 
 def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
-    """The same, where they lead to the state root, which has a seal; they have none themselves."""
-    found = bucket_roots(cursor)
-    if state_root(found) != root:
+    """The root of each bucket that holds documents.
+
+    They have no seals themselves, and must lead to the state root, which has one.
+    """
+    found = cursor.fetch("SELECT number, root FROM buckets")
+    if not all(isinstance(number, int) and isinstance(each, bytes) for number, each in found):
         raise CorruptError(_NO_PATH)
-    return found
+    roots = dict(found)
+    if state_root(roots) != root:
+        raise CorruptError(_NO_PATH)
+    return roots
 
 
 def write_rules(cursor: Cursor) -> None:
