@@ -76,9 +76,14 @@ def test_strings_outside_their_text_are_refused():
             kernels.number_strings(b"tea m" + kernels.ROOM, np.array([start]), np.array([length]))
 
 
-@given(st.lists(st.sets(st.binary(min_size=1, max_size=4).filter(lambda name: b"\n" not in name)), max_size=9))
+_NAMES = st.binary(min_size=1, max_size=4) | st.builds(
+    lambda first, last: first * 3 + last, st.sampled_from([b"tea", b"\0\0\0", b"\xff\xff\xff"]), st.binary(max_size=3)
+)
+
+
+@given(st.lists(st.sets(_NAMES.filter(lambda name: b"\n" not in name)), max_size=9))
 def test_sorted_names_become_one_list(found):
-    """Any bytes but newlines, names that several lists have, names that others begin with, empty lists."""
+    """Any bytes but newlines, short and long, names that several lists have, that others begin with, empty lists."""
     lists = [sorted(names) for names in found]
     lines, rows = kernels.merge_lines([Names.of(names).lines for names in lists])
     names = list(Names.of_lines(lines))

@@ -12,12 +12,13 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
+from brimful.classes import NamedTuple
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
 from brimful.kernels import Places, in_halves
@@ -281,15 +282,14 @@ class StaticEmbedder:
     @cached_property
     def _pairs(self) -> WordTokens:
         """Which tokens a word has: as the first process that needed it has written it down, or from the tokenizer."""
-        content = read_part(self._tokens, remedy=_INSTALL)
         place = token_tables.folder() if self._folder is None else None
-        if place is None:
-            return self._read(content)
-        path = place / f"{STATIC_NAME}-{blake3(content).hexdigest(8)}.table"
+        if place is None or not self._tokens.is_file():
+            return self._read(read_part(self._tokens, remedy=_INSTALL))
+        path = place / f"{STATIC_NAME}-{token_tables.digest_of(self._tokens)[:8].hex()}.table"
         try:
             return WordTokens.of_arrays(token_tables.read_arrays(path, _TYPES, magic=_MAGIC))
         except (OSError, ValueError, struct.error):
-            found = self._read(content)
+            found = self._read(read_part(self._tokens, remedy=_INSTALL))
             token_tables.write_arrays(path, found.arrays, _TYPES, magic=_MAGIC)
             return found
 
@@ -337,16 +337,22 @@ class StaticEmbedder:
     def _tokens(self) -> Path:
         return self._place / "tokenizers" / "l2_supercat_tokenizer_config.json"
 
+    @property
+    def _table(self) -> Path:
+        return self._place / "weights" / "l2_supercat_256.safetensors"
+
     @cached_property
     def _weights(self) -> memoryview:
-        return mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+        return mapped_part(self._table, remedy=_INSTALL)
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
         table = _tensor(self._weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
-        return table, f"{STATIC_NAME}:{blake3(self._weights).hexdigest(length=4)}"
+        is_ours = self._folder is None  # of the package, which changes with its files
+        digest = token_tables.digest_of(self._table) if is_ours else blake3(self._weights).digest()
+        return table, f"{STATIC_NAME}:{digest[:4].hex()}"
 
 
 class EndpointEmbedder:

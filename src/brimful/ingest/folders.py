@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, cast, overload
+from typing import cast, overload
 
+from brimful.classes import NamedTuple
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -392,7 +393,11 @@ class _Naming(NamedTuple):
         stored = known.get(found.path)
         if stored is None or stored.stamp != stamp_of(found):
             return False
-        return all(path.startswith(self.folder + found.path) for path in stored.paths)
+        name = self.folder + found.path
+        for path in stored.paths:  # noqa: SIM110  (one as a rule: `all` takes four times as long)
+            if not path.startswith(name):
+                return False
+        return True
 
 
 def _named(store: Store, root: Root, label: str | None) -> _Naming:

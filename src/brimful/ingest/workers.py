@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings
@@ -31,6 +30,9 @@ from brimful.store.writing import (
     split,
     together,
 )
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -154,6 +156,8 @@ def taken_in(
     if not threads:
         yield from (index_batch(batch, settings, embedder, parts=parts) for batch in batches)
         return
+    from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
+
     waiting: deque[tuple[list[Outcome], Future[Prepared] | None]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")
     try:

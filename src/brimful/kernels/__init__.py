@@ -95,7 +95,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_rows": (None, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "smallest_words": (_SIZE, (_AT, _AT, _AT, _SIZE, *(_AT,) * 8)),
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
-    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
+    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 7)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),

@@ -6,11 +6,12 @@ import ctypes
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
 from brimful.kernels import Numbers, address_of, library, numbers_of, places_of
 

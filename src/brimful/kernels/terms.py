@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import MOST_BYTES, Numbers, Places, library, numbers_of, places_of
 
 ROOM = bytes(8)
@@ -282,7 +281,8 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
     starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
     at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
-    given = [each.ctypes.data for each in (starts, ends, firsts, rows, out, size)]
+    keys = np.empty(len(texts), np.uint64)
+    given = [each.ctypes.data for each in (starts, ends, keys, firsts, rows, out, size)]
     made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
     if made < 0:
         raise ValueError("the names of a list must ascend")

@@ -7,12 +7,12 @@ from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors

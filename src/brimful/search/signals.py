@@ -14,11 +14,12 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers
 from brimful.kernels import Places
 from brimful.kernels.columns import HeadingsAbove, Stretches

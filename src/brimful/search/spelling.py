@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.errors import MissingPartError, install
+from brimful.kernels import places_of
+from brimful.kernels.lines import count_until
 from brimful.kernels.runs import SpelledWords, sign_words
-from brimful.kernels.terms import letter_lines
+from brimful.kernels.terms import ROOM, join_strings, letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
 
@@ -208,12 +210,14 @@ class _Words(NamedTuple):
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
         plain = np.ones(len(ends), np.bool_)
-        plain[ends.searchsorted(np.flatnonzero(codes > _LAST_ASCII))] = False
-        edges = zip(starts[~plain].tolist(), ends[~plain].tolist(), strict=True)
-        others = [text[start:end] for start, end in edges]
-        read = b"\n".join(others).decode("utf-8", "replace").split("\n") if others else []
-        sizes = np.array([len(letters) if letters.isalpha() else 0 for letters in read], np.int64)
-        return cls(text, starts[plain], (ends - starts)[plain], others, sizes)
+        plain[count_until(ends, np.flatnonzero(codes > _LAST_ASCII))] = False
+        lengths = ends - starts
+        edges = (places_of(starts[~plain]), places_of(lengths[~plain]))
+        lines = join_strings(text + ROOM, *edges, sign=b"\n")[0][:-1]
+        others = lines.split(b"\n") if lines else []
+        read = lines.decode("utf-8", "replace").split("\n") if lines else []
+        sizes, are_words = np.fromiter(map(len, read), np.int64), np.fromiter(map(str.isalpha, read), np.bool_)
+        return cls(text, starts[plain], lengths[plain], others, sizes * are_words)
 
 
 class _Group(NamedTuple):

@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import Closing, dataclass
+from brimful.classes import Closing, NamedTuple, dataclass
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
@@ -425,7 +425,11 @@ class Store(Closing, ABC):
         statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
         with self._reading() as cursor:
             for origin, stamp, path in cursor.fetch(statement, (prefix, prefix[:-1] + "0")):
-                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
+                name = origin.removeprefix(prefix)
+                if name in found:
+                    found[name].paths.append(path)
+                else:
+                    found[name] = Origins(stamp, [path])
         return found
 
     def owner(self, path: str) -> str | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import Numbers, Places
 from brimful.kernels import terms as kernels
 from brimful.kernels.terms import ROOM, Clumps, Members
