@@ -55,6 +55,10 @@ class Place(NamedTuple):
         """The four numbers of a stat."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
+    def is_of(self, status: os.stat_result) -> bool:
+        """Whether a stat says the same."""
+        return self == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
 
 class Found(NamedTuple):
     """A regular file to be read: its path for citing, its resolved place, and what a stat said."""
@@ -346,7 +350,7 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
     name = path[path.rfind("/") + 1 :]
     if not stat.S_ISREG(status.st_mode):
         return Skipped(path, "special", f"a {_special(status.st_mode)}, not a regular file")
-    if secret_name(name) and not settings.allows("secret"):
+    if not settings.allows("secret") and secret_name(name):
         return Skipped(path, "secret", "its name is that of a secret")
     if "#" in name and _MEMBER.search(name):
         return Skipped(path, "name", "ends like the name of a document inside another file; rename it")

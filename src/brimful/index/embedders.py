@@ -10,7 +10,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -127,7 +127,6 @@ _MANY_TERMS = 1 << 13
 _FINE = 256  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _MAGIC, _TYPES = b"BWT1", ("u1", "<i4", "<u8", "<u8", "<i4", "<i4")  # of a table of words and pairs
-_BEYOND_ASCII = 0x80
 _BATCH = 64
 
 
@@ -182,6 +181,19 @@ def check_same_model(stored: str, asked: str) -> None:
             f"the index holds vectors of {stored!r}, not of {asked!r}; "
             f"ask with {stored!r}, or index again with {asked!r}"
         )
+
+
+@cache
+def _may_have_capital() -> NDArray[np.bool_]:
+    """By its first byte in UTF-8, whether a character beyond ASCII may have a capital; no Chinese or Hangul one has."""
+    leads = [(0xC2, 0xE0, 0x1F, 6), (0xE0, 0xF0, 0x0F, 12)]
+    found = np.zeros(256, np.bool_)
+    found[0xF0:] = True
+    for first, last, mask, bits in leads:
+        for lead in range(first, last):
+            letters = "".join(map(chr, range((lead & mask) << bits, ((lead & mask) + 1) << bits)))
+            found[lead] = letters.upper() != letters
+    return found
 
 
 class StaticEmbedder:
@@ -263,7 +275,7 @@ class StaticEmbedder:
         bounds = names.bounds[first : last + 1]
         text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
         known = np.full(len(starts), WordTokens.ASKED, np.int32)
-        for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
+        for at in np.flatnonzero(_may_have_capital()[np.frombuffer(text, np.uint8)[starts]]).tolist():
             known[at] = self._token(names[first + at].decode("utf-8", "replace"))
         return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from blake3 import blake3
 
 from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, is_time
@@ -15,7 +18,18 @@ from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
-from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
+from brimful.store.writing import (
+    SEGMENT_BYTES,
+    WHOLE,
+    Entry,
+    Parts,
+    Prepared,
+    Scattered,
+    index,
+    lay_out,
+    split,
+    together,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -48,16 +62,7 @@ class Taken:
 
 def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
     """Files together up to about the size of a segment."""
-    batch: list[Found] = []
-    size = 0
-    for each in found:
-        batch.append(each)
-        size += each.size
-        if size >= SEGMENT_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
 
 
 def index_batch(
@@ -104,6 +109,7 @@ def _entry_of(loaded: Loaded, file: File) -> Entry:
         origin=file.origin,
         stamp=stamp_of(file.found),
         source_map=loaded.source_map,
+        content_hash=blake3(loaded.content).digest(),  # while it is in the processor's cache
     )
 
 

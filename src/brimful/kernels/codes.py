@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
+from brimful.kernels.terms import Members
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
@@ -78,15 +79,21 @@ def sum_units(
     parts: Iterable[NDArray[np.int8]],
     *,
     codes: bool,
+    members: Members | None = None,
     wide: bool = True,
 ) -> NDArray[np.int32] | NDArray[np.uint8]:
     """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
 
     Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t of each of the `parts`, which have
-    PART numbers of every row and are asked for one after the other; a unit goes to the next one.
+    PART numbers of every row and are asked for one after the other; a unit goes to the next one. `members` are the
+    terms of each unit, where they are known.
     """
     offsets, units = numbers_of(offsets), numbers_of(units)
-    bounds, members = _members(places_of(positions), offsets, units)
+    bounds, rows_of = (
+        _members(places_of(positions), offsets, units)
+        if members is None
+        else _checked_members(members, len(units), len(offsets) - 1)
+    )
     made: NDArray[np.int32] | NDArray[np.uint8] = (
         np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
     )
@@ -96,13 +103,22 @@ def sum_units(
         rows = np.ascontiguousarray(part, np.int8)
         if rows.shape != (len(offsets) - 1, PART):
             raise ValueError("every term needs its row and its positions")
-        given = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, column)
+        given = (rows.ctypes.data, rows_of.ctypes.data, bounds.ctypes.data, column)
 
         def sum_some(first: int, last: int, given: tuple[int, ...] = given) -> None:
             library().sum_units(*given, first, last, wider, *out)
 
         in_halves(sum_some, len(units), least=_MANY_UNITS)
     return made
+
+
+def _checked_members(members: Members, units: int, terms: int) -> tuple[Numbers, Places]:
+    bounds, rows = numbers_of(members.bounds), places_of(members.terms)
+    if len(bounds) != units or (units and not 0 <= bounds[0] <= bounds[-1] <= len(rows)) or (np.diff(bounds) < 0).any():
+        raise ValueError("every unit needs its members")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < terms:
+        raise ValueError("a member must be one of the terms")
+    return bounds, rows
 
 
 def _members(positions: Places, offsets: Numbers, units: Numbers) -> tuple[Numbers, Places]:

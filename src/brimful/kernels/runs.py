@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,13 +202,14 @@ class Anchors:
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
         # Asked for once: many texts are short.
+        self._room = ctypes.c_char * len(self._anchors)
         self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
-        found = ctypes.create_string_buffer(len(self._anchors))
+        found = self._room()
         library().find_anchors(text, len(text), *self.given, found)
-        return {anchor for anchor, there in zip(self._anchors, found.raw, strict=True) if there}
+        return set(compress(self._anchors, found.raw))
 
 
 def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:

@@ -215,11 +215,13 @@ def place_of(key: int) -> int:
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
     parts: list[bytes] = []
+    add, known = parts.append, len(_SIZES)
     for value in values:
         raw = value if isinstance(value, bytes) else repr(value).encode()
         size = len(raw)
-        parts += (_SIZES[size] if size < len(_SIZES) else b"%d:" % size, raw)
-    if sum(map(len, parts)) <= _SMALL:  # one call for a row, and no copy of a blob, which comes last
+        add(_SIZES[size] if size < known else b"%d:" % size)
+        add(raw)
+    if len(parts[-1]) <= _SMALL:  # one call for a row, and no copy of a blob, which comes last
         return blake3(b"".join(parts)).digest(8)
     hasher = blake3(b"".join(parts[:-1]))
     hasher.update(parts[-1])

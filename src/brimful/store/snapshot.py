@@ -116,14 +116,6 @@ def _check_layout(cursor: Cursor, generation: int) -> None:
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
-def bucket_roots(cursor: Cursor) -> dict[int, bytes]:
-    """The root of each bucket that holds documents."""
-    found = cursor.fetch("SELECT number, root FROM buckets")
-    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
-        raise CorruptError(_NO_PATH)
-    return dict(found)
-
-
 def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """The leaves of documents, where they are hashes at all."""
     found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
@@ -132,9 +124,17 @@ def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     return found
 
 
+def _bucket_roots(cursor: Cursor) -> dict[int, bytes]:
+    """The root of each bucket that holds documents."""
+    found = cursor.fetch("SELECT number, root FROM buckets")
+    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+        raise CorruptError(_NO_PATH)
+    return dict(found)
+
+
 def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
     """The same, where they lead to the state root, which has a seal; they have none themselves."""
-    found = bucket_roots(cursor)
+    found = _bucket_roots(cursor)
     if state_root(found) != root:
         raise CorruptError(_NO_PATH)
     return found
@@ -839,7 +839,7 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        found = all_buckets(bucket_roots(self._cursor))
+        found = all_buckets(_bucket_roots(self._cursor))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
         return found
